@@ -67,10 +67,11 @@ soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
 	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20
 
-# real coding agents through the gateway, those that the toolkit has installed: a minute each
+# real coding agents through the gateway, those that the toolkit has installed: some minutes each
 test-agents: $(VENV)/.stamp-dev
 	$(BIN)/python bench/agents.py --steps 40 --check
 	$(BIN)/python bench/agents.py --steps 150 --window 60000 --check
+	$(BIN)/python bench/agents.py --trials --check
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

@@ -2,7 +2,12 @@
 
     python bench/agents.py                              all agents that are installed, 40 steps
     python bench/agents.py claude codex --steps 150 --window 60000
+    python bench/agents.py --script '{"say_chars": 4000}' --serve "--log requests"
+    python bench/agents.py --trials --trial killed      what the gateway must withstand
     python bench/agents.py --check                      exit code 1 if a promise is broken
+
+`--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
+`--serve` adds options to `holdfast serve`.
 
 The agents and the stub come with a toolkit outside this repository (HOLDFAST_AGENTS, or
 ../shared/agents beside the checkout); it installs them with `agents.py install NAME…`. The stub
@@ -15,16 +20,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+import agent_trials
+from agent_trials import ROOT, TOOLKIT
+
 TOLERANCE = 1.01
 """Of the bill: agents put times and paths into their prompts, so two runs differ a little."""
 
@@ -42,22 +48,23 @@ def toolkit(*arguments: str, check: bool = True) -> str:
     return done.stdout
 
 
-def drive(name: str, steps: int, window: int, log: Path, gateway: str = "") -> dict[str, Any]:
+def drive(
+    name: str, steps: int, script: Mapping[str, Any], log: Path, gateway: str = ""
+) -> dict[str, Any]:
     """Return the figures of one agent's run."""
-    script = json.dumps({"window": window} if window else {})
     through = ["--gateway", gateway, "--relay"] if gateway else []
     text = toolkit(
-        "drive", name, "--turns", str(steps), "--script", script, "--log", str(log), "--json",
-        *through, check=False,
+        "drive", name, "--turns", str(steps), "--script", json.dumps(script), "--log", str(log),
+        "--json", *through, check=False,
     )  # fmt: skip
     return json.loads(text)[0] if text.strip() else {"rc": "no answer", "requests": 0}
 
 
-def gateway_command(store: Path, window: int) -> str:
+def gateway_command(store: Path, window: int, options: str) -> str:
     size = f" --window {window}" if window else ""
     program = f"{shlex.quote(sys.executable)} -m holdfast serve"
     return f"env PYTHONPATH={ROOT / 'src'} {program} --port {{port}} --upstream {{upstream}}" \
-           f" --store {store}{size}"  # fmt: skip
+           f" --store {store}{size} {options}"  # fmt: skip
 
 
 def faults(direct: dict[str, Any], through: dict[str, Any]) -> list[str]:
@@ -90,20 +97,31 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--window", type=int, default=0, help="of the stub's models, in tokens")
+    parser.add_argument("--script", type=json.loads, default={}, help="for the stub, in JSON")
+    parser.add_argument("--serve", default="", help="further options of holdfast serve")
+    parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
+    parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
+    parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if not (TOOLKIT / "agents.py").is_file():
         print("the toolkit of agents is not here; name its folder in HOLDFAST_AGENTS")
         return 0
+    if given.trials or given.trial:
+        names, options = given.names or installed(), shlex.split(given.serve)
+        count = agent_trials.tried(names, given.trial, options, given.keep)
+        return 1 if count and given.check else 0
     print("| agent | directly | through | largest prompt | through | bill, $ | through | ratio | "
           "broken |")  # fmt: skip
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+    script = ({"window": given.window} if given.window else {}) | given.script
     broken: list[str] = []
     for name in given.names or installed():
         with tempfile.TemporaryDirectory() as folder:
-            log, command = Path(folder), gateway_command(Path(folder) / "store", given.window)
-            direct = drive(name, given.steps, given.window, log / "direct")
-            through = drive(name, given.steps, given.window, log / "through", command)
+            log = Path(folder)
+            command = gateway_command(log / "store", given.window, given.serve)
+            direct = drive(name, given.steps, script, log / "direct")
+            through = drive(name, given.steps, script, log / "through", command)
         found = faults(direct, through)
         broken += found
         print(row(name, direct, through, found), flush=True)

@@ -2,9 +2,12 @@
 
     python bench/gateway.py                 all figures, about five minutes
     python bench/gateway.py --part bytes    first byte at 200 KB and 4 MB
-    python bench/gateway.py --part growth   added time from 100 to 10,000 messages
+    python bench/gateway.py --part growth   added time from 10 to 4,000 messages
     python bench/gateway.py --part streams  500 open streams, and the memory of the process
     python bench/gateway.py --json FILE     the figures as JSON
+    python bench/gateway.py --beside "headroom proxy --port {port} --openai-api-url {upstream}"
+
+`--beside` names the command of another proxy that is measured in the same run.
 
 Provider, relay and gateway are processes of their own; requests go by turns to each of them in one
 run, so what counts are differences and ratios, never the milliseconds of one way. The relay passes
@@ -19,6 +22,8 @@ import asyncio
 import http.client
 import json
 import os
+import shlex
+import socket
 import statistics
 import subprocess
 import sys
@@ -38,10 +43,12 @@ ROUNDS = 30
 COMPACTIONS = 7
 """Conversations that are compacted; each gives one figure."""
 SIZES = {"200 KB": 200_000, "4 MB": 4_000_000}
-LENGTHS = (100, 1_000, 10_000)
+LENGTHS = (10, 100, 1_000, 4_000)
 PAUSE_SECONDS = 0.2
 """For so long a gateway must have done nothing before the next request: it writes an answer down,
 and compacts after it, while a model would think."""
+START_SECONDS = 120.0
+"""The longest that another proxy takes to listen; headroom loads models first."""
 STREAMS = 500
 WIDE = 100_000_000
 """A window in which nothing is ever due."""
@@ -62,7 +69,8 @@ def talk(count: int, chars: int, name: str) -> list[Any]:
 
 def body_of(messages: list[Any]) -> bytes:
     tools = [{"type": "function", "function": {"name": "read_file", "parameters": {}}}]
-    return json.dumps({"model": "bench", "tools": tools, "messages": messages}).encode()
+    asked = {"model": "bench", "stream": True, "tools": tools, "messages": messages}
+    return json.dumps(asked).encode()
 
 
 # The provider and a relay
@@ -149,16 +157,40 @@ def process(*arguments: str, **environment: str) -> Iterator[tuple[str, psutil.P
         run.wait()
 
 
+@contextmanager
+def another(command: str, upstream: str) -> Iterator[str]:
+    """Run a proxy that somebody else made; yield its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [word.format(port=port, upstream=upstream) for word in shlex.split(command)]
+    run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + START_SECONDS
+        while run.poll() is None and time.monotonic() < until:
+            with socket.socket() as one:  # which a free port may join to itself
+                found = one.connect_ex(("127.0.0.1", port)) == 0
+                if found and one.getsockname() != one.getpeername():
+                    break
+            time.sleep(PAUSE_SECONDS)
+        else:
+            raise SystemExit(f"does not listen on {port}: {shlex.join(words)}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        run.terminate()
+        run.wait()
+
+
 class Ways:
     """A provider and what stands before it, for as long as the bench runs."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, beside: str) -> None:
         self._stack = stack
         self.direct = self._start(str(Path(__file__)), "--role", "provider")
         given = SHARED / "relay.py"
         own = (str(Path(__file__)), "--role", "relay")
         command = (str(given),) if given.exists() else own
         self.relay = self._start(*command, "--upstream", self.direct)
+        self.beside = stack.enter_context(another(beside, self.direct)) if beside else ""
 
     def gateway(self, window: int) -> tuple[str, psutil.Process]:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory())
@@ -221,6 +253,8 @@ def steady(ways: Ways, count: int, chars: int, key: str) -> dict[str, list[float
     gateway, run = ways.gateway(WIDE)
     clients = {"direct": Client(ways.direct), "relay": Client(ways.relay),
                "gateway, nothing due": Client(gateway)}  # fmt: skip
+    if ways.beside:
+        clients["the other proxy"] = Client(ways.beside)
     found: dict[str, list[float]] = {name: [] for name in clients}
     messages = talk(count + 2 * ROUNDS + 2, chars, key)
     for step in range(ROUNDS + 1):
@@ -362,6 +396,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--beside", default="", help="the command of another proxy, with {port} "
+                        "and {upstream}")  # fmt: skip
     parser.add_argument("--role", choices=("provider", "relay"), help=argparse.SUPPRESS)
     parser.add_argument("--upstream", default="", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -370,7 +406,7 @@ def main() -> None:
         return
     found: dict[str, Any] = {}
     with ExitStack() as stack:
-        ways = Ways(stack)
+        ways = Ways(stack, asked.beside)
         for name in [asked.part] if asked.part else list(PARTS):
             found[name] = PARTS[name](ways)
             show(found[name])

@@ -519,6 +519,27 @@ def test_an_agent_of_its_own_under_the_same_key_is_a_delegation(tmp_path: Path) 
     assert again.id == info.id
 
 
+@pytest.mark.parametrize("head", [1, 2])
+@pytest.mark.parametrize(("newest", "step"), [(3, 2), (5, 2), (5, 4), (7, 4)])
+def test_a_host_that_only_sends_its_newest_messages_loses_none(
+    newest: int, head: int, step: int, tmp_path: Path
+) -> None:
+    """Beside the first ones, as Cline and `trim_messages` do: each of them is in a log."""
+    store = open_store(tmp_path)
+    session = Session(store, context_length=1_000_000)
+    names = ("user", "assistant")
+    whole: list[Any] = [{"role": names[at % 2], "content": f"{at}: {WORDS}"} for at in range(40)]
+    sent: set[str] = set()
+    for stop in range(newest + head, len(whole), step):
+        listed = [*whole[:head], *whole[max(stop - newest, head) : stop]]
+        session.follow(listed)
+        sent |= {dumped(one) for one in listed}
+    logs = [store.read(info.id) for info in store.lineage(session.id)]
+    held = {dumped(json.loads(one.body)) for log in logs for one in log}
+    assert sent <= held
+    store.close()
+
+
 def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
     """Every key leads to it, with all that was given out; one that has not begun takes the last."""
     new = NewSession(dialect="", source="host")

@@ -194,10 +194,19 @@ class Tracker:
         own, known = place.heads
         is_told = place.reach > known or (own and digests[:own] == self._known[:known])
         if is_told and lacks <= MOST_VOLATILE and has >= lacks:
-            return "volatile"
+            return "compression" if self._is_shifted(place, digests) else "volatile"
         if self._is_compacted(place, given, digests):
             return "compression"
         return "branch" if place.reach > known else "delegation"
+
+    def _is_shifted(self, place: ListPlace, digests: Sequence[bytes]) -> bool:
+        """Return whether a host only sends its newest messages: an answer or a result is gone, and
+        something after it is there.
+        """
+        there, length = set(digests[place.alignment.given :]), len(self._log)
+        gone = next((at for at in range(place.reach, length) if _is_telling(self._log[at])
+                     and self._known[at] not in there), length)  # fmt: skip
+        return not there.isdisjoint(self._known[gone + 1 :])
 
     def _is_compacted(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> bool:
         """Return whether a host compacted its list: it has a summary where something else was, or
