@@ -277,8 +277,8 @@ class Store:
         """Return the pins in order of their positions."""
         return self._read(lambda tx: views.pins(self._space, tx, session_id))
 
-    def add_usage(self, session_id: str, usage: TurnUsage) -> None:
-        """Keep what one request cost."""
+    def add_usage(self, session_id: str, *usage: TurnUsage) -> None:
+        """Keep what requests cost, in this order."""
         self._write(lambda tx: views.add_usage(self._space, tx, session_id, usage))
 
     def usage(self, session_id: str) -> tuple[TurnUsage, ...]:
