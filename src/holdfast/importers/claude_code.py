@@ -118,7 +118,7 @@ class _Tree:
         if value.get("subtype") == _COMPACTION:
             is_message = self._add(entry, own, key, _summary(told))
         else:
-            is_message = kind in _MESSAGES and self._add(entry, own, key)
+            is_message = text(kind) in _MESSAGES and self._add(entry, own, key)
         if own:
             self._homes[own] = (key, own if is_message or home is None else home[1])
 

@@ -31,6 +31,9 @@ Relation: TypeAlias = Literal["sidechain", "subagent", "branch", "resumed", "com
 the user went back and on from there; `resumed`: goes on where the other one ended; `compression`:
 goes on after the other one was compacted."""
 
+PARTIAL: frozenset[Relation] = frozenset(("branch", "resumed", "compression"))
+"""Relations of sessions that hold only what came after another's messages."""
+
 NoteKind: TypeAlias = Literal[
     "torn", "duplicate", "unanswered", "without call", "left out", "taken back"
 ]

@@ -139,6 +139,49 @@ def read_bytes(
     return _given(stream, found, name, limits)
 
 
+def read_native(
+    data: bytes, name: str, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[ImportedSession] | None:
+    """Return the sessions in `data` if an agent wrote it; None for a plain conversation.
+
+    `name` is the path of a file, or stands for one. Raises `NotReadable` for an agent's file that
+    cannot be read.
+    """
+    if data.startswith(MAGIC):
+        return read_file(name, limits) if Path(name).exists() else read_bytes(data, name, limits)
+    stream: BinaryIO = BytesIO(data)
+    if data.startswith(GZIP):
+        stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    try:
+        with _errors(name):
+            found = detect(stream, _size(stream, limits), limits)
+            is_native = _is_native(stream, found, limits)
+    except NotReadable:  # what is wrong with it, whoever reads it as plain messages says
+        return None
+    return _given(stream, found, name, limits) if is_native else None
+
+
+def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
+    """Return whether an agent wrote this, and not whoever writes plain messages."""
+    if found.kind == "value":
+        return is_native_value(found.value)
+    if found.kind != "records":
+        return found.kind != "messages"
+    stream.seek(0)
+    first = next(entries(bounded_lines(stream, limits), []), None)
+    return first is not None and is_native_value(first.value)
+
+
+def is_native_value(value: Any) -> bool:
+    """Return whether a document, or a line of a file of them, is one that an agent wrote."""
+    if type(value) is list:
+        sample = [fields(element) for element in value[:_OF_LIST]]
+        known = (cline.is_message, openhands.is_event, *(is_one for is_one, _ in _RECORDS))
+        return bool(sample) and any(all(map(is_one, sample)) for is_one in known)
+    body = fields(value)
+    return plain.is_valued(body) or any(is_one(body) for is_one, _ in _DOCUMENTS)
+
+
 def _size(stream: BinaryIO, limits: Limits) -> int:
     """Return how many bytes a stream holds, decompressed, and rewind it."""
     if isinstance(stream, gzip.GzipFile):
