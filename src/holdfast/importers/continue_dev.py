@@ -22,7 +22,8 @@ _INDEX = "sessions.json"
 def is_session(value: Payload) -> bool:
     """Return whether an object is a session of Continue."""
     history = elements(value.get("history"))
-    return "sessionId" in value and all("message" in fields(item) for item in history[:8])
+    is_one = "sessionId" in value and bool(history)
+    return is_one and all("message" in fields(item) for item in history[:8])
 
 
 def read(session: Payload, path: str) -> Iterator[ImportedSession]:

@@ -168,8 +168,16 @@ def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
     if found.kind != "records":
         return found.kind != "messages"
     stream.seek(0)
-    first = next(entries(bounded_lines(stream, limits), []), None)
-    return first is not None and is_native_value(first.value)
+    return is_one_session(bounded_lines(stream, limits))
+
+
+def is_one_session(lines: Iterable[bytes]) -> bool:
+    """Return whether lines belong together: an agent wrote them, or each is a message."""
+    for entry in islice(entries(lines, []), _LOOKED_AT):
+        kind = line_kind([entry])
+        if kind is not None:
+            return kind != "records" or is_native_value(entry.value)
+    return False
 
 
 def is_native_value(value: Any) -> bool:
