@@ -106,11 +106,12 @@ def test_a_missing_file_is_named(holdfast: Any, tmp_path: Path) -> None:
     assert seen.err == f"holdfast: {tmp_path / 'gone.json'}: does not exist; check the name\n"
 
 
-def test_a_directory_is_named(holdfast: Any, tmp_path: Path) -> None:
-    """A directory is no transcript."""
+def test_a_directory_without_sessions_is_named(holdfast: Any, tmp_path: Path) -> None:
+    """A directory is all the sessions in it; one without any is no conversation."""
     seen = holdfast("check", tmp_path)
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err == f"holdfast: {tmp_path}: is a directory; name the files in it\n"
+    said = "holds no conversation; name a file or folder with sessions"
+    assert seen.err == f"holdfast: {tmp_path}: {said}\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

@@ -85,6 +85,7 @@ def test_a_session_is_found_by_id_beginning_and_source_id(store: Store) -> None:
     assert store.find("abc").id == "abc"
     assert store.find("abcd").id == "abcdef"
     assert store.find("/path/to file").id == "xyz"
+    assert store.find("/path").id == store.find("yz").id == "xyz"
     with pytest.raises(AmbiguousSession, match="abc, abcdef"):
         store.find("ab")
     found = store.by_source("pi", "/path/to file")

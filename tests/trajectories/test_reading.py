@@ -151,3 +151,40 @@ def test_a_sample_is_in_order_and_always_the_same(lines: list[int], number: int,
     assert places == sorted(places)
     assert drawn == sample(iter(entries), number, seed)
     assert set(drawn) <= set(sample(iter(entries), number + 3, seed))
+
+
+NATIVE = Path(__file__).parents[1] / "importers" / "data"
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "turns"),
+    [("codex.jsonl", "codex", 11), ("opencode.json", "opencode", 5),
+     ("aider.chat.history.md", "aider", 4), ("continue.json", "continue", 6)],
+)  # fmt: skip
+def test_a_session_of_an_agent_is_a_record(name: str, agent: str, turns: int):
+    """What `import` reads is read: as chat messages, under the agent and its id."""
+    first = json.loads(_read(NATIVE / name)[0].data)
+    assert first["id"].startswith(f"{agent}/")
+    assert len(first["messages"]) == turns
+    assert {message["role"] for message in first["messages"]} >= {"user", "assistant"}
+
+
+def test_names_that_import_knows_are_read_and_others_are_named(tmp_path: Path):
+    """A folder gives the runs of SWE-agent and messages a line; what is no record is told."""
+    run = {"trajectory": [{"response": "ls", "observation": "a"}], "info": {}}
+    (tmp_path / "run.traj").write_text(json.dumps(run))
+    (tmp_path / "talk.jsonl").write_text(
+        '{"role": "user", "content": "Hi"}\n{"role": "assistant", "content": "Yes?"}\n'
+    )
+    (tmp_path / "notes.txt").write_text("x")
+    skipped: list[str] = []
+    found = list(read_records(find_sources([str(tmp_path)], skipped.append)))
+    assert [len(json.loads(one.data)["messages"]) for one in found] == [2, 2]
+    assert skipped == ["notes.txt"]
+
+
+def test_a_branch_is_quarantined_and_not_forgotten():
+    """It holds only what came after another session's messages."""
+    whole, branch = _read(NATIVE / "pi.jsonl")
+    assert (whole.problem, whole.line, branch.line) == ("", 1, 2)
+    assert "branch" in branch.problem

@@ -13,6 +13,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct, UnsetType
 
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Cell, Mark, Picture, Piece, cell_of, text_of
 from holdfast.cli.files import (
     SHOWN_ENTRIES,
@@ -32,7 +33,6 @@ from holdfast.cli.inputs import (
     locate,
     output_option,
     print_json,
-    read_input,
     reading,
     reading_options,
     refuse_contradiction,
@@ -60,8 +60,10 @@ Broken = TypeVar("Broken", Violation, Action)
 def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_json: bool) -> int:
     """Check transcripts against a provider's rules.
 
-    FILE is JSON (a message list or a request body), JSON lines (a message or a transcript per
-    line) or gzip of these; - is standard input. All files are checked; the worst one decides the
+    FILE is a session of an agent that `holdfast import` knows, JSON (a message list or a request
+    body), JSON lines (a message or a transcript per line), gzip of these, a folder, or a stored
+    session by its id, the beginning or end of it, its title, or `last`; - is standard input. All
+    commands that take a conversation read it so. All files are checked; the worst one decides the
     exit code: 0 valid, 1 rules are broken, 2 not readable.
 
     \b
@@ -73,7 +75,7 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     codes: list[int] = []
     for name in files:
         try:
-            given = read_input(name, provider, dialect)
+            given = read_input(name, provider, dialect, any_roles=True)
             violations = _violations(given)
         except NotReadable as error:
             codes.append(report_unreadable(name, error, as_json=as_json))
@@ -122,7 +124,7 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     check_writable(output)
     to_stderr = output == STANDARD
     with reading(file, as_json=as_json, err=to_stderr):
-        given = read_input(file, provider, dialect)
+        given = read_input(file, provider, dialect, any_roles=True)
         done = _repair(given)
     refused = bool(done.hopeless)
     same = done.text == given.document.source

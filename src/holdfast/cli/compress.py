@@ -12,6 +12,7 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture, saving, size
 from holdfast.cli.files import (
     STANDARD,
@@ -33,7 +34,6 @@ from holdfast.cli.inputs import (
     output_option,
     place_of,
     print_json,
-    read_input,
     reading,
     reading_options,
     refuse_contradiction,
@@ -440,7 +440,7 @@ def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) ->
     for record, report in list(zip(source.records, reports, strict=True))[:SHOWN_RECORDS]:
         why = f"; nothing changed ({report.reason})" if report.status == "unchanged" else ""
         line = f"{_headline([report], picture.arrow)}{why}"
-        rows.append(((f"line {record.line}", "dim"), line))
+        rows.append(((record.name or f"line {record.line}", "dim"), line))
     picture.table("Ww", rows)
     picture.more(len(reports), SHOWN_RECORDS)
 

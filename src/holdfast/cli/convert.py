@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import click
 
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture
 from holdfast.cli.files import (
     STANDARD,
@@ -27,7 +28,6 @@ from holdfast.cli.inputs import (
     options,
     output_option,
     print_json,
-    read_input,
     reading,
 )
 from holdfast.dialects.convert import Converted, convert_transcript

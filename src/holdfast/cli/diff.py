@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli import say
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture, Piece, saving, size
 from holdfast.cli.files import STANDARD, label
 from holdfast.cli.inputs import (
@@ -13,7 +14,6 @@ from holdfast.cli.inputs import (
     dialect_option,
     json_option,
     print_json,
-    read_input,
     reading,
 )
 from holdfast.engine.difference import Comparison, ViewDifference, compare, difference

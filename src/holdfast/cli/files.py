@@ -54,12 +54,17 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
 def mode_of(*inputs: str) -> int:
     """Return who may at most read what is made from these files: those who may read all of them.
 
-    Standard input, and what is no file, says nothing about it.
+    Standard input, a pipe and a device say nothing about it. A folder, and what is not a file (a
+    stored session), is for its owner alone.
     """
     mode = _ANYONE
     for name in inputs:
+        if name != STANDARD and not os.path.exists(name):
+            return PRIVATE
         with suppress(OSError, ValueError):
             info = os.stat(name)
+            if stat.S_ISDIR(info.st_mode):
+                return PRIVATE
             if name == STANDARD or not stat.S_ISREG(info.st_mode):
                 continue
             # a new file gets the group of this process: another group's rights do not go with it

@@ -108,10 +108,10 @@ def import_sessions(
     """Import the sessions of other agents on this machine.
 
     PATH is a file or a folder; without one, the usual folders of Claude Code, Codex, OpenCode, Pi,
-    Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are read. The format is detected from
-    the content. Importing again adds only what is new; the files themselves are not changed. Files
-    that cannot be read are reported and skipped, and so are pipes, sockets, devices and links that
-    lead out of a folder.
+    Hermes, OpenHands, Gemini CLI, Qwen Code, Copilot CLI, Cline, Continue, goose, OpenClaw, llm,
+    mini-SWE-agent, SWE-agent and aider are read. The format is detected from the content. Importing
+    again adds only what is new; the files themselves are not changed. Files that cannot be read are
+    reported and skipped, and so are pipes, sockets, devices and links that lead out of a folder.
 
     \b
     holdfast import

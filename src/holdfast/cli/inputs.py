@@ -11,13 +11,13 @@ import click
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from holdfast.cli import say
-from holdfast.cli.files import STANDARD, label, mode_of, read_bytes, write_bytes, write_output
+from holdfast.cli.files import STANDARD, label, mode_of, write_bytes, write_output
 from holdfast.config import read_settings
-from holdfast.dialects.document import Document, Record, read_document
+from holdfast.dialects.document import Document, Record
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.limits import Limits
 from holdfast.dialects.loss import Loss
-from holdfast.dialects.profiles import PROFILES, dialect_for, profile_for
+from holdfast.dialects.profiles import PROFILES, dialect_for
 from holdfast.dialects.registry import DIALECTS
 from holdfast.dialects.rule import Action, Profile
 from holdfast.errors import NotReadable, WrongDialect
@@ -129,6 +129,11 @@ class Input(Struct, frozen=True):
         """The messages of all transcripts together."""
         return sum(len(transcript.messages) for transcript in self.transcripts)
 
+    def place(self, number: int) -> str:
+        """Return how a transcript is called before what is said of it, "" if it is the only one."""
+        record = self.records[number]
+        return f"{record.name or f'line {record.line}'}: " if self.holds_many else ""
+
     def write(self, output: str, text: bytes) -> None:
         """Write what was made of the file; a packed file that did not change keeps its bytes."""
         is_same = text == self.document.source and self.document.compressed
@@ -136,15 +141,6 @@ class Input(Struct, frozen=True):
             write_bytes(output, self.data, mode=mode_of(self.name))
         else:
             write_output(output, text, self.name)
-
-
-def read_input(name: str, provider: str | None, dialect: str | None) -> Input:
-    """Return the file with its transcripts decoded, or raise `NotReadable`."""
-    limits = input_limits()
-    data = read_bytes(name, limits)
-    document = read_document(data, dialect=dialect_for(provider, dialect), limits=limits)
-    profiles = [profile_for(record.transcript.dialect, provider) for record in document.records]
-    return Input(name, data, document, tuple(profiles))
 
 
 def input_limits() -> Limits:

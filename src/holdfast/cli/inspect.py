@@ -8,6 +8,7 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import BAR_COLUMNS, Picture, size
 from holdfast.cli.files import shortened
 from holdfast.cli.inputs import (
@@ -17,7 +18,6 @@ from holdfast.cli.inputs import (
     options,
     place_of,
     print_json,
-    read_input,
     reading,
     reading_options,
     refuse_contradiction,
@@ -55,7 +55,8 @@ def inspect(file: str, **given: Any) -> int:
 
     \b
     holdfast inspect session.json
-    holdfast inspect session.json --model claude-sonnet-4-5 --top 20
+    holdfast inspect ~/.claude/projects/my-project/SESSION.jsonl
+    holdfast inspect last --model claude-sonnet-4-5 --top 20
     """
     refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
@@ -90,7 +91,7 @@ def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
     picture = Picture()
     for number, one in enumerate(records[:SHOWN_TRANSCRIPTS]):
         found = one.found
-        line = f"line {source.records[number].line}: " if source.holds_many else ""
+        line = source.place(number)
         picture.line(picture.heading(source, "ok"), line, size(found.messages, found.tokens))
         picture.category_bars([(share.name, share.tokens, None) for share in found.categories])
         _pressure(picture, found)

@@ -10,6 +10,7 @@ from msgspec import Struct, to_builtins
 
 from holdfast.caching.economics import Situation, Sum, usd
 from holdfast.caching.prices import Prices
+from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture, Piece
 from holdfast.cli.files import check_writable, counted, shortened, write_bytes
 from holdfast.cli.inputs import (
@@ -21,7 +22,6 @@ from holdfast.cli.inputs import (
     options,
     place_of,
     print_json,
-    read_input,
     reading,
     reading_options,
     refuse_contradiction,
@@ -116,7 +116,7 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
     picture = Picture()
     for number, one in enumerate(records[:SHOWN_PLANS]):
         verdict = one.plan.verdict
-        line = f"line {source.records[number].line}: " if source.holds_many else ""
+        line = source.place(number)
         answer, _, why = verdict.sentence.partition(":")
         picture.line(picture.heading(source, "ok"), line, (answer, _STYLES[answer]), f":{why}")
         picture.blank()

@@ -70,8 +70,9 @@ SHOWN_REASONS = 8
 def trajectories() -> None:
     """Make finished runs fit a training window, in batches.
 
-    Records are ShareGPT, OpenAI or Anthropic conversations: JSON lines, JSON or Parquet, plain,
-    gzip or zstd. No model is asked and nothing is sent, unless one is named.
+    Records are ShareGPT, OpenAI or Anthropic conversations (JSON lines, JSON or Parquet, plain,
+    gzip or zstd), or sessions of agents that `holdfast import` knows. No model is asked and
+    nothing is sent, unless one is named.
 
     \b
     holdfast trajectories stats runs/ --target-tokens 16000
@@ -168,7 +169,7 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
             "--engine ray cannot ask a model; leave --engine out, or choose --summaries ledger"
         )
     job = _job(given, summaries)
-    folder, found = Path(given["output"]), find_sources(sources)
+    folder, found = Path(given["output"]), _find(sources)
     priced = prices_for(job.summarizer.partition(":")[2], given["figures"])
     if summaries == "model":
         code = _refusal(found, folder, job, priced, given)
@@ -184,6 +185,15 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
     if done.spent is not None:
         click.echo(_spent_sentence(done.spent, priced))
     return 0
+
+
+def _find(names: Sequence[str]) -> list[RecordSource]:
+    """Return the files of records; those of a folder that are not read are named."""
+    skipped: list[str] = []
+    found = find_sources(names, skipped.append)
+    for name in skipped:
+        click.echo(f"skipped: {label(name)} (its name says no format of records)", err=True)
+    return found
 
 
 def _summaries(given: dict[str, Any]) -> Summaries:
@@ -387,7 +397,7 @@ def stats(
     \b
     holdfast trajectories stats runs/ --target-tokens 16000
     """
-    entries = read_records(find_sources(sources))
+    entries = read_records(_find(sources))
     found = stats_of(entries, counter_for(tokenizer), targets, MAX_TURNS)
     if as_json:
         click.echo(msgspec.json.encode(found))
@@ -435,7 +445,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
     \b
     holdfast trajectories sample runs/ -n 100 -o some.jsonl
     """
-    found = find_sources(sources)
+    found = _find(sources)
     drawn = draw_sample(read_records(found), number, seed)
     data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
     write_output(output, data, *(source.path for source in found))

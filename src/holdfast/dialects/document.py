@@ -20,6 +20,7 @@ from holdfast.dialects.jsontext import (
     too_deep,
 )
 from holdfast.dialects.limits import DEFAULT_LIMITS, GZIP, Limits, unpack
+from holdfast.dialects.load import dump as dump_value
 from holdfast.dialects.load import load_parsed
 from holdfast.dialects.registry import LIST_KEYS, dialect_named
 from holdfast.dialects.shape import kind_of
@@ -43,6 +44,8 @@ class Record(Struct, frozen=True):
     transcript: Transcript
     source: bytes
     line: int = 1
+    name: str = ""
+    """What it is called where it has no line: a session has an agent and an id."""
 
 
 class Document(Struct, frozen=True):
@@ -80,6 +83,24 @@ def read_document(
     except RecursionError:
         raise too_deep() from None
     return replace(found, source=text, compressed=compressed)
+
+
+def document_of(
+    transcripts: Sequence[Transcript], names: Sequence[str], warnings: Sequence[str] = ()
+) -> Document:
+    """Return transcripts that did not come from such a file, as if they had: one as a JSON value,
+    several as an object a line.
+    """
+    is_one = len(transcripts) == 1
+    records: list[Record] = []
+    for number, (transcript, name) in enumerate(zip(transcripts, names, strict=True), 1):
+        value: Any = dump_value(transcript)
+        if not is_one and transcript.frame.body is None:
+            value = {dialect_named(transcript.dialect).list_key: value}
+        loaded = load_parsed(value, dialect=transcript.dialect)
+        records.append(Record(loaded, dump_json(value), number, "" if is_one else name))
+    source = b"\n".join(record.source for record in records) + b"\n"
+    return Document("value" if is_one else "record lines", tuple(records), source, tuple(warnings))
 
 
 def _refuse_other_encodings(text: bytes) -> None:

@@ -3,6 +3,7 @@
 from holdfast.importers.find import bytes_in, sessions_in, usual_places
 from holdfast.importers.imported import (
     Agent,
+    AnswerUsage,
     ImportedSession,
     Lineage,
     Note,
@@ -10,9 +11,10 @@ from holdfast.importers.imported import (
     Relation,
     message_keys,
 )
-from holdfast.importers.read import read_bytes, read_file
+from holdfast.importers.read import read_bytes, read_file, read_native
 
 __all__ = [
-    "Agent", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation", "bytes_in",
-    "message_keys", "read_bytes", "read_file", "sessions_in", "usual_places",
+    "Agent", "AnswerUsage", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation",
+    "bytes_in", "message_keys", "read_bytes", "read_file", "read_native", "sessions_in",
+    "usual_places",
 ]  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from msgspec import Struct
 
 from holdfast.importers.files import seconds
-from holdfast.importers.imported import ImportedSession, SessionDraft, file_stem
+from holdfast.importers.imported import AnswerUsage, ImportedSession, SessionDraft, file_stem
 
 HEADING = "# aider chat started at "
 _USER = "####"
@@ -16,6 +17,12 @@ _CONSOLE = ">"
 _MODEL = ("Model: ", "Models: ", "Main model: ")
 _SPEAKERS = {"user": "user", "console": "user", "assistant": "assistant"}
 CONSOLE_MARK = "[console]"
+_USED = re.compile(
+    r"Tokens: (?P<sent>[\d.,]{1,12}k?) sent,"
+    r"(?: (?P<write>[\d.,]{1,12}k?) cache write,)?(?: (?P<read>[\d.,]{1,12}k?) cache hit,)?"
+    r" (?P<received>[\d.,]{1,12}k?) received\.(?: Cost: \$(?P<cost>[\d.]{1,12}) )?"
+)
+"""What aider prints after an answer, rounded to thousands in later versions."""
 
 
 def is_history(line: str) -> bool:
@@ -42,6 +49,8 @@ def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
             if words.strip():
                 item = {"role": _SPEAKERS[speaker], "content": words}
                 draft.add(item, "", when, f"line {said[0].number}")
+            if speaker == "console":
+                _take_usage(draft, said)
         yield from draft.finish("aider", "openai-chat", path)
 
 
@@ -96,3 +105,30 @@ def _model(lines: Iterable[_Line]) -> str:
             if line.words.startswith(mark):
                 return line.words[len(mark) :].split(" ", 1)[0].rstrip(",")
     return ""
+
+
+def _take_usage(draft: SessionDraft, lines: Iterable[_Line]) -> None:
+    for line in lines:
+        found = _USED.match(line.words)
+        if found is not None:
+            read, write = _tokens(found["read"]), _tokens(found["write"])
+            draft.used(AnswerUsage(
+                input_tokens=_tokens(found["sent"]), output_tokens=_tokens(found["received"]),
+                cache_read_tokens=read, cache_write_tokens=write, cost=_dollars(found["cost"]),
+            ))  # fmt: skip
+
+
+def _tokens(said: str | None) -> int:
+    """Return a count as aider prints it: `9,359`, `12k`, `1.2k`."""
+    try:
+        number = float((said or "0").removesuffix("k").replace(",", ""))
+    except ValueError:
+        return 0
+    return round(number * 1000) if said and said.endswith("k") else round(number)
+
+
+def _dollars(said: str | None) -> float | None:
+    try:
+        return float(said) if said else None
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""Runs of benchmarks: SWE-agent, tau-bench and tau2.
+"""Runs of benchmarks: SWE-agent, mini-SWE-agent, tau-bench and tau2.
 
 SWE-agent writes one document a run, with a `history` of chat messages beside the `trajectory`;
 tau-bench a list of runs, each with the messages between user, agent and tools.
@@ -15,9 +15,12 @@ from typing import Any
 from holdfast.importers.blocks import chat_call
 from holdfast.importers.files import elements, fields, identifier, parsed, seconds, text
 from holdfast.importers.imported import ImportedSession, SessionDraft, file_stem
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
-_KEPT = ("role", "content", "tool_calls", "reasoning_content", "thinking_blocks")
+_KEPT = (
+    "role", "content", "tool_calls", "tool_call_id", "reasoning_content", "thinking_blocks",
+)  # fmt: skip
 
 
 def is_trajectory(value: Payload) -> bool:
@@ -37,6 +40,7 @@ def read_trajectory(run: Payload, path: str) -> Iterator[ImportedSession]:
     if not draft.rows:
         for index, step in enumerate(elements(run.get("trajectory"))):
             _take(draft, fields(step), f"trajectory[{index}]")
+    draft.total_usage = usage_of(fields(run.get("info")).get("model_stats"), model=draft.model)
     yield from draft.finish("swe-agent", "openai-chat", path)
 
 
@@ -59,6 +63,29 @@ def _take(draft: SessionDraft, step: Payload, place: str) -> None:
 def _config(run: Payload) -> Payload:
     given = run.get("replay_config")
     return fields(parsed(given) if type(given) is str else given)
+
+
+def is_mini_run(value: Payload) -> bool:
+    """Return whether an object is a run of mini-SWE-agent."""
+    known = text(value.get("trajectory_format")).startswith("mini-swe-agent")
+    return known and type(value.get("messages")) is list
+
+
+def read_mini_run(run: Payload, path: str) -> Iterator[ImportedSession]:
+    """Yield the messages of a run; how it ended is no message of it."""
+    draft = SessionDraft(text(run.get("instance_id")))
+    config = fields(fields(run.get("info")).get("config"))
+    draft.model = text(fields(config.get("model")).get("model_name"))
+    draft.cwd = text(fields(config.get("environment")).get("cwd"))
+    for index, message in enumerate(map(fields, elements(run.get("messages")))):
+        place, about = f"message {index}", fields(message.get("extra"))
+        if message.get("role") == "exit":
+            draft.note("left out", place, "how the run ended")
+            continue
+        draft.add(_item(message), "", seconds(about.get("timestamp")), place)
+        answer = fields(about.get("response"))
+        draft.used(usage_of(answer.get("usage"), model=draft.model, cost=about.get("cost")))
+    yield from draft.finish("mini-swe-agent", "openai-chat", path)
 
 
 def is_run(value: Payload) -> bool:
@@ -116,6 +143,8 @@ def _take_simulated(draft: SessionDraft, message: Payload, place: str) -> None:
         item["tool_calls"] = calls
     if calls or item["content"]:
         draft.add(item, "", when, place)
+        if not of_the_user:
+            draft.used(usage_of(message.get("usage"), cost=message.get("cost")))
 
 
 def _result(message: Payload) -> Payload:

@@ -1,4 +1,7 @@
-"""Claude Code: a line an entry, a tree by `uuid` and `parentUuid`, subagents as sidechains."""
+"""Claude Code and Qwen Code: a line an entry, a tree by `uuid` and `parentUuid`.
+
+Qwen Code took over the form of the lines; its messages are Gemini's, with `parts`.
+"""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
@@ -9,13 +12,32 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.importers.files import FileEntry, elements, fields, seconds, text
-from holdfast.importers.imported import ImportedSession, Lineage, Relation, SessionDraft
+from holdfast.importers.imported import (
+    Agent,
+    ImportedSession,
+    Lineage,
+    Relation,
+    SessionDraft,
+)
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 _OTHER_LINES = frozenset(
     {"summary", "file-history-snapshot", "queue-operation", "custom-title", "ai-title",
      "last-prompt", "attachment", "progress", "agent-name"}
 )  # fmt: skip
+_MESSAGES = frozenset({"user", "assistant", "tool_result"})
+"""Types of lines that are messages; the last one is Qwen Code's."""
+_COMPACTION = "chat_compression"
+_TITLE = "custom_title"
+"""What Qwen Code calls lines of the type `system`."""
+
+
+def is_qwen_line(value: Payload) -> bool:
+    """Return whether an object is a line of Qwen Code."""
+    if "uuid" not in value or "sessionId" not in value:
+        return False
+    return "systemPayload" in value or type(fields(value.get("message")).get("parts")) is list
 
 
 def is_line(value: Payload) -> bool:
@@ -39,11 +61,22 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     Where a line belongs is decided by the lines before it. A prompt below an entry that another
     prompt follows already starts a branch; a line of a subagent goes to its sidechain.
     """
+    yield from _read(lines, path, "claude-code", "anthropic")
+
+
+def read_qwen(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
+    """Yield the sessions of a file of Qwen Code, in the same way."""
+    yield from _read(lines, path, "qwen-code", "gemini")
+
+
+def _read(
+    lines: Iterable[FileEntry], path: str, agent: Agent, dialect: str
+) -> Iterator[ImportedSession]:
     tree = _Tree()
     for entry in lines:
         tree.take(entry)
     for draft in tree.finished():
-        yield from draft.finish("claude-code", "anthropic", path)
+        yield from draft.finish(agent, dialect, path)
 
 
 class _Tree:
@@ -68,6 +101,7 @@ class _Tree:
         """Put a line where it belongs."""
         value = entry.value
         kind = value.get("type")
+        told = fields(value.get("systemPayload"))
         if kind == "summary":
             self._titles[text(value.get("leafUuid"))] = text(value.get("summary"))
             return
@@ -75,11 +109,16 @@ class _Tree:
             title = text(value.get("customTitle")) or text(value.get("aiTitle"))
             self._titles[text(value.get("sessionId"))] = title
             return
+        if value.get("subtype") == _TITLE:
+            self._titles[text(value.get("sessionId"))] = text(told.get("customTitle"))
         own = text(value.get("uuid"))
         parent = text(value.get("parentUuid")) or text(value.get("logicalParentUuid"))
         home = self._homes.get(parent)
         key = self._place(value, own, home)
-        is_message = kind in ("user", "assistant") and self._add(entry, own, key)
+        if value.get("subtype") == _COMPACTION:
+            is_message = self._add(entry, own, key, _summary(told))
+        else:
+            is_message = text(kind) in _MESSAGES and self._add(entry, own, key)
         if own:
             self._homes[own] = (key, own if is_message or home is None else home[1])
 
@@ -119,24 +158,29 @@ class _Tree:
             self._drafts[key] = SessionDraft(key, lineage)
         return key
 
-    def _add(self, entry: FileEntry, own: str, key: str) -> bool:
+    def _add(self, entry: FileEntry, own: str, key: str, summary: Payload | None = None) -> bool:
         value, draft = entry.value, self._drafts[self._open(key)]
         forked = fields(value.get("forkedFrom"))
         if forked and draft.lineage is None:
             at = text(forked.get("messageUuid"))
             draft.lineage = Lineage(text(forked.get("sessionId")), "branch", at)
         draft.cwd = draft.cwd or text(value.get("cwd"))
-        payload = fields(value.get("message"))
-        if not payload.get("content"):
+        payload = fields(value.get("message")) if summary is None else summary
+        if not payload.get("content") and not payload.get("parts"):
             draft.note("left out", entry.place, "a line without a message or without content")
             return False
-        model = text(payload.get("model"))
+        model = text(payload.get("model")) or text(value.get("model"))
         if model and not model.startswith("<"):
             draft.model = model
         draft.add(
             payload, own, seconds(value.get("timestamp")), entry.place,
-            summary=value.get("isCompactSummary") is True,
+            summary=summary is not None or value.get("isCompactSummary") is True,
         )  # fmt: skip
+        draft.used(
+            usage_of(payload.get("usage"), model=model, cached_apart=True)
+            or usage_of(value.get("usageMetadata"), model=model),
+            text(payload.get("id")) or own,
+        )
         return True
 
     def finished(self) -> Iterator[SessionDraft]:
@@ -152,8 +196,16 @@ def _is_prompt(value: Payload) -> bool:
     """Return whether a person wrote this line: a user's words, not results or inserted ones."""
     if value.get("type") != "user" or value.get("isMeta") or value.get("isCompactSummary"):
         return False
-    content: Any = fields(value.get("message")).get("content")
+    message = fields(value.get("message"))
+    content: Any = message.get("content")
     if type(content) is str:
         return bool(content)
+    if elements(message.get("parts")):
+        return True
     kinds = [fields(block).get("type") for block in elements(content)]
     return bool(kinds) and "tool_result" not in kinds
+
+
+def _summary(told: Payload) -> Payload:
+    """Return what a compaction of Qwen Code wrote: the first message of its history."""
+    return fields(next(iter(elements(told.get("compressedHistory"))), None))

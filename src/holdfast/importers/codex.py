@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.importers.files import FileEntry, elements, fields, seconds, text
 from holdfast.importers.imported import ImportedSession, Lineage, SessionDraft
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 _KINDS = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
@@ -28,7 +29,8 @@ def is_line(value: Payload) -> bool:
 def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     """Yield the one session of a rollout; each response item is a message.
 
-    Events repeat what the items say and are passed over. What a compaction wrote is one message
+    Events repeat what the items say; of them only the counts of tokens are taken, each once: one
+    comes again if only a limit of the account changed. What a compaction wrote is one message
     more: the log goes on, and nothing before it is taken away.
     """
     draft, instructions = SessionDraft(), ""
@@ -45,6 +47,12 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             _add(draft, entry, _summary(payload), summary=True)
         elif kind == "response_item":
             _add(draft, entry, payload)
+        elif payload.get("type") == "token_count":
+            counted = fields(payload.get("info"))
+            used = usage_of(
+                counted.get("last_token_usage"), model=draft.model, time=value.get("timestamp")
+            )
+            draft.used(used, str(counted.get("total_token_usage")))
         elif kind != "event_msg" and type(kind) is str and not payload:
             _add(draft, entry, value)
     system = {"instructions": instructions} if instructions else None

@@ -42,6 +42,8 @@ _WITH_LOG = b"\2\2"
 _LONGEST = 1_000_000_000
 """The longest value that SQLite takes unless it was built for longer ones."""
 _DAMAGED = "copy the file again while the agent is not running, or restore it from a backup"
+_BESIDE_BYTES = 1 << 24
+"""Of a file with facts about sessions: titles and folders of tens of thousands of them."""
 _LATEST_SECONDS = 1e11
 """The year 5138; a larger number counts milliseconds."""
 
@@ -90,6 +92,17 @@ def read_object(path: Path, folder: str, limits: Limits, notes: list[Note]) -> P
             return fields(parse(read_whole(file, limits)))
     except (OSError, ValueError, NotReadable):
         return {}
+
+
+def read_beside(path: Path) -> bytes:
+    """Return what a small file beside a session says; nothing if it is a link or not there."""
+    try:
+        if path.is_symlink():
+            return b""
+        with open_regular(path) as file:
+            return file.read(_BESIDE_BYTES)
+    except (OSError, ValueError, NotReadable):
+        return b""
 
 
 class FileEntry(Struct, frozen=True, gc=False):
@@ -320,10 +333,12 @@ def elements(value: Any) -> list[Any]:
 
 def parsed(value: Any) -> Any:
     """Return what a JSON text says; None where it is no text or no JSON."""
-    if type(value) is not str:
+    if type(value) is str:
+        value = value.encode("utf-8", "surrogatepass")
+    if type(value) is not bytes:
         return None
     try:
-        return parse(value.encode("utf-8", "surrogatepass"))
+        return parse(value)
     except NotReadable:
         return None
 

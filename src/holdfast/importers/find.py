@@ -53,7 +53,28 @@ _PLACES = (
     AgentPlace("mini-swe-agent", "MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", ""),
     AgentPlace("mini-swe-agent", "", "Library/Application Support/mini-swe-agent", ""),
     AgentPlace("aider", "", "", ".aider.chat.history.md"),
+    AgentPlace("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp"),
+    AgentPlace("qwen-code", "QWEN_HOME", ".qwen", "projects"),
+    AgentPlace("copilot-cli", "COPILOT_HOME", ".copilot", "session-state"),
+    AgentPlace("cline", "CLINE_DIR", ".cline", "data/sessions"),
+    AgentPlace("cline", "CLINE_DIR", ".cline", "data/tasks"),
+    *(
+        AgentPlace("cline", "", folder, f"{editor}/User/globalStorage/saoudrizwan.claude-dev/tasks")
+        for folder in (".config", "Library/Application Support", "AppData/Roaming")
+        for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+    ),
+    AgentPlace("continue", "CONTINUE_GLOBAL_DIR", ".continue", "sessions"),
+    AgentPlace("goose", "XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
+    AgentPlace("openclaw", "OPENCLAW_STATE_DIR", ".openclaw", "agents"),
+    AgentPlace("llm", "LLM_USER_PATH", ".config/io.datasette.llm", "logs.db"),
+    AgentPlace("llm", "", "Library/Application Support/io.datasette.llm", "logs.db"),
 )
+_BESIDE = frozenset(
+    {"ui_messages.json", "task_metadata.json", "context_history.json", "focus_chain.json",
+     "sessions.json", "logs.json", "tracking.json"}
+)  # fmt: skip
+_LOCKS = ("-lock.sqlite", "-writer.sqlite", ".lock.sqlite")
+"""What agents keep beside their sessions and is none; nobody needs to hear of it."""
 
 
 def usual_places(
@@ -216,9 +237,16 @@ def _read(
         else:
             yield from openhands.read_folder(path, limits, follow_links=follow_links)
     except NotReadable as error:
-        yield error
+        if not _is_beside(path):
+            yield error
     except OSError as error:
         yield _cannot_open(path, error)
+
+
+def _is_beside(path: Path) -> bool:
+    """Return whether this is what an agent keeps beside its sessions."""
+    messages = path.with_name(f"{path.stem}.messages.json")
+    return path.name in _BESIDE or path.name.endswith(_LOCKS) or messages.exists()
 
 
 def _holds(question: Callable[[], bool]) -> bool:

@@ -22,6 +22,7 @@ from holdfast.importers.files import (
     text,
 )
 from holdfast.importers.imported import ImportedSession, Lineage, Note, Relation, SessionDraft
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 TABLES = {"sessions": {"id", "source"}, "messages": {"id", "session_id", "role", "content"}}
@@ -63,6 +64,7 @@ def _read(
     draft = SessionDraft(identifier(session.get("id")))
     draft.title, draft.cwd = text(session.get("title")), text(session.get("cwd"))
     draft.model = text(session.get("model"))
+    draft.total_usage = usage_of(session, time=session.get("ended_at"), cached_apart=True)
     parent = identifier(session.get("parent_session_id"))
     if parent:
         draft.lineage = Lineage(parent, _RELATIONS.get(ended.get(parent, ""), "subagent"))

@@ -20,8 +20,9 @@ from holdfast.transcript import Frame, Payload, Transcript, survey
 
 Agent: TypeAlias = Literal[
     "claude-code", "codex", "opencode", "pi", "hermes", "openhands", "swe-agent", "mini-swe-agent",
-    "tau-bench", "tau2-bench", "aider", "sharegpt", "openai-chat", "openai-responses", "anthropic",
-    "gemini",
+    "tau-bench", "tau2-bench", "aider", "gemini-cli", "qwen-code", "copilot-cli", "cline",
+    "continue", "goose", "openclaw", "llm", "sharegpt", "openai-chat", "openai-responses",
+    "anthropic", "gemini",
 ]  # fmt: skip
 """Whose file it was; the name of a dialect where it is a plain transcript."""
 
@@ -29,6 +30,9 @@ Relation: TypeAlias = Literal["sidechain", "subagent", "branch", "resumed", "com
 """`sidechain`: a subagent in its parent's file; `subagent`: one in a file of its own; `branch`:
 the user went back and on from there; `resumed`: goes on where the other one ended; `compression`:
 goes on after the other one was compacted."""
+
+PARTIAL: frozenset[Relation] = frozenset(("branch", "resumed", "compression"))
+"""Relations of sessions that hold only what came after another's messages."""
 
 NoteKind: TypeAlias = Literal[
     "torn", "duplicate", "unanswered", "without call", "left out", "taken back"
@@ -61,6 +65,26 @@ class Lineage(Struct, frozen=True, gc=False):
     at: str = ""
 
 
+class AnswerUsage(Struct, frozen=True, kw_only=True, gc=False):
+    """What the provider counted for one answer, as the agent recorded it."""
+
+    position: int = 0
+    """The message of the answer; the first one if the answer is spread over several."""
+    model: str = ""
+    time: float | None = None
+    input_tokens: int = 0
+    """The whole prompt, cached parts included."""
+    output_tokens: int = 0
+    """All that the model wrote, reasoning included."""
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_hour_tokens: int = 0
+    """Of the tokens written to the cache, those that it keeps for an hour; they cost more."""
+    reasoning_tokens: int = 0
+    cost: float | None = None
+    """In dollars, if the agent recorded it."""
+
+
 class ImportedSession(Struct, frozen=True, kw_only=True):
     """One conversation of a file. A branch or sidechain holds only its own messages."""
 
@@ -75,6 +99,10 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     """For each message when it was written, in seconds since 1970."""
     summaries: tuple[int, ...] = ()
     """Positions of messages that the agent's own compaction wrote, not the user."""
+    usage: tuple[AnswerUsage, ...] = ()
+    """What the answers used, in their order; empty if the file does not say."""
+    total_usage: AnswerUsage | None = None
+    """What the whole session used, from agents that record nothing for each answer."""
     title: str = ""
     started: float | None = None
     ended: float | None = None
@@ -119,7 +147,7 @@ class SessionDraft:
     """Takes messages in the order of the file, and leaves out an entry that comes again."""
 
     __slots__ = ("_at", "cwd", "lineage", "model", "notes", "rows", "source_id", "summaries",
-                 "title")  # fmt: skip
+                 "title", "total_usage", "usage")  # fmt: skip
 
     def __init__(self, source_id: str = "", lineage: Lineage | None = None) -> None:
         """Start without messages."""
@@ -129,6 +157,8 @@ class SessionDraft:
         self.rows: list[DraftRow] = []
         self.summaries: list[int] = []
         self.notes: list[Note] = []
+        self.usage: dict[str, AnswerUsage] = {}
+        self.total_usage: AnswerUsage | None = None
         self._at: dict[str, int] = {}
 
     def add(
@@ -154,6 +184,22 @@ class SessionDraft:
         if summary:
             self.summaries.append(len(self.rows))
         self.rows.append(DraftRow(item, entry_id, time, place))
+
+    def used(self, usage: AnswerUsage | None, key: str = "") -> None:
+        """Take what the answer that was added last used.
+
+        An agent may repeat a report with each piece of an answer: of one key the last one counts,
+        at the position of the first. A report without a single figure is no report.
+        """
+        if usage is None:
+            return
+        key = key or f"#{len(self.usage)}"
+        before = self.usage.get(key)
+        at = max(len(self.rows) - 1, 0) if before is None else before.position
+        model, time = usage.model or self.model, usage.time
+        if time is None and self.rows:
+            time = self.rows[-1].time
+        self.usage[key] = replace(usage, position=at, model=model, time=time)
 
     def note(self, kind: NoteKind, where: str, said: str) -> None:
         """Note what was survived."""
@@ -183,6 +229,8 @@ class SessionDraft:
             entry_ids=tuple(row.entry_id for row in self.rows),
             times=times,
             summaries=tuple(self.summaries),
+            usage=tuple(self.usage.values()),
+            total_usage=self.total_usage,
             title=self.title,
             started=known[0] if known else None,
             ended=known[-1] if known else None,

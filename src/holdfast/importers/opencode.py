@@ -27,6 +27,7 @@ from holdfast.importers.files import (
     text,
 )
 from holdfast.importers.imported import ImportedSession, Lineage, Note, SessionDraft, with_notes
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 _OPEN = frozenset({"pending", "running"})
@@ -95,6 +96,12 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
             item, summary = blocks.message("assistant", said), about.get("summary") is True
             draft.add(item, entry_id, when, place, summary=summary)
             own = ""
+            for part in step:
+                if part.get("type") == "step-finish":
+                    cost, model = part.get("cost"), draft.model
+                    draft.used(
+                        usage_of(part.get("tokens"), model=model, cost=cost, cached_apart=True)
+                    )
         if results:
             item = blocks.message("user", [result for _, result in results])
             draft.add(item, results[0][0], when, place)

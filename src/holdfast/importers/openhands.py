@@ -29,6 +29,7 @@ from holdfast.importers.files import (
     text,
 )
 from holdfast.importers.imported import ImportedSession, Note, SessionDraft, with_notes
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 _NO_STEPS = frozenset(
@@ -63,6 +64,7 @@ def read_log(log: Payload, path: str) -> Iterator[ImportedSession]:
     for index, item in enumerate((*sent, *answers)):
         draft.add(item, "", when, f"message {index}")
     draft.model = text(response.get("model"))
+    draft.used(usage_of(response.get("usage"), cost=log.get("cost")))
     tools = log.get("tools")
     yield from draft.finish("openhands", "openai-chat", path, system={"tools": tools or []})
 

@@ -1,4 +1,7 @@
-"""Pi: a line an entry; from version 2 on a tree by `id` and `parentId`."""
+"""Pi and OpenClaw: a line an entry; from version 2 on a tree by `id` and `parentId`.
+
+OpenClaw is built on Pi. It keeps the same entries in a database, long ones packed by zstd.
+"""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
@@ -8,13 +11,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import zstandard
+
 from holdfast.importers import blocks
-from holdfast.importers.files import FileEntry, elements, fields, seconds, text
-from holdfast.importers.imported import ImportedSession, Lineage, SessionDraft, file_stem
+from holdfast.importers.files import (
+    AgentDatabase,
+    FileEntry,
+    elements,
+    fields,
+    parsed,
+    seconds,
+    text,
+)
+from holdfast.importers.imported import (
+    Agent,
+    ImportedSession,
+    Lineage,
+    SessionDraft,
+    file_stem,
+)
+from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
+TABLES = {
+    "transcript_events": {"session_id", "seq", "event_json"},
+    "session_windows": {"session_id"},
+}
+"""The tables and columns that make a database one of OpenClaw."""
+_LONGEST_EVENT = 1 << 22
+"""Bytes of an unpacked entry, as OpenClaw limits them itself."""
 
 
 def is_line(value: Payload) -> bool:
@@ -28,7 +55,29 @@ def is_line(value: Payload) -> bool:
     return type(role) is str and role in _ROLES
 
 
-def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
+def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSession]:
+    """Yield the sessions of an agent of OpenClaw, each with its branches."""
+    for window in database.rows("session_windows", order="rowid"):
+        own = text(window.get("session_id"))
+        rows = database.rows("transcript_events", where="session_id", value=own, order="seq")
+        yield from read(
+            (FileEntry(at, fields(parsed(_event(row)))) for at, row in enumerate(rows, 1)),
+            path, "openclaw",
+        )  # fmt: skip
+
+
+def _event(row: Payload) -> Any:
+    packed = row.get("event_zstd")
+    if type(packed) is not bytes:
+        return row.get("event_json")
+    try:
+        found = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_LONGEST_EVENT)
+    except zstandard.ZstdError:
+        return None
+    return found.decode("utf-8", "replace")
+
+
+def read(lines: Iterable[FileEntry], path: str, agent: Agent = "pi") -> Iterator[ImportedSession]:
     """Yield the session of a file, then its branches, each with its own messages only.
 
     An entry whose parent has a child already starts a branch. Turns that were aborted before
@@ -63,7 +112,7 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             homes[own] = draft
         draft.model = _take(draft, entry, own) or model or draft.model
     for draft in drafts:
-        yield from draft.finish("pi", "anthropic", path)
+        yield from draft.finish(agent, "anthropic", path)
 
 
 def _begin(draft: SessionDraft, value: Payload) -> str:
@@ -93,7 +142,10 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
         draft.add(item, own, when, entry.place)
     else:
         draft.note("left out", entry.place, "a message without words, calls or results")
-    return text(found.get("model"))
+    model = text(found.get("model"))
+    if item["content"]:
+        draft.used(usage_of(found.get("usage"), model=model, cached_apart=True), own)
+    return model
 
 
 def _item(found: Payload) -> Payload:

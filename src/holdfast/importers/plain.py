@@ -70,7 +70,7 @@ def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession
     known = [time for time in times if time is not None]
     yield ImportedSession(
         source_id=record_id(body) or source_id or file_stem(path),
-        agent=_agent(wires, body) or cast("Agent", transcript.dialect),
+        agent=_agent(wires) or cast("Agent", transcript.dialect),
         path=path,
         transcript=transcript,
         entry_ids=tuple(message.id for message in messages),
@@ -96,7 +96,7 @@ def read_lines(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSessio
     if draft.rows:
         items = [row.item for row in draft.rows]
         dialect = load_parsed(items).dialect
-        agent = _agent([fields(item) for item in items], {}) or cast("Agent", dialect)
+        agent = _agent([fields(item) for item in items]) or cast("Agent", dialect)
         yield from draft.finish(agent, dialect, path)
 
 
@@ -105,9 +105,7 @@ def record_id(body: Payload) -> str:
     return next((found for key in _IDS if (found := identifier(body.get(key)))), "")
 
 
-def _agent(items: Sequence[Payload], body: Payload) -> Agent | None:
-    if text(body.get("trajectory_format")).startswith("mini-swe-agent"):
-        return "mini-swe-agent"
+def _agent(items: Sequence[Payload]) -> Agent | None:
     for item in items[:_PROMPTS]:
         content = text(item.get("content"))
         for words, agent in _WORDS.items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import SEEK_END, BytesIO
 from itertools import islice
@@ -33,20 +33,35 @@ from holdfast.importers import (
     aider,
     benchmarks,
     claude_code,
+    cline,
     codex,
+    continue_dev,
+    copilot,
+    gemini_cli,
+    goose,
     hermes,
+    llm,
     opencode,
     openhands,
     pi,
     plain,
 )
-from holdfast.importers.files import MAGIC, FileEntry, entries, fields, open_database, open_regular
+from holdfast.importers.files import (
+    MAGIC,
+    AgentDatabase,
+    FileEntry,
+    entries,
+    fields,
+    open_database,
+    open_regular,
+)
 from holdfast.importers.imported import ImportedSession, Note, record_name, with_notes
 from holdfast.transcript import Payload
 
 Kind: TypeAlias = Literal[
-    "database", "value", "aider", "claude-code", "codex", "pi", "openhands", "records", "messages"
-]
+    "database", "value", "aider", "qwen-code", "claude-code", "codex", "gemini-cli", "copilot-cli",
+    "pi", "openhands", "records", "messages",
+]  # fmt: skip
 """`value`: one JSON document; `records`: a conversation a line; `messages`: a message a line;
 the names of agents: lines or headings that are theirs."""
 _HEAD = 4_096
@@ -62,15 +77,26 @@ _AT_ONCE = 1 << 20
 _AROUND = b"\xef\xbb\xbf \t\r\n"
 """A byte order mark and white space."""
 _REMEDY = (
-    "expected a session of Claude Code, Codex, OpenCode, Pi, Hermes, OpenHands, SWE-agent, "
-    "tau-bench or aider, or messages as JSON or JSON lines"
+    "expected a session of an agent that `holdfast import` knows, or messages as JSON or JSON lines"
 )
 _LINE_READERS: Mapping[Kind, Callable[[Iterable[FileEntry], str], Iterator[ImportedSession]]] = {
+    "qwen-code": claude_code.read_qwen,
     "claude-code": claude_code.read,
     "codex": codex.read,
+    "gemini-cli": gemini_cli.read,
+    "copilot-cli": copilot.read,
     "pi": pi.read,
     "messages": plain.read_lines,
 }
+_DATABASES: Sequence[
+    tuple[Mapping[str, set[str]], Callable[[AgentDatabase, str], Iterator[ImportedSession]]]
+] = (
+    (hermes.TABLES, hermes.read_database),
+    (opencode.TABLES, opencode.read_database),
+    (goose.TABLES, goose.read_database),
+    (pi.TABLES, pi.read_database),
+    (llm.TABLES, llm.read_database),
+)
 
 
 def read_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Iterator[ImportedSession]:
@@ -111,6 +137,57 @@ def read_bytes(
     with _errors(name):
         found = detect(stream, _size(stream, limits), limits)
     return _given(stream, found, name, limits)
+
+
+def read_native(
+    data: bytes, name: str, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[ImportedSession] | None:
+    """Return the sessions in `data` if an agent wrote it; None for a plain conversation.
+
+    `name` is the path of a file, or stands for one. Raises `NotReadable` for an agent's file that
+    cannot be read.
+    """
+    if data.startswith(MAGIC):
+        return read_file(name, limits) if Path(name).exists() else read_bytes(data, name, limits)
+    stream: BinaryIO = BytesIO(data)
+    if data.startswith(GZIP):
+        stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    try:
+        with _errors(name):
+            found = detect(stream, _size(stream, limits), limits)
+            is_native = _is_native(stream, found, limits)
+    except NotReadable:  # what is wrong with it, whoever reads it as plain messages says
+        return None
+    return _given(stream, found, name, limits) if is_native else None
+
+
+def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
+    """Return whether an agent wrote this, and not whoever writes plain messages."""
+    if found.kind == "value":
+        return is_native_value(found.value)
+    if found.kind != "records":
+        return found.kind != "messages"
+    stream.seek(0)
+    return is_one_session(bounded_lines(stream, limits))
+
+
+def is_one_session(lines: Iterable[bytes]) -> bool:
+    """Return whether lines belong together: an agent wrote them, or each is a message."""
+    for entry in islice(entries(lines, []), _LOOKED_AT):
+        kind = line_kind([entry])
+        if kind is not None:
+            return kind != "records" or is_native_value(entry.value)
+    return False
+
+
+def is_native_value(value: Any) -> bool:
+    """Return whether a document, or a line of a file of them, is one that an agent wrote."""
+    if type(value) is list:
+        sample = [fields(element) for element in value[:_OF_LIST]]
+        known = (cline.is_message, openhands.is_event, *(is_one for is_one, _ in _RECORDS))
+        return bool(sample) and any(all(map(is_one, sample)) for is_one in known)
+    body = fields(value)
+    return plain.is_valued(body) or any(is_one(body) for is_one, _ in _DOCUMENTS)
 
 
 def _size(stream: BinaryIO, limits: Limits) -> int:
@@ -166,15 +243,14 @@ def _read(
 
 def _database(path: Path, limits: Limits) -> Iterator[ImportedSession]:
     with open_database(path, limits) as database:
-        if database.has(hermes.TABLES):
-            yield from hermes.read_database(database, str(path))
-        elif database.has(opencode.TABLES):
-            yield from opencode.read_database(database, str(path))
-        else:
-            raise NotReadable(
-                "is a SQLite database of something else",
-                remedy="of databases, the state.db of Hermes and OpenCode's opencode.db are read",
-            )
+        for tables, read in _DATABASES:
+            if database.has(tables):
+                yield from read(database, str(path))
+                return
+        raise NotReadable(
+            "is a SQLite database of something else",
+            remedy="the databases of Hermes, OpenCode, goose, OpenClaw and llm are read",
+        )
 
 
 @contextmanager
@@ -246,12 +322,8 @@ def read_records(
 
 def is_record(value: Payload) -> bool:
     """Return whether an object holds a conversation, and is not a message of one."""
-    return (
-        opencode.is_export(value)
-        or benchmarks.is_trajectory(value)
-        or benchmarks.is_run(value)
-        or benchmarks.is_simulations(value)
-        or ("role" not in value and any(type(value.get(key)) is list for key in LIST_KEYS))
+    return any(is_one(value) for is_one, _ in _RECORDS) or (
+        "role" not in value and any(type(value.get(key)) is list for key in LIST_KEYS)
     )
 
 
@@ -259,6 +331,8 @@ def _read_list(found: list[Any], path: str) -> Iterator[ImportedSession]:
     sample = [fields(element) for element in found[:_OF_LIST]]
     if sample and all(benchmarks.is_run(element) for element in sample):
         yield from benchmarks.read_runs(found, path)
+    elif sample and all(cline.is_message(element) for element in sample):
+        yield from cline.read_task(found, path)
     elif sample and all(openhands.is_event(element) for element in sample):
         yield from openhands.read_events(found, path)
     elif sample and all(is_record(element) for element in sample):
@@ -269,22 +343,36 @@ def _read_list(found: list[Any], path: str) -> Iterator[ImportedSession]:
         yield from _plain(found, path, "")
 
 
+_Document: TypeAlias = tuple[
+    Callable[[Payload], bool], Callable[[Payload, str], Iterator[ImportedSession]]
+]
+_RECORDS: Sequence[_Document] = (
+    (opencode.is_export, opencode.read),
+    (goose.is_export, goose.read_export),
+    (gemini_cli.is_session, gemini_cli.read_document),
+    (cline.is_session, cline.read_session),
+    (continue_dev.is_session, continue_dev.read),
+    (benchmarks.is_mini_run, benchmarks.read_mini_run),
+    (benchmarks.is_simulations, benchmarks.read_simulations),
+    (benchmarks.is_run, lambda value, path: benchmarks.read_runs([value], path)),
+    (benchmarks.is_trajectory, benchmarks.read_trajectory),
+)
+"""Objects that are a session of an agent, also as one of many."""
+_DOCUMENTS: Sequence[_Document] = (
+    (openhands.is_log, openhands.read_log),
+    (openhands.is_event, lambda value, path: openhands.read_events([value], path)),
+    *_RECORDS,
+    (hermes.is_export, hermes.read_export),
+)
+"""In the order in which they are asked: the later ones know less."""
+
+
 def _read_object(value: Payload, path: str, source_id: str) -> Iterator[ImportedSession]:
-    if opencode.is_export(value):
-        yield from opencode.read(value, path)
-    elif benchmarks.is_simulations(value):
-        yield from benchmarks.read_simulations(value, path)
-    elif benchmarks.is_run(value):
-        yield from benchmarks.read_runs([value], path)
-    elif openhands.is_log(value):
-        yield from openhands.read_log(value, path)
-    elif openhands.is_event(value):
-        yield from openhands.read_events([value], path)
-    elif benchmarks.is_trajectory(value):
-        yield from benchmarks.read_trajectory(value, path)
-    elif hermes.is_export(value):
-        yield from hermes.read_export(value, path)
-    elif plain.is_valued(value):
+    for is_one, read in _DOCUMENTS:
+        if is_one(value):
+            yield from read(value, path)
+            return
+    if plain.is_valued(value):
         yield from plain.read_valued(value, path, plain.record_id(value) or source_id)
     elif plain.is_message(value):
         yield from _plain([value], path, source_id)
@@ -331,8 +419,11 @@ def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
 
 
 _LINES: Mapping[Kind, Callable[[Payload], bool]] = {
+    "qwen-code": claude_code.is_qwen_line,
     "claude-code": claude_code.is_line,
     "codex": codex.is_line,
+    "gemini-cli": gemini_cli.is_line,
+    "copilot-cli": copilot.is_line,
     "pi": pi.is_line,
     "openhands": openhands.is_event,
     "records": is_record,

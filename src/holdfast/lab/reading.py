@@ -12,11 +12,9 @@ from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.limits import DEFAULT_LIMITS, GZIP, bounded_lines, too_long
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.importers import ImportedSession, sessions_in
+from holdfast.importers.imported import PARTIAL
 from holdfast.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
 from holdfast.tokens.estimate import estimate_text
-
-_PARTIAL = ("branch", "resumed", "compression")
-"""Relations of sessions that hold only what came after another's messages."""
 
 
 def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
@@ -125,7 +123,7 @@ def _whole(
         is_part = (
             isinstance(one, ImportedSession)
             and one.lineage is not None
-            and one.lineage.relation in _PARTIAL
+            and one.lineage.relation in PARTIAL
         )
         if not is_part:
             yield one

@@ -15,15 +15,16 @@ from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, 
 from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
-from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo
+from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo, TurnUsage
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Transcript
 
 Mode: TypeAlias = Literal["in-place", "rotate"]
 
 _NAMES_ITS_SESSIONS: frozenset[Agent] = frozenset(
-    ("claude-code", "codex", "opencode", "pi", "hermes", "openhands")
-)
+    ("claude-code", "codex", "opencode", "pi", "hermes", "openhands", "gemini-cli", "qwen-code",
+     "copilot-cli", "continue", "goose", "openclaw", "llm")
+)  # fmt: skip
 """Agents whose ids are unique in the world; others number their runs, or name them by file."""
 
 _LAST_MAY_GROW: frozenset[Agent] = frozenset(("aider",))
@@ -109,7 +110,30 @@ def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
     elif added:
         added = len(store.append(there.id, to_do.rows))
         there = store.session(there.id)
+    _keep_usage(store, found, there, len(to_do.rows))
     return _taken(found, there, added, is_new=to_do.there is None)
+
+
+def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: int) -> None:
+    """Keep what the answers among the last `new` messages used.
+
+    Not for a session that may be written again: what it used counts as in use then.
+    """
+    if found.agent in _LAST_MAY_GROW:
+        return
+    known = len(found.times) - new
+    before = max(there.length - len(found.times), 0)
+    rows = [
+        TurnUsage(
+            position=before + one.position, time=one.time, model=one.model, cost=one.cost,
+            input_tokens=one.input_tokens, output_tokens=one.output_tokens,
+            cache_read_tokens=one.cache_read_tokens, cache_write_tokens=one.cache_write_tokens,
+        )
+        for one in found.usage
+        if one.position >= known
+    ]  # fmt: skip
+    if rows:
+        store.add_usage(there.id, *rows)
 
 
 def looked_at(store: Store | None, found: ImportedSession) -> Taken:

@@ -136,7 +136,8 @@ def folders(space: Space, tx: Statements) -> dict[str, int]:
 def find(
     space: Space, tx: Statements, text: str, among: tuple[str, ...] | None = None
 ) -> SessionInfo:
-    """Return the session of an id, a source id, or the beginning of exactly one id.
+    """Return the session of an id, a source id, the beginning or end of exactly one id, or a
+    title; `last` is the one that was used last.
 
     With `among`, sessions that ran in other folders do not exist: they are neither found nor named.
     """
@@ -149,13 +150,32 @@ def find(
         )
         if rows:
             return _the_one(space, tx, text, rows)
-    rows = tx.rows(
-        f"{SELECT} WHERE s.tenant = ? AND substr(s.id, 1, ?) = ? AND {limit} ORDER BY s.id",
-        (space.tenant, len(name), name, *values),
-    ) if name else []  # fmt: skip
-    if not rows:
-        raise UnknownSession(text)
-    return _the_one(space, tx, text, rows)
+    for condition, given in _SHORT_NAMES if name else ():
+        rows = tx.rows(
+            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.id",
+            (space.tenant, *(len(name) if one is int else name for one in given), *values),
+        )
+        if rows:
+            return _the_one(space, tx, text, rows)
+    if name == _LAST:
+        rows = tx.rows(
+            f"{SELECT} WHERE s.tenant = ? AND s.kind = 'main' AND {limit}"
+            " ORDER BY s.updated DESC, s.id DESC LIMIT 1",
+            (space.tenant, *values),
+        )
+        if rows:
+            return _the_one(space, tx, text, rows)
+    raise UnknownSession(text)
+
+
+_SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("substr(s.id, 1, ?) = ?", (int, str)),
+    ("substr(s.source_id, 1, ?) = ?", (int, str)),
+    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)),
+    ("lower(s.title) = lower(?)", (str,)),
+)
+"""Short names of a session, each with what its places take: the length of the name, or the name."""
+_LAST = "last"
 
 
 def by_source(space: Space, tx: Statements, source: str, source_id: str) -> SessionInfo | None:

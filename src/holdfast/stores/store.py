@@ -108,10 +108,10 @@ class Store:
         return self._read(lambda tx: found(self._space, tx, session_id).info)
 
     def find(self, text: str, *, folders: tuple[str, ...] | None = None) -> SessionInfo:
-        """Return the session of an id, a source id or the beginning of an id.
+        """Return the session of an id, a source id, the beginning or end of an id, or a title.
 
-        With `folders`, only among the sessions that ran in them. `UnknownSession` if there is none,
-        `AmbiguousSession` if there are several.
+        `last` is the one that was used last. With `folders`, only among the sessions that ran in
+        them. `UnknownSession` if there is none, `AmbiguousSession` if there are several.
         """
         return self._read(lambda tx: lineage.find(self._space, tx, text, folders))
 
@@ -277,8 +277,8 @@ class Store:
         """Return the pins in order of their positions."""
         return self._read(lambda tx: views.pins(self._space, tx, session_id))
 
-    def add_usage(self, session_id: str, usage: TurnUsage) -> None:
-        """Keep what one request cost."""
+    def add_usage(self, session_id: str, *usage: TurnUsage) -> None:
+        """Keep what requests cost, in this order."""
         self._write(lambda tx: views.add_usage(self._space, tx, session_id, usage))
 
     def usage(self, session_id: str) -> tuple[TurnUsage, ...]:

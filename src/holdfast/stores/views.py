@@ -325,23 +325,24 @@ def pins(space: Space, tx: Statements, session_id: str) -> tuple[Pin, ...]:
     return tuple(Pin(*row) for row in rows)
 
 
-def add_usage(space: Space, tx: Statements, session_id: str, usage: TurnUsage) -> None:
-    """Keep what one request cost."""
+def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUsage, ...]) -> None:
+    """Keep what requests cost, in this order."""
     key = owned(space, tx, session_id).key
     row = tx.row(
         "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
         (space.tenant, key),
     )
-    time = space.database.now(tx) if usage.time is None else usage.time
-    tx.run(
-        f"INSERT INTO turns (tenant, session, number, {_TURN})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            space.tenant, key, row[0] if row else 1, usage.position, time, plain(usage.model),
-            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens,
-            usage.cache_write_tokens, usage.cost, usage.view,
-        ),
-    )  # fmt: skip
+    for number, one in enumerate(usage, row[0] if row else 1):
+        time = space.database.now(tx) if one.time is None else one.time
+        tx.run(
+            f"INSERT INTO turns (tenant, session, number, {_TURN})"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                space.tenant, key, number, one.position, time, plain(one.model),
+                one.input_tokens, one.output_tokens, one.cache_read_tokens,
+                one.cache_write_tokens, one.cost, one.view,
+            ),
+        )  # fmt: skip
 
 
 def usage(space: Space, tx: Statements, session_id: str) -> tuple[TurnUsage, ...]:

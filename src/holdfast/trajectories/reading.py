@@ -19,28 +19,37 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import zstandard
 from msgspec import Struct
 
+from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.jsontext import dump, parse, split_list
 from holdfast.dialects.registry import LIST_KEYS
-from holdfast.errors import MissingExtra, NotReadable, NotWritable
+from holdfast.errors import HoldfastError, MissingExtra, NotReadable, NotWritable
+from holdfast.importers.imported import PARTIAL, ImportedSession
+from holdfast.importers.read import is_native_value, is_one_session, read_file, read_value
 from holdfast.trajectories.folder import MANIFEST, STATE
 from holdfast.trajectories.policy import BatchSettings
 
-Form: TypeAlias = Literal["lines", "value", "parquet"]
-"""A record a line; one JSON value; a table."""
+Form: TypeAlias = Literal["lines", "value", "parquet", "session"]
+"""A record a line; one JSON value; a table; sessions that an agent wrote."""
 _FORMS: dict[str, Form] = {
     ".jsonl": "lines",
     ".ndjson": "lines",
     ".json": "value",
     ".parquet": "parquet",
+    ".traj": "session",
+    ".db": "session",
+    ".sqlite": "session",
 }
+_HISTORY = "aider.chat.history.md"
 _PACKED = (".gz", ".zst", ".zstd")
-_KNOWN = ".jsonl, .ndjson, .json (each also .gz or .zst) or .parquet"
+_KNOWN = ".jsonl, .ndjson, .json (each also .gz or .zst), .parquet, or a session of an agent"
 MOST_BYTES = 256 * 1024 * 1024
 """A longer record is refused unread: reading it takes several times its size in memory."""
 _SKIPPED_AT_ONCE = 1024 * 1024
 """The buffer in which unpacked bytes are read, and a record that is too long is skipped."""
 _PACKED_AT_ONCE = 4 * 1024
 """A block of zstd can be four bytes for 128 kB, so a piece unpacks to 128 MB at most."""
+_LOOKED_AT = 64
+"""Lines of a file that tell a record a line from a conversation of many lines."""
 _ROWS_AT_ONCE = 256
 """Rows of a Parquet file in memory at a time, a few MB of usual records."""
 _BOM = b"\xef\xbb\xbf"
@@ -60,17 +69,19 @@ class RecordSource(Struct, frozen=True):
     size: int
 
 
-def find_sources(names: Sequence[str]) -> list[RecordSource]:
+def find_sources(
+    names: Sequence[str], on_skip: Callable[[str], None] = lambda _: None
+) -> list[RecordSource]:
     """Return the files that are named and those in the folders that are, by path in each.
 
     Hidden files are skipped, and so is what is next to the records in the folder of a batch.
-    Raises `NotReadable` for what does not exist, contains no such file, or has a name of no known
-    format.
+    `on_skip` gets each other file of a folder that is not read. Raises `NotReadable` for what does
+    not exist, contains no such file, or has a name of no known format.
     """
     found: list[RecordSource] = []
     for name in names:
         path = Path(name)
-        inside = list(_inside(path)) if path.is_dir() else [_file(path)]
+        inside = list(_inside(path, on_skip)) if path.is_dir() else [_file(path)]
         if not inside:
             raise NotReadable("holds no records", where=name, remedy=f"expected {_KNOWN}")
         found.extend(inside)
@@ -87,26 +98,27 @@ def _file(path: Path) -> RecordSource:
     return RecordSource(str(path), path.name, form, path.stat().st_size)
 
 
-def _inside(folder: Path) -> Iterator[RecordSource]:
+def _inside(folder: Path, on_skip: Callable[[str], None]) -> Iterator[RecordSource]:
     for where, folders, files in os.walk(folder):
         if STATE in folders and MANIFEST in files:
             folders[:], files = [], [name for name in files if name.startswith("part-")]
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         for name in sorted(files):
-            form = None if name.startswith(".") else _form_of(name)
-            if form is not None:
-                path = Path(where) / name
-                if not path.is_file():  # a pipe would be waited for
-                    continue
-                shown = path.relative_to(folder).as_posix()
+            path = Path(where) / name
+            shown, form = path.relative_to(folder).as_posix(), _form_of(name)
+            if form is not None and path.is_file():  # a pipe would be waited for
                 yield RecordSource(str(path), shown, form, path.stat().st_size)
+            elif not name.startswith("."):
+                on_skip(shown)
 
 
 def _form_of(name: str) -> Form | None:
     bare = name.lower()
     for ending in _PACKED:
         bare = bare.removesuffix(ending)
-    return _FORMS.get(os.path.splitext(bare)[1])
+    if bare.endswith(_HISTORY):
+        return "session"
+    return None if bare.startswith(".") else _FORMS.get(os.path.splitext(bare)[1])
 
 
 class RawRecord(Struct, frozen=True):
@@ -146,6 +158,11 @@ def _file_records(source: RecordSource, on_bytes: OnBytes, most: int) -> Iterato
     number = 0
     try:
         with open(source.path, "rb") as raw:
+            stream = _unpack(raw)
+            if source.form == "session" or (source.form == "lines" and _is_session(stream, most)):
+                yield from _sessions(read_file(source.path), source)
+                return
+            raw.seek(0)
             stream = _unpack(raw)
             read = _lines if source.form == "lines" else _values
             for record in read(stream, source, most):
@@ -220,6 +237,29 @@ def _lines(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRec
             yield RawRecord(source.name, number, text)
 
 
+def _is_session(stream: BinaryIO, most: int) -> bool:
+    """Return whether the lines of a file are one conversation, and not one each."""
+    lines = (stream.readline(most + 1) for _ in range(_LOOKED_AT))
+    return is_one_session(line for line in lines if 0 < len(line) <= most)
+
+
+def _sessions(found: Iterable[ImportedSession], source: RecordSource) -> Iterator[RawRecord]:
+    """Yield sessions as chat messages; a branch, which holds only its end, with that problem."""
+    number = 0
+    try:
+        for number, one in enumerate(found, 1):
+            if one.lineage is not None and one.lineage.relation in PARTIAL:
+                what = f"is a branch of {one.lineage.parent_id}, without what came before it"
+                yield RawRecord(source.name, number, b"", what)
+                continue
+            made: Any = convert_transcript(one.transcript, "openai-chat").messages
+            held = made if isinstance(made, dict) else {"messages": made}
+            data = dump({"id": f"{one.agent}/{one.source_id}", **held})
+            yield RawRecord(source.name, number, data)
+    except HoldfastError as error:
+        yield RawRecord(source.name, number + 1, b"", str(error))
+
+
 def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRecord]:
     """Yield the records of a JSON file: those of a list of them, or the one that it is."""
     data = stream.read(most + 1).removeprefix(_BOM)
@@ -229,6 +269,9 @@ def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRe
         return
     try:
         value = parse(data)
+        if is_native_value(value):
+            yield from _sessions(read_value(value, source.path), source)
+            return
         many = isinstance(value, list) and all(map(_holds_turns, cast("list[Any]", value)))
         pieces = [bytes(piece) for piece in split_list(data)] if many else [data.strip()]
     except NotReadable as error:

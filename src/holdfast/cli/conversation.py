@@ -1,0 +1,129 @@
+"""The one place where commands read a conversation, whatever names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import closing
+
+import click
+from msgspec.structs import replace
+
+from holdfast.cli.files import STANDARD, counted, label, read_bytes
+from holdfast.cli.inputs import Input, input_limits
+from holdfast.config import open_store, read_settings
+from holdfast.dialects.document import Document, document_of, read_document
+from holdfast.dialects.profiles import RULES, dialect_for, profile_for
+from holdfast.dialects.repair import repair_transcript
+from holdfast.dialects.rule import Profile
+from holdfast.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
+from holdfast.importers import ImportedSession, read_native, sessions_in
+from holdfast.importers.imported import PARTIAL
+from holdfast.transcript import Transcript
+
+_BOOKKEEPING = "keys-foreign"
+"""The rule against fields that an agent keeps with its messages and no provider takes."""
+
+
+def read_input(
+    name: str, provider: str | None, dialect: str | None, *, any_roles: bool = False
+) -> Input:
+    """Return a conversation decoded, or raise `NotReadable`.
+
+    `name` is a file (of an agent that `import` knows, a message list, a request body, transcripts,
+    also as gzip), a folder of them, `-` for standard input, or a stored session: its id or a part
+    of it, its title, or `last`. A file that exists wins. What a file is, its data say, unless a
+    wire format is named. A list in which no message has a known role is refused unless `any_roles`:
+    `check` says what is wrong with each.
+    """
+    limits, wanted = input_limits(), dialect_for(provider, dialect)
+    data = b""
+    if os.path.isdir(name):
+        document = _of_sessions(sessions_in(name, limits=limits))
+    elif name == STANDARD or os.sep in name or os.path.lexists(name) or not name:
+        data = read_bytes(name, limits)
+        native = None if dialect else read_native(data, name, limits)
+        if native is None:
+            document = read_document(data, dialect=wanted, limits=limits)
+        else:
+            document = _of_sessions(native)
+    else:
+        document = _stored(name)
+    for record in () if any_roles else document.records:
+        _refuse_strangers(record.transcript)
+    profiles = [_profile(record.transcript, provider) for record in document.records]
+    return Input(name, data, document, tuple(profiles))
+
+
+def _profile(transcript: Transcript, provider: str | None) -> Profile:
+    profile = profile_for(transcript.dialect, provider)
+    if profile.dialect != transcript.dialect:
+        raise NotReadable(
+            f"is {transcript.dialect}, which {profile.name} does not take",
+            remedy=f"write it as {profile.dialect} first, with `holdfast convert`",
+        )
+    return profile
+
+
+def _refuse_strangers(transcript: Transcript) -> None:
+    """Raise if not one message is known: nothing that is said of such a list would be true."""
+    if all(message.role == "unknown" for message in transcript.messages):
+        raise NotReadable(
+            "holds no message with a known role",
+            remedy="expected the messages of OpenAI, Anthropic or Gemini, ShareGPT turns, or a "
+            "session of an agent that `holdfast import` knows",
+        )
+
+
+def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
+    """Return the sessions as a document; branches, and files that are none, are only named."""
+    whole: list[ImportedSession] = []
+    warnings: list[str] = []
+    parts = 0
+    for one in found:
+        if isinstance(one, NotReadable):
+            warnings.append(f"not read: {label(str(one))}")
+        elif one.lineage is not None and one.lineage.relation in PARTIAL:
+            parts += 1
+        else:
+            whole.append(one)
+            warnings += [f"{note.where}: {note.said}" for note in one.notes if note.kind == "torn"]
+    if parts:
+        left = counted(parts, "branch", "branches")
+        warnings.append(f"{left} left out, without what came before; `holdfast import` takes all")
+    if not whole:
+        remedy = "; ".join(warnings) or "name a file or folder with sessions"
+        raise NotReadable("holds no conversation", remedy=remedy)
+    names = [f"{one.agent} {one.source_id}" for one in whole]
+    return document_of([_plain(one.transcript) for one in whole], names, warnings)
+
+
+def _plain(transcript: Transcript) -> Transcript:
+    """Return a transcript without what the agent notes in its messages."""
+    rule, profile = RULES[_BOOKKEEPING], profile_for(transcript.dialect)
+    if rule not in profile.rules:
+        return transcript
+    return repair_transcript(transcript, replace(profile, rules=(rule,)))[0]
+
+
+def _stored(name: str) -> Document:
+    """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
+    from holdfast.cli.stores import session_name, store_place  # a plain file needs no store
+    from holdfast.sessions.exporting import transcript_of
+
+    context = click.get_current_context(silent=True)
+    given = context.params if context else {}
+    settings = read_settings(given.get("config"))
+    try:
+        place = store_place(given, settings)
+        with closing(open_store(place, profile=settings.profile, read_only=True)) as store:
+            info = store.find(name)
+            transcript = transcript_of(store, info, what="view")
+    except (UnknownSession, StoreUnavailable):
+        raise NotReadable(
+            "does not exist",
+            remedy="check the name; there is no file and no session of that name or title",
+        ) from None
+    except AmbiguousSession as error:
+        raise NotReadable("names several sessions", remedy=str(error)) from None
+    return document_of([_plain(transcript)], [session_name(info)])

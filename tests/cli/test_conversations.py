@@ -1,0 +1,152 @@
+"""Every command that takes a conversation takes a native file, a stored session, a folder."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.importers.test_more_agents import database
+
+pytestmark = pytest.mark.usefixtures("home")
+
+DATA = Path(__file__).parents[1] / "importers" / "data"
+NATIVE = {
+    "claude-code.jsonl": "anthropic",
+    "codex.jsonl": "openai-responses",
+    "gemini-cli.jsonl": "gemini",
+    "qwen-code.jsonl": "gemini",
+    "copilot-cli.jsonl": "anthropic",
+    "cline-task.json": "anthropic",
+    "continue.json": "openai-chat",
+    "mini-swe-agent.traj.json": "openai-chat",
+    "opencode.json": "anthropic",
+    "openhands-events.json": "anthropic",
+    "pi.jsonl": "anthropic",
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_inspect_sees_what_import_sees(holdfast: Any, name: str) -> None:
+    """The messages of the session, and their tokens: not the lines of the file."""
+    (taken, *_) = holdfast("import", DATA / name, "--dry-run", "--json").reports[0]["sessions"]
+    first, *_ = holdfast("inspect", "--json", DATA / name).reports
+    assert first["dialect"] == NATIVE[name]
+    assert first["messages"] == taken["messages"]
+    assert first["tokens"] > 10 * first["messages"]
+
+
+def test_a_native_session_has_its_real_size(holdfast: Any, tmp_path: Path) -> None:
+    """4 tokens a line is what a list of unknown messages costs; the words are what is counted."""
+    words = "word " * 4_000
+    lines = [
+        {"type": "user", "uuid": "u1", "sessionId": "s",
+         "message": {"role": "user", "content": words}},
+        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "sessionId": "s",
+         "message": {"role": "assistant", "id": "m", "usage": {"input_tokens": 4_000},
+                     "content": [{"type": "text", "text": "Yes."}]}},
+    ]  # fmt: skip
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    (seen,) = holdfast("inspect", "--json", path).reports
+    assert seen["messages"] == 2
+    assert seen["tokens"] > 4_000
+    checked = holdfast("check", "--json", path)
+    assert (checked.code, checked.reports[0]["violations"]) == (0, [])
+
+
+@pytest.mark.parametrize("name", ["goose", "openclaw", "llm"])
+def test_a_database_of_an_agent_is_a_conversation(holdfast: Any, name: str, tmp_path: Path) -> None:
+    """One session is read like a file with one transcript."""
+    (seen,) = holdfast("inspect", "--json", database(name, tmp_path)).reports
+    assert seen["messages"] >= 4
+
+
+def test_every_command_takes_a_native_file(holdfast: Any, tmp_path: Path) -> None:
+    """And what it writes is a plain conversation that `check` accepts."""
+    file, out = DATA / "qwen-code.jsonl", tmp_path / "out.json"
+    for command in (
+        ("check",), ("inspect",), ("plan",), ("repair", "-o", out),
+        ("convert", "--to", "openai-chat", "-o", out), ("compress", "-o", out),
+        ("simulate", "--model", "claude-sonnet-4-5", "--context-length", "100000"),
+    ):  # fmt: skip
+        seen = holdfast(command[0], file, *command[1:])
+        assert seen.code == 0, (command, seen.err)
+        if out.exists():
+            assert holdfast("check", out).code == 0, command
+            out.unlink()
+    assert holdfast("diff", file, file).code == 0
+
+
+def test_standard_input_and_gzip_are_told_by_their_content(
+    holdfast: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a name decides nothing, neither does the lack of one."""
+    packed = tmp_path / "x"
+    packed.write_bytes(gzip.compress((DATA / "codex.jsonl").read_bytes()))
+    (named,) = holdfast("inspect", "--json", packed).reports
+    (piped,) = holdfast("inspect", "--json", "-", stdin=packed.read_bytes()).reports
+    assert named["messages"] == piped["messages"] == 11
+
+
+def test_a_list_without_a_known_role_is_no_conversation(holdfast: Any, put: Any) -> None:
+    """Nothing about it is right, whatever a command would count in it."""
+    file = put("rows.jsonl", None)
+    file.write_text("\n".join(json.dumps({"type": "row", "n": n}) for n in range(8)))
+    assert holdfast("check", file).code == 1
+    for command in (("inspect",), ("plan",), ("convert", "--to", "anthropic")):
+        seen = holdfast(command[0], file, *command[1:])
+        assert seen.code == 2, command
+        assert "no message with a known role" in seen.err
+        assert "✓" not in seen.text
+
+
+def test_branches_are_left_out_and_named(holdfast: Any) -> None:
+    """A branch holds only what came after its parent's messages: alone it is no conversation."""
+    seen = holdfast("inspect", DATA / "pi.jsonl")
+    assert "1 branch" in seen.text + seen.err
+
+
+def test_a_folder_is_all_its_sessions_and_what_is_none_is_named(
+    holdfast: Any, tmp_path: Path
+) -> None:
+    """Each with the agent and the id that it has."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("codex.jsonl", "qwen-code.jsonl"):
+        shutil.copy(DATA / name, folder / name)
+    (folder / "notes.json").write_text("{}")
+    seen = holdfast("inspect", folder)
+    assert seen.code == 0
+    assert "codex 019d-0001" in seen.text
+    assert "notes.json" in seen.text + seen.err
+    assert [row["dialect"] for row in holdfast("inspect", "--json", folder).reports] == [
+        "openai-responses", "gemini",
+    ]  # fmt: skip
+
+
+def test_a_stored_session_is_named_by_id_title_or_last(holdfast: Any, tmp_path: Path) -> None:
+    """By its own id, the end of it, the agent's id, the beginning of that, its title, or `last`."""
+    holdfast("import", DATA / "codex.jsonl")
+    (row,) = holdfast("sessions", "list", "--json").reports[0]["sessions"]
+    assert holdfast("sessions", "title", row["session"], "Two tests").code == 0
+    (native,) = holdfast("inspect", "--json", DATA / "codex.jsonl").reports
+    for name in (row["session"], row["session"][-6:], "019d-0001", "019d", "Two tests", "last"):
+        (seen,) = holdfast("inspect", "--json", name).reports
+        assert (seen["messages"], seen["tokens"]) == (native["messages"], native["tokens"]), name
+    out = tmp_path / "small.json"
+    assert holdfast("compress", "last", "-o", out).code == 0
+    assert out.stat().st_mode & 0o077 == 0
+    seen = holdfast("inspect", "nobody")
+    assert (seen.code, "no session of that name" in seen.err) == (2, True)
+
+
+def test_a_file_wins_over_a_session_of_the_same_name(holdfast: Any, put: Any) -> None:
+    """What lies in the folder is what was meant."""
+    holdfast("import", DATA / "codex.jsonl")
+    put("last", [{"role": "user", "content": "Hi"}])
+    (seen,) = holdfast("inspect", "--json", "last").reports
+    assert seen["messages"] == 1
