@@ -161,3 +161,13 @@ def test_an_answer_of_several_items_is_one_call() -> None:
     assert made.log.turns == 1
     made.append(*step)
     assert made.log.turns == 2
+
+
+def test_what_was_put_off_early_is_not_put_off_when_it_is_due() -> None:
+    """The provider counts more than we estimated: the threshold decides at once."""
+    made = early(model="nobody-knows-this-model")
+    assert made.compact().reason == "deferred"
+    made.report_usage(made.settings.budget.threshold_tokens + 1)
+    assert made.decide().urgency == "soft"
+    assert made.room() == 0
+    assert made.compact().status == "compacted"

@@ -309,23 +309,25 @@ class Compressor:
         verdict = self._verdict(Run(todo, decision, self.log, self.state))
         if not _waits(verdict, decision):
             return True
-        self._note_wait(verdict)
+        self._note_wait(verdict, decision)
         return False
 
     def is_put_off(self, decision: Decision) -> bool:
         """Return whether `compact` was put off because it did not pay, and nothing has come since
         that could change the sum.
         """
-        return decision.urgency in _WEIGHED and self._costs.put_off_for(self.estimate()) > 0
+        is_weighed = decision.urgency in _WEIGHED
+        return is_weighed and self._costs.put_off_for(self.estimate(), decision.urgency) > 0
 
     def room(self) -> int:
         """Return how many tokens may come before a compaction can be made, as long as the provider
         has the conversation in its cache.
         """
-        budget, tokens = self.settings.budget, self.decide().prompt_tokens
-        put_off = self._costs.put_off_for(self.estimate())
-        most = min(put_off, budget.hard_tokens - tokens) if put_off else 0
-        return max(budget.early_tokens - tokens, most, 0)
+        budget, decision = self.settings.budget, self.decide()
+        tokens, is_early = decision.prompt_tokens, decision.urgency == "early"
+        put_off = self._costs.put_off_for(self.estimate(), decision.urgency)
+        until = budget.threshold_tokens if is_early else budget.hard_tokens
+        return max(budget.early_tokens - tokens, min(put_off, until - tokens), 0)
 
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
         if given is not None:
@@ -595,14 +597,15 @@ class Compressor:
         )  # fmt: skip
 
     def _put_off(self, run: Run, verdict: Verdict | None) -> Report:
-        self._note_wait(verdict)
+        self._note_wait(verdict, run.decision)
         stays = Skipped("deferred", self._costs.reason, run.todo.tokens_before)
         return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
 
-    def _note_wait(self, verdict: Verdict | None) -> None:
+    def _note_wait(self, verdict: Verdict | None, decision: Decision) -> None:
         """Leave all as it is until the conversation has grown by something worth another look."""
         why = "the prices are not known" if verdict is None else verdict.sentence
-        self._costs.put_off(why, self.estimate() + self.settings.budget.tail_tokens // 4)
+        until = self.estimate() + self.settings.budget.tail_tokens // 4
+        self._costs.put_off(why, until, decision.urgency)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
         if report.status == "compacted":

@@ -11,6 +11,7 @@ from holdfast.catalog import Economy, economy_of
 from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import system_stop
 from holdfast.policy import Budget
+from holdfast.report import Urgency
 from holdfast.writing.writers import Writers
 
 Clock: TypeAlias = Callable[[], float]
@@ -25,6 +26,7 @@ class CostCheck:
         self._known: dict[str, Economy | None] = {}
         self._used_at = clock()
         self._retry_from = 0
+        self._at: Urgency = "none"
         self.reason = ""
         """Why the last compaction was put off."""
 
@@ -84,20 +86,23 @@ class CostCheck:
         )
         return weigh(situation, economy.rule)
 
-    def put_off(self, why: str, until: int) -> None:
-        """Leave all as it is until the conversation has grown to this estimate."""
-        self._retry_from, self.reason = until, why
+    def put_off(self, why: str, until: int, urgency: Urgency) -> None:
+        """Leave all as it is until the conversation has grown to this estimate, or it is more
+        urgent.
+        """
+        self._retry_from, self.reason, self._at = until, why, urgency
 
     def begin_again(self) -> None:
         """Forget what was put off: a compaction changed the sum."""
         self._retry_from = 0
 
-    def put_off_for(self, estimate: int) -> int:
+    def put_off_for(self, estimate: int, urgency: Urgency) -> int:
         """Return how much may come before a compaction that was put off is weighed again; 0 if none
-        was, or the cache has gone cold since, which changes the sum.
+        was, or it has become more urgent, or the cache has gone cold, which changes the sum.
         """
         is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
-        return max(self._retry_from - estimate, 0) if is_warm else 0
+        holds = is_warm and urgency == self._at
+        return max(self._retry_from - estimate, 0) if holds else 0
 
 
 def expected_after(todo: Plan) -> int:
