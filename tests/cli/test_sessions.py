@@ -165,14 +165,14 @@ def test_compact_shows_what_became_of_it_and_undo_takes_it_back(holdfast: Any, t
     assert "no compaction to undo" in again.err
 
 
-def test_a_session_that_somebody_else_compacts_is_exit_code_1(
+def test_a_session_that_somebody_else_compacts_is_exit_code_3(
     holdfast: Any, talked: str, home: Path
 ) -> None:
     """Who is at it is said, and nothing changes."""
     with open_store(home / "holdfast" / "sessions") as store:
         assert isinstance(store.acquire(talked, "another host pid 7", 60.0), Lease)
         seen = holdfast("sessions", "compact", talked, "--context-length", 8000)
-    assert seen.code == 1
+    assert seen.code == 3
     assert "nothing changed (already running): another host pid 7" in seen.text
 
 

@@ -189,7 +189,12 @@ def _check_store(
             health = store.health(deep)
     except StoreUnavailable as error:
         is_new = is_missing(error)
-        if is_new:
+        if is_new and (folder := _closed_folder(error.where)):
+            problems.append(
+                f"{error.where}: cannot be made, because {folder} may not be changed or is not a "
+                "folder; see who owns it, or name another place with --home or HOLDFAST_HOME"
+            )
+        elif is_new:
             hints.append("no sessions are kept yet; `holdfast import` takes those of your agents")
         else:
             problems.append(str(error))
@@ -253,6 +258,15 @@ def _asked(address: str) -> tuple[int, str]:
         return error.code, error.headers.get("x-holdfast", "")
     except (OSError, ValueError, HTTPException):
         return 0, ""
+
+
+def _closed_folder(file: str) -> str:
+    """Return the nearest folder above a missing file, if nothing can be made in it; else ""."""
+    folder = os.path.dirname(os.path.abspath(file))
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    is_open = os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
+    return "" if is_open else folder
 
 
 def _is_writable(file: str) -> bool:

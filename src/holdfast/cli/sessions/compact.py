@@ -8,7 +8,7 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from holdfast.cli import say
+from holdfast.cli import NOT_DONE, say
 from holdfast.cli.diff import show_comparison
 from holdfast.cli.draw import Picture
 from holdfast.cli.inputs import COUNT, json_option, options, print_json, usage_error
@@ -54,7 +54,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
     The newest of its lineage is compacted: in place, or in a child session if it rotates. The
     log stays as it is; `holdfast sessions undo` undoes the compaction, `holdfast recall` prints
     one original. If another process is compacting it, this is reported and nothing changes. The
-    exit code is 1 if a compaction was wanted and did not happen.
+    exit code is 3 if a compaction was wanted and did not happen.
 
     \b
     holdfast sessions compact 20260131-1200
@@ -106,7 +106,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         })  # fmt: skip
     else:
         show_report(was, info, report)
-    return int(report.is_refused)
+    return NOT_DONE if report.is_refused else 0
 
 
 def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
