@@ -98,7 +98,7 @@ def test_the_version_is_the_one_of_the_project() -> None:
         installed = version("holdfast")
     except PackageNotFoundError:
         pytest.skip("holdfast is on the path and not installed")
-    assert installed == project()["project"]["version"]
+    assert installed == project()["project"]["version"] == holdfast.__version__
 
 
 def test_the_command_is_the_one_of_the_project() -> None:

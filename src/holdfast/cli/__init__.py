@@ -19,7 +19,7 @@ COMMANDS = {
     "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
     "compress": "Make a transcript smaller; the originals can be restored.",
-    "config": "Show the settings in effect, and trust the settings of a folder.",
+    "config": "Show, write and check settings, and trust those of a folder.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "doctor": "Check the store, memory, settings and installed packages.",

@@ -413,9 +413,20 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     elif not source.holds_many:
         picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
     notes = [note for report in reports for note in _notes(report)]
+    notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
     repaired = [f"mended first: {what}" for report in reports for what in report.repaired[:5]]
     for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
         picture.note(sentence)
+
+
+def _why_early(report: Report) -> str:
+    """Return why a transcript is compacted that automatic compaction would leave alone."""
+    if report.status == "unchanged" or report.tokens_before >= report.threshold_tokens:
+        return ""
+    return (
+        f"compacted because you asked: it is due from {report.threshold_tokens:,} tokens on, or "
+        "earlier if it pays (`holdfast plan` says whether)"
+    )
 
 
 def _outcome(reports: Sequence[Report]) -> str:

@@ -336,7 +336,7 @@ def show_diagnosis(found: Diagnosis) -> None:
     _show_rows(picture, "versions", found.versions)
     _show_rows(picture, "optional packages", {
         extra.name: f"{extra.package} {extra.version}".strip() if extra.installed
-        else f"missing: {extra.remedy}   ({extra.purpose})"
+        else f"not installed: {extra.remedy}   ({extra.purpose})"
         for extra in found.extras
     })  # fmt: skip
     _show_rows(picture, "agents with sessions here", {path: name for name, path in found.agents})
@@ -362,11 +362,11 @@ def _store_rows(state: StoreState) -> dict[str, str]:
 
 def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that somebody gave."""
-    usual, policy = Settings(), cast("dict[str, Any]", settings["policy"])
+    usual, policy = _settings_row(Settings()), cast("dict[str, Any]", settings["policy"])
     found = {
         name: value
         for name, value in settings.items()
-        if name not in ("policy", "warnings") and value != getattr(usual, name)
+        if name not in ("policy", "warnings") and value != usual[name]
     }
     found |= {name: value for name, value in policy.items() if value != getattr(Policy(), name)}
     return found or {"none": ""}

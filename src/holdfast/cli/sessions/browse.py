@@ -154,21 +154,25 @@ def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:
 
     picture = Picture()
     drawn: dict[str, Tree] = {}
+    depth: dict[str, int] = {}
     roots: list[Tree] = []
     for info in lineage:
         at = f" at m{info.forked_at}" if info.descent == "branch" else ""
         descent = f"{info.descent}{at}  " if info.descent else ""
-        line = text_of((descent, "magenta"), *session_line(info))
+        *facts, name = session_line(info)
         if info.compactions:
-            line.append(f"  {counted(info.compactions, 'compaction')}", "yellow")
+            facts.append((f"  {counted(info.compactions, 'compaction')}", "yellow"))
         if info.id == named:
-            line.append("  ◀" if picture.unicode else "  <", "bold green")
+            facts.append(("  ◀" if picture.unicode else "  <", "bold green"))
+        line = text_of((descent, "magenta"), *facts, name)
+        depth[info.id] = depth.get(info.parent_id, -1) + 1
+        line.truncate(picture.console.width - 4 * depth[info.id], overflow="ellipsis")
         above = drawn.get(info.parent_id)
         drawn[info.id] = above.add(line) if above is not None else Tree(line)
         if above is None:
             roots.append(drawn[info.id])
     for root in roots:
-        picture.console.print(root, soft_wrap=True)
+        picture.console.print(root)
 
 
 @session_command(("--whole", bool, "", "All messages, each in full."))
