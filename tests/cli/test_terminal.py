@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from holdfast.caching.economics import usd
 from holdfast.cli.dates import read_date, short_date
 from holdfast.cli.draw import Picture
+from holdfast.cli.lab import show_lines
+from holdfast.lab.results import MeanInterval, ScoreLine
 
 pytestmark = pytest.mark.usefixtures("home")
 WIDTHS = (60, 80, 120)
@@ -274,3 +276,58 @@ def test_plan_and_the_planner_of_simulate_agree(holdfast: Any, put: Any) -> None
     assert replayed["compactions"] > 0
     (later,) = holdfast("plan", file, *terms, "--pays-from", 1, "--json").reports
     assert later["answer"] == "wait"
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_tree_and_its_marks_fit(holdfast: Any, talked: str, wide: Any, columns: int) -> None:
+    """Only titles are cut; the session that was named is marked at any width."""
+    wide(columns)
+    holdfast("sessions", "branch", talked, "--at", 11)
+    lines = holdfast("sessions", "tree", talked).text.splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= columns
+    assert "◀" in lines[0]
+
+
+def test_a_compaction_that_is_not_due_says_why_it_is_made(holdfast: Any, put: Any) -> None:
+    """`compress` acts because somebody asked; automatic compaction would wait."""
+    file = put("s.json", long_session())
+    seen = holdfast("compress", file, "--preview", "--context-length", 400_000)
+    assert "compacted because you asked: it is due from 200,000 tokens on" in seen.text
+    seen = holdfast("compress", file, "--preview", "--context-length", 40_000)
+    assert "because you asked" not in seen.text
+
+
+def test_an_import_of_nothing_says_so(holdfast: Any, tmp_path: Path) -> None:
+    """`0 new messages` alone reads like a success."""
+    (tmp_path / "empty").mkdir()
+    assert "no session files here" in holdfast("import", tmp_path / "empty").text
+
+
+def test_defaults_are_not_shown_as_changed(holdfast: Any) -> None:
+    """`doctor` lists the settings that somebody gave."""
+    text = holdfast("doctor").text
+    assert text.split("differ from the defaults", 1)[1].split()[0] == "none"
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
+    wide: Any, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence under each table, and a legend; the cost is there at any width."""
+    wide(columns)
+    kept = {"holdfast": (0.77, 0.75), "keep-tail": (0.54, 0.76)}
+    lines = [
+        ScoreLine(
+            part="cut", family="codex", strategy=name, budget=0.2, steps=1, sessions=3, cuts=9,
+            figures={"bound": MeanInterval(bound, 0, 1, 3), "cost": MeanInterval(cost, 0, 1, 3)},
+            against={}, counts={}, violations=None,
+        )
+        for name, (bound, cost) in kept.items()
+    ]  # fmt: skip
+    show_lines(lines)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "At 20% of the tokens Holdfast kept 77% of what the agent used later" in said
+    assert "keeping the end alone kept 54%" in said
+    assert "0.75" in said
+    assert "copy4: Of the runs of four words" in said
