@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import compress
 from holdfast.caching.economics import usd
 from holdfast.cli.dates import read_date, short_date
 from holdfast.cli.draw import Picture
@@ -331,3 +332,25 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
     assert "keeping the end alone kept 54%" in said
     assert "0.75" in said
     assert "copy4: Of the runs of four words" in said
+
+
+def test_how_many_places_more_does_not_depend_on_how_many_are_shown(
+    holdfast: Any, put: Any
+) -> None:
+    """The best hit has the same number beside it, alone or before others."""
+    for name in ("a", "b", "c"):
+        said = [{"role": "user", "content": f"zebra {name} {at}"} for at in range(9)]
+        holdfast("import", put(f"{name}.json", said))
+    counts = [
+        holdfast("search", "zebra", "--most", most, "--json").reports[0]["more"]
+        for most in (1, 2, 10)
+    ]
+    assert counts == [8, 8, 8]
+
+
+def test_a_saving_is_written_alike_in_the_terminal_and_in_python(holdfast: Any, put: Any) -> None:
+    """The headline of a report and that of the command have the same figures."""
+    file = put("s.json", long_session())
+    made = compress(long_session(), target_tokens=9_000)
+    seen = holdfast("compress", file, "--preview", "--target-tokens", 9_000).text
+    assert made.report.headline in seen

@@ -330,7 +330,7 @@ def saving(before: int, after: int) -> str:
     """Return the change of a size in per cent, with its sign; 100 only if nothing is left."""
     change = round(100 * (after / before - 1)) if before else 0
     change = max(change, -99) if after else change
-    return f"{'−' if change < 0 else '+' if change else ''}{abs(change)} %"
+    return f"{'−' if change < 0 else '+' if change else ''}{abs(change)}%"
 
 
 def size(messages: int, tokens: int) -> str:

@@ -236,13 +236,15 @@ def _conditions_of_list(space: Space, wanted: SessionFilter) -> tuple[list[str],
 def _mark(space: Space, tx: Statements, after: str) -> tuple[float, str]:
     """Return the time and id that a page ended with: of the mark, or of a session's name."""
     updated, _, last_id = after.partition(" ")
-    if not last_id:
-        last = find(space, tx, after)
-        return last.updated, last.id
     try:
+        if not last_id:
+            last = find(space, tx, after)
+            return last.updated, last.id
         return float.fromhex(updated), plain(last_id)
-    except (ValueError, OverflowError):
-        raise InvalidSetting("after", after, "the mark that the page before ended with") from None
+    except (ValueError, OverflowError, UnknownSession):
+        raise InvalidSetting(
+            "after", after, "the mark or the session that the page before ended with"
+        ) from None
 
 
 def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo, ...]:
