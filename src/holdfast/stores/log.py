@@ -32,7 +32,7 @@ from holdfast.stores.values import Line, NewMessage, StoredMessage, Stretch
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200
 _READ_CHARS = 50_000
-"""Of a message whose words are looked for; what agents put before them is seldom longer."""
+"""Of a message whose words are looked for; chosen, not measured."""
 _AT_ONCE = 400
 """Values of one statement, far below what either database takes."""
 
