@@ -98,7 +98,7 @@ def test_the_version_is_the_one_of_the_project() -> None:
         installed = version("holdfast")
     except PackageNotFoundError:
         pytest.skip("holdfast is on the path and not installed")
-    assert installed == project()["project"]["version"]
+    assert installed == project()["project"]["version"] == holdfast.__version__
 
 
 def test_the_command_is_the_one_of_the_project() -> None:
@@ -177,7 +177,7 @@ def test_the_demo_shows_a_broken_transcript_mended(demo: str) -> None:
 
 def test_the_demo_compresses_a_real_session_and_gives_it_back(demo: str) -> None:
     """The picture, one original held against the input, and the whole input again."""
-    assert re.search(r"254 messages, [\d,]+ tokens → \d+ messages, [\d,]+ tokens \(−\d+ %\)", demo)
+    assert re.search(r"254 messages, [\d,]+ tokens → \d+ messages, [\d,]+ tokens \(−\d+%\)", demo)
     assert "bytes, the same as in the input" in demo
     assert "byte for byte the input\n" in demo
 

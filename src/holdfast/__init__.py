@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.session import Session, warm
     from holdfast.stores.store import Store
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Chat",
     "Compressed",

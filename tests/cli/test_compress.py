@@ -140,11 +140,11 @@ def test_what_stays_beside_an_output_that_cannot_be_written_is_named(
 def test_a_compaction_that_cannot_be_is_not_shown_as_done(
     holdfast: Any, put: Any, tmp_path: Path
 ) -> None:
-    """OUT is FILE, the reason is said, exit 1."""
+    """OUT is FILE, the reason is said, exit 3."""
     said = [{"role": "system", "content": "so " * 9_000}, {"role": "user", "content": "hi"}]
     path, out = put("large.json", said), tmp_path / "out.json"
     seen = holdfast("compress", path, "-o", out, "--context-length", 1000)
-    assert seen.code == 1
+    assert seen.code == 3
     assert "nothing changed (cannot)" in seen.text
     assert "✓" not in seen.text
     assert out.read_bytes() == path.read_bytes()

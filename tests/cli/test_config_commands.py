@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import json
+from msgspec.structs import replace
 
-from holdfast.config import SECTIONS
+from holdfast.config import SECTIONS, Settings, read_settings
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -117,3 +119,52 @@ def test_what_needs_no_trust_is_not_recorded(holdfast: Any, tmp_path: Path, home
     (tmp_path / "empty").mkdir()
     seen = holdfast("config", "trust", tmp_path / "empty")
     assert (seen.code, "holdfast.toml" in seen.err) == (2, True)
+
+
+def test_a_settings_file_begins_with_all_that_there_is(holdfast: Any, own_settings: Path) -> None:
+    """`init` names every setting, sets none, is right, and replaces nothing."""
+    assert holdfast("config", "init").code == 0
+    text = own_settings.read_text()
+    for section, keys in SECTIONS.items():
+        assert f"[{section}]" in text
+        assert all(f"\n# {key} = " in text for key in keys)
+    seen = holdfast("config", "check")
+    assert (seen.code, seen.err) == (0, "")
+    assert "0 settings given, 0 ignored" in seen.text
+    again = holdfast("config", "init")
+    assert again.code == 1
+    assert own_settings.read_text() == text
+
+
+def test_each_default_of_the_settings_file_is_a_value_that_it_takes(
+    holdfast: Any, own_settings: Path
+) -> None:
+    """Without its mark every line of it can be read, and changes nothing."""
+    holdfast("config", "init")
+    lines = own_settings.read_text().split("\n[", 1)
+    rows = [line for line in f"[{lines[1]}".splitlines() if " =   # " not in line]
+    given = [line.removeprefix("# ") for line in rows]
+    own_settings.write_text("\n".join(given))
+    assert holdfast("config", "check").code == 0
+    read = replace(read_settings(), files=(), origins={})
+    assert json.encode(read) == json.encode(Settings())
+
+
+def test_check_names_what_is_wrong(holdfast: Any, own_settings: Path) -> None:
+    """Exit 2 with the setting and what it may be."""
+    own_settings.write_text("[compression]\nthreshhold = 0.3\n")
+    seen = holdfast("config", "check")
+    assert seen.code == 2
+    assert "threshold" in seen.err
+
+
+def test_the_schema_describes_every_setting(holdfast: Any) -> None:
+    """As JSON Schema: what is unknown is refused, defaults and choices are there."""
+    schema = json.decode(holdfast("config", "schema").out)
+    sections = schema["properties"]
+    assert {name: set(one["properties"]) for name, one in sections.items()} == {
+        name: set(keys) for name, keys in SECTIONS.items()
+    }
+    assert sections["compression"]["additionalProperties"] is False
+    assert sections["compression"]["properties"]["threshold"]["default"] == 0.5
+    assert sections["caching"]["properties"]["ttl"]["enum"] == ["5m", "1h"]

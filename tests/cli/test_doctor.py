@@ -65,6 +65,17 @@ def test_doctor_before_there_is_a_store(holdfast: Any, home: Path) -> None:
     assert not (home / "holdfast").exists()
 
 
+def test_doctor_says_that_no_store_can_be_made(
+    holdfast: Any, tmp_path: Path, own_folder: None
+) -> None:
+    """Exit 1 before anybody has tried to import."""
+    (tmp_path / "taken").write_text("a file where a folder should be")
+    seen = holdfast("doctor", "--home", tmp_path / "taken" / "holdfast")
+    assert seen.code == 1
+    assert "nothing is broken" not in seen.text
+    assert f"because {tmp_path / 'taken'} may not be changed" in seen.text
+
+
 def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path, own_settings: Path) -> None:
     """A store that cannot be opened, settings that cannot be read: exit 1, each said."""
     (tmp_path / "bad.db").write_bytes(b"no database" * 100)

@@ -26,7 +26,7 @@ def test_the_verdict_comes_with_every_term(holdfast: Any, put: Any) -> None:
     seen = holdfast("plan", file, "--context-length", "90000", "--threshold", "0.3", *PRICES)
     assert seen.code == 0
     assert "act:" in seen.text
-    for term in ("tokens now", "tokens after", "in the cache", "calls to come", "summary",
+    for term in ("tokens now", "tokens after", "cached now", "calls to come", "summary",
                  "next call, compacted", "next call, as it is", "= price", "= saving"):  # fmt: skip
         assert term in seen.text
     assert SECRET not in seen.text

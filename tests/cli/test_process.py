@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from holdfast import cli
+
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 FINE = b'[{"role":"user","content":"hi"}]'
 ORPHAN = b'[{"role":"user","content":"hi"},{"role":"tool","tool_call_id":"x","content":"y"}]'
@@ -101,8 +103,8 @@ def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None
     assert ("Traceback" in done.stderr) == bool(debug)
 
 
-def test_interrupted_gives_130_and_no_words(tmp_path: Path) -> None:
-    """Control-C ends it quietly, also where the tests run in the background, which ignores it."""
+def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
+    """Control-C ends it at once and says so, also if the tests run in the background."""
     fifo = tmp_path / "slow.json"
     os.mkfifo(fifo)
     heard = (
@@ -116,7 +118,48 @@ def test_interrupted_gives_130_and_no_words(tmp_path: Path) -> None:
     with fifo.open("wb"):  # returns when the child has opened it too
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
-    assert (child.returncode, out, err) == (130, b"", b"")
+    assert (child.returncode, out, err) == (130, b"", b"holdfast: stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("called", "end"),
+    [(["import", "x"], "again for the rest"), (["import"], "again for the rest"),
+     (["lab", "run", "x"], "again to continue"), (["lab", "show", "x"], ""), (["check"], "")],
+)  # fmt: skip
+def test_who_is_stopped_hears_how_to_continue(called: list[str], end: str) -> None:
+    """Commands that resume say so; the others have nothing to continue."""
+    said = cli.how_to_continue(called)
+    assert said.endswith(end)
+    assert bool(said) == bool(end)
+
+
+@pytest.mark.parametrize("language", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
+def test_output_is_plain_if_the_terminal_is(language: dict[str, str], tmp_path: Path) -> None:
+    """Without Unicode figures keep their signs: nothing becomes a question mark."""
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "so " * 9_000}] * 9
+    (tmp_path / "s.json").write_text(json.dumps(said))
+    known = {**environment(), **language}
+    known.pop("PYTHONUTF8", None)
+    command = ["compress", "s.json", "--preview", "--target-tokens", "9000"]
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", *command], env=known, cwd=tmp_path,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"?" not in done.stdout
+    assert b"(-" in done.stdout
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("called", "meant"),
+    [("serch", "search"), ("sesions", "sessions"), ("sessions lst", "list"), ("lab runn", "run")],
+)
+def test_a_command_that_is_mistyped_is_named(holdfast: Any, called: str, meant: str) -> None:
+    """`did you mean`, exit 2."""
+    seen = holdfast(*called.split())
+    assert (seen.code, seen.out) == (2, b"")
+    assert f"(did you mean {meant}" in seen.err
 
 
 def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:

@@ -70,13 +70,13 @@ def test_each_sdk_writes_a_summary_that_is_checked(
 
 
 def test_a_refused_key_changes_nothing(holdfast: Any, server: ModelServer, long: Path) -> None:
-    """While there is room: OUT is FILE, the reason says what to do, and the exit code is 1."""
+    """While there is room: OUT is FILE, the reason says what to do, and the exit code is 3."""
     pytest.importorskip("openai")
     server.replies(lambda request: openai_error(401, "no"))
     flags = ("--summarizer", "openai:m", "--summarizer-url", server.openai_url)
     seen, out = compressed(holdfast, long, *flags)
     (report,) = seen.reports
-    assert (seen.code, report["status"], report["reason"]) == (1, "unchanged", "aborted")
+    assert (seen.code, report["status"], report["reason"]) == (3, "unchanged", "aborted")
     assert "OPENAI_API_KEY" in report["detail"]
     assert out == json.loads(long.read_bytes())
     again, _ = compressed(holdfast, long, *flags, "--on-failure", "ledger")

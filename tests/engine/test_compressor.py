@@ -460,3 +460,14 @@ def test_the_budgets_are_in_the_providers_tokens() -> None:
     assert (plain.status, dense.status) == ("compacted", "compacted")
     assert dense.tokens_after < plain.tokens_after
     assert (dense.context_length, dense.effective_window) == (24_000, 24_000)
+
+
+@pytest.mark.parametrize("value", ["hello", 42, None, {"foo": 1}, [], b"x"])
+def test_what_is_no_message_is_not_taken(value: object) -> None:
+    """It is refused before it is in the log, and the conversation goes on."""
+    compressor = Compressor()
+    with pytest.raises(NotReadable, match="no message"):
+        compressor.append({"role": "user", "content": "hi"}, value)
+    assert compressor.messages == []
+    compressor.append({"role": "user", "content": "hi"})
+    assert len(compressor.messages) == 1

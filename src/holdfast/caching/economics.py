@@ -16,6 +16,12 @@ Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
 known, or that there is nothing to gain."""
 
 
+PAYS_FROM = 0.30
+"""The share of the window from which a compaction is made if it pays: in the gateway, `holdfast
+plan` and the planner of `holdfast simulate`. Chosen for the gateway and not tuned: a lower share
+costs less in many sessions and compacts more often (`holdfast simulate --pays-from 0.1`)."""
+
+
 class PayoffRule(Struct, frozen=True, kw_only=True):
     """How cautious the planner is; found on the tuning half by `bench/economics.py --tune`."""
 
@@ -145,6 +151,8 @@ def weigh(situation: Situation, rule: PayoffRule | None = None) -> Verdict:
     elif now < early:
         answer, basis = "wait", "size"
         why = f"{now:,} of {early:,} tokens: no compaction is due yet"
+        if early < situation.threshold_tokens:
+            why = f"{now:,} tokens: below {early:,} a compaction is not made even if it pays"
     elif total is None:
         answer, basis = "act", "threshold"
         why = (

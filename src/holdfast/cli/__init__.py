@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +19,7 @@ COMMANDS = {
     "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
     "compress": "Make a transcript smaller; the originals can be restored.",
-    "config": "Show the settings in effect, and trust the settings of a folder.",
+    "config": "Show, write and check settings, and trust those of a folder.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "doctor": "Check the store, memory, settings and installed packages.",
@@ -50,6 +52,8 @@ _FILES = {
 }
 """The file of a command, if it is not named like the command."""
 
+NOT_DONE = 3
+"""What was asked for was tried and did not happen, as with a summarizer that does not answer."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """128 + the number of the signal, as a shell reports it."""
@@ -66,7 +70,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; nothing is raised, no traceback shown.
 
     0 all is well, 1 rules are broken or something would be lost, 2 not readable or wrongly called,
-    70 a bug of Holdfast, 130 interrupted, 141 the reader of the output went away.
+    3 what was asked for was tried and did not happen, 70 a bug of Holdfast, 130 interrupted,
+    141 the reader of the output went away.
     """
     _tolerate_narrow_encodings()
     if COMPLETE_VARIABLE in os.environ:
@@ -76,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return say(f"stopped{how_to_continue(arguments)}", INTERRUPTED)
     except BrokenPipeError:
         _let_go_of_output()
         return BROKEN_PIPE
@@ -100,6 +105,20 @@ def say(sentence: str, code: int = 2) -> int:
     return code
 
 
+_RESUMED = {
+    "import": "; what was taken is kept, run the same command again for the rest",
+    "lab run": "; finished sessions are kept, run the same command again to continue",
+    "trajectories compress": "; finished shards are kept, run the same command again to continue",
+}
+"""How a command that was stopped is continued; the others have nothing to continue."""
+
+
+def how_to_continue(arguments: Sequence[str]) -> str:
+    """Return what is said to somebody who stopped a command."""
+    called = " ".join([*arguments[:2], ""])
+    return next((how for name, how in _RESUMED.items() if called.startswith(f"{name} ")), "")
+
+
 COMPLETE_VARIABLE = "_HOLDFAST_COMPLETE"
 """What a shell sets to ask for completions."""
 
@@ -120,6 +139,16 @@ class CommandGroup(click.Group):
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, or fail with the names that are like it."""
+        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), 3)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            ctx.fail(f"no command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and the first line of their help."""
@@ -185,7 +214,7 @@ def version_of(package: str) -> str:
     load=_load,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
-    "2 not readable or wrongly called.",
+    "2 not readable or wrongly called, 3 tried and not done.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
@@ -250,12 +279,33 @@ def _unexpected(error: Exception) -> int:
     )
 
 
+_PLAIN = {
+    "×": "x", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "✓": "ok", "✗": "x", "·": ".",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "█": "#", "░": ".", "≤": "<=", "≥": ">=",
+}  # fmt: skip
+"""What a terminal without Unicode shows instead."""
+
+
 def _tolerate_narrow_encodings() -> None:
-    """Let characters that the terminal cannot show become `?` instead of an error."""
+    """Let characters that the terminal cannot show become plain ones or `?`, never an error.
+
+    `LC_ALL=C` asks for plain output, though Python writes UTF-8 then, unless it is told to.
+    """
+    codecs.register_error("holdfast-plain", _in_plain_characters)
+    asks = os.environ.get("LC_ALL") in ("C", "POSIX")
+    told = "PYTHONUTF8" in os.environ or "PYTHONIOENCODING" in os.environ
+    options = {"encoding": "ascii"} if asks and not told else {}
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="replace")
+            reconfigure(errors="holdfast-plain", **options)
+
+
+def _in_plain_characters(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(char, "?") for char in text), error.end
 
 
 def _let_go_of_output() -> None:

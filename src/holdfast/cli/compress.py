@@ -12,6 +12,7 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from holdfast.cli import NOT_DONE
 from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture, saving, size
 from holdfast.cli.files import (
@@ -84,7 +85,7 @@ SHOWN_RECORDS = 20
     ("--above", str, "ID",
      "Fold everything before this message: its id, or its place (m12, 12)."),
     ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
-    ("--force", bool, "", "Compact even if automatic compaction would wait."),
+    ("--force", bool, "", "Ask a summarizer that failed a short time ago again, without a pause."),
     ("--exact-tokens", bool, "",
      "Count with the model's own vocabulary (the extra `exact`) instead of estimating."),
     ("--preview", bool, "", "Show what would happen; no OUT, no originals."),
@@ -106,7 +107,7 @@ def compress(file: str, **given: Any) -> int:
     `holdfast recall` prints one, `holdfast undo` restores all. If OUT is standard output, there
     are references only with --originals. What breaks the provider's rules is repaired first, or
     refused with exit code 2. If nothing can be saved, OUT is a copy of FILE, and the reason is
-    printed. The exit code is 1 if a compaction was wanted and did not happen (the summarizer
+    printed. The exit code is 3 if a compaction was wanted and did not happen (the summarizer
     failed, the window is too small).
 
     \b
@@ -137,7 +138,7 @@ def compress(file: str, **given: Any) -> int:
             print_json(row, err=asked.to_stderr)
     else:
         show_compression(source, records, asked)
-    return int(any(record.report.is_refused for record in records))
+    return NOT_DONE if any(record.report.is_refused for record in records) else 0
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -412,9 +413,20 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     elif not source.holds_many:
         picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
     notes = [note for report in reports for note in _notes(report)]
+    notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
     repaired = [f"mended first: {what}" for report in reports for what in report.repaired[:5]]
     for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
         picture.note(sentence)
+
+
+def _why_early(report: Report) -> str:
+    """Return why a transcript is compacted that automatic compaction would leave alone."""
+    if report.status == "unchanged" or report.tokens_before >= report.threshold_tokens:
+        return ""
+    return (
+        f"compacted because you asked: it is due from {report.threshold_tokens:,} tokens on, or "
+        "earlier if it pays (`holdfast plan` says whether)"
+    )
 
 
 def _outcome(reports: Sequence[Report]) -> str:

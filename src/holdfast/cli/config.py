@@ -13,18 +13,21 @@ import click
 
 from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture
-from holdfast.cli.files import printable, shortened
-from holdfast.cli.inputs import json_option, options, print_json, usage_error
+from holdfast.cli.files import counted, label, printable, shortened, write_bytes
+from holdfast.cli.inputs import PATH, json_option, options, print_json, usage_error
 from holdfast.cli.settings import config_option, settings_from
 from holdfast.config import (
     FILE_NAME,
     SECTIONS,
     Settings,
+    own_file,
+    read_settings,
     review_folder,
     trust_folder,
     untrust_folder,
     value_of,
 )
+from holdfast.config.schema import sample_file, settings_schema
 from holdfast.config.sections import State, Whose
 
 _SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
@@ -47,13 +50,15 @@ _DEFAULT = "default"
 
 @click.group(cls=CommandGroup)
 def config() -> None:
-    """Show the settings in effect, and trust the settings of a folder.
+    """Show, write and check settings, and trust those of a folder.
 
     The holdfast.toml of the current folder may tune compaction. It may set an address, a command,
     a store, a key or a package only if you trust it.
 
     \b
     holdfast config show
+    holdfast config init
+    holdfast config check
     holdfast config trust .
     """
 
@@ -140,6 +145,61 @@ def show_settings(
     if len(shown) < len(rows):
         count = len(rows) - len(shown)
         picture.line((f"  {count} settings have their defaults; --all shows them", "dim"))
+
+
+@config.command()
+@options(("-o --output", PATH, "FILE", "Where to write it instead of your own settings file."))
+def init(output: str | None) -> int:
+    """Write a settings file with every setting and its default, to be filled in.
+
+    Nothing in it is set. A file that exists is not replaced.
+
+    \b
+    holdfast config init
+    holdfast config init -o holdfast.toml
+    """
+    name = output or own_file(os.environ)
+    if os.path.lexists(name):
+        return say(f"{label(name)} exists already; nothing was written", 1)
+    os.makedirs(os.path.dirname(os.path.abspath(name)), mode=0o700, exist_ok=True)
+    write_bytes(name, sample_file().encode())
+    click.echo(f"written to {label(name)}; check it with `holdfast config check`")
+    return 0
+
+
+@config.command()
+@click.argument("file", required=False, type=PATH)
+@json_option
+def check(file: str | None, as_json: bool) -> int:
+    """Check the settings, or one settings file.
+
+    The exit code is 2 if a setting is unknown or out of its range, and 1 if something is ignored.
+
+    \b
+    holdfast config check
+    holdfast config check holdfast.toml
+    """
+    settings = read_settings(file)
+    if as_json:
+        print_json({"files": settings.files, "warnings": settings.warnings})
+    else:
+        for warning in settings.warnings:
+            click.echo(f"ignored: {warning}")
+        names = ", ".join(label(one.name) for one in settings.files) or "no settings file"
+        given = len(settings.origins)
+        click.echo(f"{names}: {counted(given, 'setting')} given, {len(settings.warnings)} ignored")
+    return 1 if settings.warnings else 0
+
+
+@config.command()
+def schema() -> int:
+    """Print the JSON Schema of a settings file, for editors.
+
+    \b
+    holdfast config schema > holdfast.schema.json
+    """
+    click.echo(json.dumps(settings_schema(), indent=1))
+    return 0
 
 
 @config.command()

@@ -189,7 +189,12 @@ def _check_store(
             health = store.health(deep)
     except StoreUnavailable as error:
         is_new = is_missing(error)
-        if is_new:
+        if is_new and (folder := _closed_folder(error.where)):
+            problems.append(
+                f"{error.where}: cannot be made, because {folder} may not be changed or is not a "
+                "folder; see who owns it, or name another place with --home or HOLDFAST_HOME"
+            )
+        elif is_new:
             hints.append("no sessions are kept yet; `holdfast import` takes those of your agents")
         else:
             problems.append(str(error))
@@ -253,6 +258,15 @@ def _asked(address: str) -> tuple[int, str]:
         return error.code, error.headers.get("x-holdfast", "")
     except (OSError, ValueError, HTTPException):
         return 0, ""
+
+
+def _closed_folder(file: str) -> str:
+    """Return the nearest folder above a missing file, if nothing can be made in it; else ""."""
+    folder = os.path.dirname(os.path.abspath(file))
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    is_open = os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
+    return "" if is_open else folder
 
 
 def _is_writable(file: str) -> bool:
@@ -322,7 +336,7 @@ def show_diagnosis(found: Diagnosis) -> None:
     _show_rows(picture, "versions", found.versions)
     _show_rows(picture, "optional packages", {
         extra.name: f"{extra.package} {extra.version}".strip() if extra.installed
-        else f"missing: {extra.remedy}   ({extra.purpose})"
+        else f"not installed: {extra.remedy}   ({extra.purpose})"
         for extra in found.extras
     })  # fmt: skip
     _show_rows(picture, "agents with sessions here", {path: name for name, path in found.agents})
@@ -348,11 +362,11 @@ def _store_rows(state: StoreState) -> dict[str, str]:
 
 def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that somebody gave."""
-    usual, policy = Settings(), cast("dict[str, Any]", settings["policy"])
+    usual, policy = _settings_row(Settings()), cast("dict[str, Any]", settings["policy"])
     found = {
         name: value
         for name, value in settings.items()
-        if name not in ("policy", "warnings") and value != getattr(usual, name)
+        if name not in ("policy", "warnings") and value != usual[name]
     }
     found |= {name: value for name, value in policy.items() if value != getattr(Policy(), name)}
     return found or {"none": ""}

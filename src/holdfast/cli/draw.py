@@ -65,9 +65,20 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     "W": {"justify": "right"},
     "f": {"overflow": "fold"},
     "p": {"overflow": "fold", "max_width": 48},
+    "t": {"no_wrap": True, "overflow": "ellipsis"},
+    "b": {"no_wrap": True},
+    "o": {"no_wrap": True},
+    "n": {"no_wrap": True, "justify": "right"},
 }
-"""Columns of a table: on one line to the left or right, wrapped at words, folded anywhere, or a
-path, which leaves room for a sentence beside it."""
+"""Columns of a table: on one line to the left or right, wrapped at words, folded anywhere, a path,
+which leaves room for a sentence beside it, or a title, which is cut at its end. Where there is no
+room bars become shorter and go first, then texts and numbers that are not needed (o, n)."""
+_GAP = 2
+"""Columns between two columns of a table."""
+_TEXTS = "wWfpt"
+_LEAST_BESIDE_BAR, _LEAST_TITLE, _LEAST_TEXT, _LEAST_BAR = 32, 24, 12, 4
+"""Columns of a text before bars become shorter, of a title and a text before other columns go, and
+of a bar before it goes."""
 
 
 def console_for(*, stderr: bool = False) -> Console:
@@ -126,17 +137,31 @@ class Picture:
         self, columns: str, rows: Iterable[Sequence[Piece]], *, indent: int = 2,
         names: Sequence[str] = (), min_width: int = 0,
     ) -> None:  # fmt: skip
-        """Print rows below each other; `columns` has a letter of `_COLUMNS` for each."""
+        """Print rows below each other; `columns` has a letter of `_COLUMNS` for each.
+
+        What matters is never cut: see `_COLUMNS`. A line below names what there was no room for.
+        """
         from rich.table import Table
 
-        grid = Table.grid(padding=(0, 2))
-        for number, kind in enumerate(columns):
-            grid.add_column(min_width=None if number else min_width or None, **_COLUMNS[kind])
+        lines = [[text_of(cell) for cell in row] for row in rows]
         if names:
-            grid.add_row(*(text_of((name, "dim")) for name in names))
-        for row in rows:
-            grid.add_row(*map(text_of, row))
+            lines.insert(0, [text_of((name, "dim")) for name in names])
+        widths = _fit(columns, lines, self.console.width - indent) if lines else {}
+        grid = Table.grid(padding=(0, _GAP))
+        cells: list[list[Text]] = []
+        for at, width in widths.items():
+            least = None if at else min_width or None
+            cut = width if columns[at] == "t" else None
+            grid.add_column(min_width=least, width=cut, **_COLUMNS[columns[at]])
+            column = [line[at] for line in lines]
+            cells.append(_shorten_bars(column, width) if columns[at] == "b" else column)
+        for line in zip(*cells, strict=True):
+            grid.add_row(*line)
         self.show(grid, indent)
+        missing = [name for at, name in enumerate(names) if name and at not in widths]
+        if missing:
+            what = f"no room for: {', '.join(missing)}; a wider terminal or --json has them"
+            self.paragraph((what, "dim"), indent=indent)
 
     def more(self, total: int, shown: int = SHOWN_ENTRIES) -> None:
         """Print how many entries are not shown, if any."""
@@ -175,7 +200,7 @@ class Picture:
             after = "" if now is None else f"{self.arrow} {now:,}"
             lines.append((shortened(name), f"{was:,}", self.meter(left, wide), after))
         self.blank()
-        self.table("lrlr", lines)
+        self.table("lrbr", lines)
 
     def strip(
         self, title: str, cells: Sequence[Cell], marked: Collection[int], mark: Mark,
@@ -223,6 +248,45 @@ class Picture:
         self.line("  ", ", ".join(f"{made.count(fate):,} {fate}" for fate in fates))
 
 
+def _fit(columns: str, lines: Sequence[Sequence[Text]], room: int) -> dict[int, int]:
+    """Return the columns of a table that there is room for, each with its width."""
+    wide = [max((line[at].cell_len for line in lines), default=0) for at in range(len(columns))]
+    given = dict(enumerate(wide))
+
+    def limit(kinds: str, least: int) -> None:
+        for at in [at for at in given if columns[at] in kinds]:
+            given[at] = min(wide[at], max(least, given[at] + spare()))
+
+    def spare() -> int:
+        return room - sum(given.values()) - _GAP * (len(given) - 1)
+
+    limit(_TEXTS, _LEAST_BESIDE_BAR)
+    limit("b", 0)
+    for at in [at for at in given if columns[at] == "b" and given[at] < min(wide[at], _LEAST_BAR)]:
+        del given[at]
+    limit("t", _LEAST_TITLE)
+    limit(_TEXTS.removesuffix("t"), _LEAST_TEXT)
+    for at in [at for at in reversed(given) if columns[at] in "on"]:
+        if spare() < 0:
+            del given[at]
+    limit(_TEXTS, _LEAST_TEXT)
+    return given
+
+
+def _shorten_bars(cells: Sequence[Text], columns: int) -> list[Text]:
+    """Return bars made shorter in proportion, so that the longest has at most these columns."""
+    from rich.text import Text
+
+    most = max(len(cell) for cell in cells)
+    if most <= columns:
+        return list(cells)
+    share = most / columns
+    return [
+        Text().join(cell[int(at * share)] for at in range(-(-len(cell) * columns // most)))
+        for cell in cells
+    ]
+
+
 def cell_of(message: Message) -> Cell:
     """Return what a message is shown as; one that contains only results is the tool's."""
     match message.role:
@@ -266,7 +330,7 @@ def saving(before: int, after: int) -> str:
     """Return the change of a size in per cent, with its sign; 100 only if nothing is left."""
     change = round(100 * (after / before - 1)) if before else 0
     change = max(change, -99) if after else change
-    return f"{'−' if change < 0 else '+' if change else ''}{abs(change)} %"
+    return f"{'−' if change < 0 else '+' if change else ''}{abs(change)}%"
 
 
 def size(messages: int, tokens: int) -> str:

@@ -213,10 +213,14 @@ def show_import(done: Imported) -> None:
             shortened(row.agent), f"{row.sessions:,}", f"{row.messages:,}", f"{row.known:,}",
             text_of(new, known), (notes, "dim"),
         ))  # fmt: skip
-    names = ("agent", "sessions", "new messages", "known", "", "") if rows else ()
-    picture.table("lrrrlf", rows, names=names)
+    names = ("agent", "sessions", "new", "known", "", "skipped or repaired") if rows else ()
+    picture.table("lrrrbw", rows, names=names)
+    if rows:
+        picture.paragraph(("new and known are messages", "dim"), indent=2)
     for one in done.unreadable[:SHOWN_FILES]:
         picture.line(("  not read: ", "yellow"), shortened(one.problem))
     picture.more(len(done.unreadable), SHOWN_FILES)
+    if not rows and not done.unreadable:
+        picture.line("  no session files here")
     if messages and not done.dry_run:
         picture.line(('\n  find something: holdfast search "…"', "dim"))

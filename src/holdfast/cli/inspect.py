@@ -108,12 +108,14 @@ def _pressure(picture: Picture, found: Inspection) -> None:
     filled = min(round(BAR_COLUMNS * found.pressure), BAR_COLUMNS)
     style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
     style["early"] = style["none"]
-    picture.line(
-        "\n  pressure  ",
+    picture.blank()
+    picture.table("lbw", [(
+        "pressure",
         picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
-        f"  {found.pressure:.0%} of the threshold of {found.threshold_tokens:,} "
-        f"(window {found.effective_window:,}): {_verdict(found)}",
-    )
+        f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
+    )])  # fmt: skip
+    sizes = f"threshold {found.threshold_tokens:,}, window {found.effective_window:,}"
+    picture.paragraph((sizes, "dim"), indent=2)
 
 
 def _verdict(found: Inspection) -> str:
@@ -128,7 +130,7 @@ def _verdict(found: Inspection) -> str:
 
 def _longest(picture: Picture, rows: Sequence[Long]) -> None:
     picture.paragraph(("\n  longest messages", "bold"))
-    picture.table("rfff", [
+    picture.table("rflf", [
         (f"{row.tokens:,}", shortened(f"m{row.position}" + (f" {row.id}" if row.id else "")),
          row.role, shortened(", ".join(row.tools)))
         for row in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from holdfast.cli import CommandGroup, say, version_of
-from holdfast.cli.draw import Picture, progress_bar, text_of
+from holdfast.cli.draw import Picture, Piece, progress_bar, text_of
 from holdfast.cli.files import counted, label
 from holdfast.cli.inputs import (
     COUNT,
@@ -29,14 +29,14 @@ from holdfast.cli.inputs import (
 from holdfast.cli.settings import prices_for
 from holdfast.config import home_folder
 from holdfast.errors import NotReadable
-from holdfast.lab.figures import COST, OVER, USED
+from holdfast.lab.figures import COST, OVER, USED, glossary
 from holdfast.lab.gate import Fall, find_falls
 from holdfast.lab.output import read_summary, write_results
 from holdfast.lab.peers.ask import Peers
 from holdfast.lab.peers.table import MODES
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.report.tables import COLUMNS, format_cell, format_short, groups, title
-from holdfast.lab.results import OURS, MeanInterval, RunManifest, ScoreLine, WrittenRun
+from holdfast.lab.report.tables import COLUMNS, format_cell, groups, title
+from holdfast.lab.results import OURS, OWN, MeanInterval, RunManifest, ScoreLine, WrittenRun
 from holdfast.lab.run import digest_of, terms_for
 from holdfast.lab.run import run as run_lab
 from holdfast.lab.scoring.session import LabSession
@@ -124,7 +124,8 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     strategies = choose_strategies(asked.strategies, all_strategies(asked))
     _install(asked, strategies)
     folder = Path(given["output"])
-    with progress_bar("sessions", quiet=not sys.stderr.isatty()) as update:
+    is_shown = sys.stderr.isatty()
+    with progress_bar("sessions", quiet=not is_shown) as update:
         known, problems = _read(files)
         sessions, too_short = _select(known, given)
         if not sessions:
@@ -142,7 +143,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
         rows = run_lab(
             folder, sessions, manifest, partial(terms_for, asked), known=known,
             jobs=given["jobs"] or os.cpu_count() or 1,
-            tell=lambda done, total: update(completed=done, total=total),
+            tell=partial(_tell, update if is_shown else None),
         )  # fmt: skip
     written = write_results(folder, manifest, rows, [str(problem) for problem in problems])
     if given["as_json"]:
@@ -152,6 +153,14 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     show_run(folder, written, problems=len(problems), too_short=too_short)
     _report_problems(problems)
     return 0
+
+
+def _tell(update: Callable[..., None] | None, done: int, total: int) -> None:
+    """Say how many sessions are done: by the bar, or without a terminal by a line each."""
+    if update is not None:
+        update(completed=done, total=total)
+    else:
+        click.echo(f"holdfast: {done:,} of {counted(total, 'session')} done", err=True)
 
 
 def _asked(given: dict[str, Any]) -> RunSettings:
@@ -345,7 +354,43 @@ def show_lines(lines: Sequence[ScoreLine], *, wide: bool = False) -> None:
     for rows in groups(lines).values():
         most = max(line.sessions for line in rows)
         picture.line((f"\n{title(rows[0])}, {counted(most, 'session')}", "bold"))
-        picture.show(_table(picture, rows, wide=wide), 2)
+        if wide:
+            picture.show(_table(rows), 2)
+            continue
+        _show_scores(picture, rows)
+        if said := _compare(rows):
+            picture.paragraph(said, indent=2)
+    picture.blank()
+    names = COLUMNS if wide else _SHOWN
+    for name in names:
+        entry = glossary().get(name)
+        if entry is not None:
+            picture.paragraph((f"{name}: ", "bold dim"), (entry.says, "dim"), indent=2)
+
+
+def _show_scores(picture: Picture, rows: Sequence[ScoreLine]) -> None:
+    """Print a table of scores; those to the right go first if there is no room."""
+    lines: list[tuple[Piece, ...]] = []
+    for line in rows:
+        lines.append((
+            (line.strategy, "bold green" if line.strategy.startswith(OURS) else ""),
+            _bar(picture, line.figures.get("bound")),
+            *(_score(line.figures.get(column)) for column in _SHOWN), (_faults(line), "red"),
+        ))  # fmt: skip
+    kinds = "".join("r" if name in ("bound", COST) else "n" for name in _SHOWN)
+    picture.table(f"lb{kinds}f", lines, names=("", "", *_SHOWN, "faults"))
+
+
+def _compare(rows: Sequence[ScoreLine]) -> str:
+    """Return in a sentence what Holdfast kept beside the end alone and beside the agent itself."""
+    kept = {line.strategy: line.figures["bound"].mean for line in rows if "bound" in line.figures}
+    if OURS not in kept:
+        return ""
+    others = {"keep-tail": "keeping the end alone kept", OWN: "the agent's own summary kept"}
+    said = [f"{what} {kept[name]:.0%}" for name, what in others.items() if name in kept]
+    size = f"At {rows[0].budget:.0%} of the tokens" if rows[0].budget else "In the same size"
+    first = f"{size} Holdfast kept {kept[OURS]:.0%} of what the agent used later"
+    return f"{'; '.join([first, *said])}."
 
 
 def _main_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
@@ -359,22 +404,19 @@ def _main_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
     ]
 
 
-def _table(picture: Picture, rows: Sequence[ScoreLine], *, wide: bool) -> Table:
+def _table(rows: Sequence[ScoreLine]) -> Table:
+    """Return all scores with their intervals."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    columns = COLUMNS if wide else _SHOWN
     table.add_column("", no_wrap=True)
-    if not wide:
-        table.add_column("", no_wrap=True)
-    for name in columns:
+    for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("faults", style="red", overflow="fold")
     for line in rows:
         name = text_of((line.strategy, "bold green" if line.strategy.startswith(OURS) else ""))
-        bars = [] if wide else [_bar(picture, line.figures.get("bound"))]
-        cells = [_score(line.figures.get(column), wide=wide) for column in columns]
-        table.add_row(name, *bars, *cells, text_of(_faults(line)))
+        cells = [format_cell(line.figures.get(column)) for column in COLUMNS]
+        table.add_row(name, *cells, text_of(_faults(line)))
     return table
 
 
@@ -391,10 +433,8 @@ def _faults(line: ScoreLine) -> str:
     return ", ".join(said)
 
 
-def _score(found: MeanInterval | None, *, wide: bool) -> str:
-    if wide:
-        return format_cell(found)
-    return "–" if found is None else format_short(found.mean)
+def _score(found: MeanInterval | None) -> str:
+    return "–" if found is None else f"{found.mean:.2f}"
 
 
 def _bar(picture: Picture, found: MeanInterval | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
-from holdfast.caching.economics import Situation, Sum, usd
+from holdfast.caching.economics import PAYS_FROM, Situation, Sum, usd
 from holdfast.caching.prices import Prices
 from holdfast.cli.conversation import read_input
 from holdfast.cli.draw import Picture, Piece
@@ -50,6 +50,10 @@ COST_COLUMNS = 20
 """The width of the bar of the dearest strategy; the table has six more columns."""
 LEAST_THRESHOLD = 0.02
 """Below this share of a window a compaction would come with nearly every call."""
+_PAYS_FROM_ROW = (
+    "--pays-from", click.FloatRange(0, 1), "SHARE",
+    "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
+)  # fmt: skip
 _STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
 
 
@@ -67,6 +71,7 @@ class PlannedRecord(Struct, frozen=True):
     ("--turns", click.IntRange(min=0), "N",
      "Calls of the model to come; by default as many as there were."),
     ("--cold", bool, "", "Assume that the provider's cache has expired."),
+    _PAYS_FROM_ROW,
 )  # fmt: skip
 @price_options
 @settings_options
@@ -76,7 +81,8 @@ def plan(file: str, **given: Any) -> int:
 
     The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
     the provider's cache, what the summary costs and what later calls save are put side by side.
-    Without prices the threshold alone decides.
+    Without prices the threshold alone decides. The gateway and the planner of `holdfast simulate`
+    decide in the same way; `holdfast compress` always acts, because you asked for it.
 
     \b
     holdfast plan session.json --model claude-sonnet-4-5
@@ -107,6 +113,7 @@ def _plan(transcript: Transcript, settings: Settings, given: dict[str, Any]) -> 
         policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
         prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, turns=given["turns"],
         is_cold=given["cold"], model_summary=given["summaries"] == "model",
+        pays_from=given["pays_from"],
     )  # fmt: skip
     return PlannedRecord(plan_for(transcript, asked), window, priced)
 
@@ -118,13 +125,15 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
         verdict = one.plan.verdict
         line = source.place(number)
         answer, _, why = verdict.sentence.partition(":")
-        picture.line(picture.heading(source, "ok"), line, (answer, _STYLES[answer]), f":{why}")
+        outcome = "refused" if answer == "cannot" else "ok"
+        picture.line(picture.heading(source, outcome), line, (answer, _STYLES[answer]), f":{why}")
         picture.blank()
-        picture.table("lrl", _token_rows(one.plan.situation, verdict.sum))
+        picture.table("lrw", _token_rows(one.plan.situation, verdict.sum))
         if verdict.sum is not None and one.priced.prices is not None:
             picture.blank()
-            picture.table("lrl", _arithmetic_rows(verdict.sum))
-            picture.line("\n  ", (_price_sentence(one.priced.prices), "dim"))
+            picture.table("lrw", _arithmetic_rows(verdict.sum))
+            picture.blank()
+            picture.paragraph((_price_sentence(one.priced.prices), "dim"), indent=2)
         for note in ("token figures are estimates", one.window.note, one.priced.note):
             picture.note(note)
     picture.warnings(source)
@@ -134,11 +143,16 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
 def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str, str]]:
     share = 1 - situation.tokens_after / situation.tokens_now if situation.tokens_now else 0
     useful = min(situation.kept_prefix_tokens, situation.cached_tokens)
+    pays = ""
+    if situation.prices is not None and situation.early_tokens is not None:
+        pays = f"from {min(situation.early_tokens, situation.threshold_tokens):,} if it pays, "
+    due = f"compacted {pays}" if pays else ""
     rows = [
         ("tokens now", f"{situation.tokens_now:,}",
-         f"due from {situation.threshold_tokens:,}, urgent from {situation.hard_tokens:,}"),
+         f"{due}due from {situation.threshold_tokens:,}, urgent from {situation.hard_tokens:,}"),
         ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
-        ("in the cache", f"{situation.cached_tokens:,}", f"{useful:,} of them stay of use"),
+        ("cached now", f"{situation.cached_tokens:,}",
+         f"{useful:,} of them still cached after a compaction"),
         ("calls so far", f"{situation.turns_so_far:,}",
          f"{situation.tokens_per_turn:,.0f} tokens more each time"),
     ]  # fmt: skip
@@ -157,8 +171,8 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
         (("= price", "bold"), (usd(total.price), "bold"), ""),
         ("saving a call", usd(total.saving_per_turn), ""),
         ("× calls", f"{total.turns_counted:,}",
-         f"of {total.turns_until_regrown:,} until the prompt has grown back, with "
-         f"{total.turns_remaining:,} to come"),
+         f"expected before the prompt has grown back ({total.turns_until_regrown:,}) or the "
+         f"session ends ({total.turns_remaining:,} to come)"),
         (("= saving", "bold"), (usd(total.saving), "bold"),
          f"acts from {usd(max(total.margin * total.price, 0))} on "
          f"({total.margin:g} × the price)"),
@@ -171,8 +185,8 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
     ("--model", str, "M", "The model, whose window and prices are looked up.", ...),
     ("--context-length", COUNT, "N", "The window in tokens."),
     ("--thresholds", str, "F,F…",
-     "Shares of the window; the planner may act from the lowest on.",
-     ",".join(f"{share:g}" for share in THRESHOLDS)),
+     "Shares of the window.", ",".join(f"{share:g}" for share in THRESHOLDS)),
+    _PAYS_FROM_ROW,
     ("--pause", click.FloatRange(min=0), "S", "Seconds of silence before a user speaks.", 60.0),
     ("--plot", PATH, "FILE.svg", "Draw the costs as SVG."),
 )  # fmt: skip
@@ -200,12 +214,12 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     window = window_for(settings, transcripts[0])
     terms = _terms(given, window)
     recordings = [record(transcript) for transcript in transcripts]
-    found = run_all(recordings, terms, strategies_for(thresholds))
+    found = run_all(recordings, terms, strategies_for(thresholds, given["pays_from"]))
     if draw is not None:
         title = f"{len(recordings):,} sessions, {given['model']}, window {window.tokens:,}"
         write_bytes(given["plot"], draw(title, found).encode())
     if not given["as_json"]:
-        show_simulation(found, recordings, window, terms)
+        show_simulation(found, recordings, window, terms, given["pays_from"])
         return 0
     for one in found:
         print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
@@ -248,16 +262,23 @@ def show_simulation(
     recordings: Sequence[Recording],
     window: Window,
     terms: ReplayTerms,
+    pays_from: float,
 ) -> None:
     """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
     picture = Picture()
     tokens = sum(recording.tokens for recording in recordings)
-    picture.line((
+    picture.paragraph((
         f"{counted(len(recordings), 'session')}, {counted(found[0].calls, 'call')} of "
         f"{shortened(window.model)}, {counted(tokens, 'token')}, window {window.tokens:,}", "bold",
     ))  # fmt: skip
     picture.blank()
     _show_costs(picture, found)
+    picture.paragraph((
+        "ratio: cost compared with append only. cache: share of the input that is read from the "
+        "cache. compacted: how often. over: calls that do not fit the window. The planner compacts "
+        f"from {pays_from:.0%} of the window on if it pays, as `holdfast plan` and the gateway do.",
+        "dim",
+    ), indent=2)  # fmt: skip
     if len(recordings) > 1:
         picture.paragraph(("\n  cost against append only, by session", "bold"))
         shares = (0.0, 0.10, 0.50, 0.90, 1.0)
@@ -269,7 +290,11 @@ def show_simulation(
             ],
             names=("", "least", "10 %", "half", "90 %", "most"),
         )
-    picture.line("\n  ", (_price_sentence(terms.prices), "dim"))
+        picture.paragraph(
+            ("half of the sessions cost at most the figure under half", "dim"), indent=2
+        )
+    picture.blank()
+    picture.paragraph((_price_sentence(terms.prices), "dim"), indent=2)
     picture.note("token figures are estimates")
     picture.note(window.note)
     over = found[0].overflowing_sessions
@@ -292,8 +317,8 @@ def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
             f"{one.hit_rate:.1%}", f"{one.compactions:,}",
             f"{one.overflows:,}" if one.overflows else "",
         ))  # fmt: skip
-    names = ("strategy", "cost", "ratio", "", "cache hits", "compactions", "over window")
-    picture.table("lrrlrrr", rows, names=names)
+    names = ("strategy", "cost", "ratio", "", "cache", "compacted", "over")
+    picture.table("lrrbrnn", rows, names=names)
 
 
 def _price_sentence(prices: Prices) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from holdfast.cli.dates import short_date
 from holdfast.cli.draw import Picture, text_of
-from holdfast.cli.files import STANDARD, counted, format_time, printable, shortened, write_bytes
+from holdfast.cli.files import STANDARD, counted, printable, shortened, write_bytes
 from holdfast.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
 from holdfast.cli.originals import load_originals
-from holdfast.cli.stores import opened, since_of, span_options, store_options, until_of
+from holdfast.cli.stores import narrowed, opened, short_id, span_options, store_options
 from holdfast.dialects.jsontext import parse
 from holdfast.engine.originals import recall as recall_from
 from holdfast.engine.originals import search as search_in
@@ -22,6 +24,7 @@ from holdfast.stores.store import Store
 
 SHOWN_AROUND = 1
 """Messages on either side that the picture shows if nobody says how many."""
+_OPERATOR = re.compile(r"""["“„«*]|(?:^|\s)-\S|(?:^|\s)\w+:\S""")
 _SORTS = click.Choice(["relevance", "newest", "oldest"])
 
 
@@ -37,7 +40,7 @@ _SORTS = click.Choice(["relevance", "newest", "oldest"])
 )  # fmt: skip
 @span_options
 @options(
-    ("--subagents", bool, "", "Also sessions of subagents and tools."),
+    ("--all --subagents everything", bool, "", "Also sessions of subagents and tools."),
     ("--sort", _SORTS, "", "What comes first.", "relevance"),
     ("--most", COUNT, "N", "How many places to print.", 10),
     ("--around", click.IntRange(0, 50), "N",
@@ -50,13 +53,16 @@ def search(
 ) -> int:
     """Find a text in all past sessions, or in a file of originals.
 
-    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query.
-    Messages that compactions folded are found too. The best place of each lineage is printed, with
-    the messages around it. With --originals the search is in what `holdfast compress` folded or
-    rewrote, the newest places first, ignoring case. The exit code is 1 if nothing is found.
+    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query. Several
+    words in quotes of the shell are a phrase first; if no message has it, its words are looked for,
+    and what a message lacks is named. Messages that compactions folded are found too. The best
+    place of each lineage is printed, with the messages around it. With --originals the search is
+    in what `holdfast compress` folded or rewrote, the newest places first, ignoring case. The exit
+    code is 1 if nothing is found.
 
     \b
     holdfast search connection refused
+    holdfast search "connection refused" --project . --since "last month"
     holdfast search '"exit code 137" deploy*' --source claude-code --since 2026-01-01
     holdfast search "connection refused" --originals small.json.originals.jsonl
     """
@@ -67,34 +73,42 @@ def search(
     if given["around"] is None:
         given["around"] = AROUND if as_json else SHOWN_AROUND
     with opened(given, "search") as store:
-        hits = _search_store(store, text, most, given)
+        phrase = text if len(words) == 1 and is_phrase(text) else ""
+        hits = _search_store(store, f'"{phrase}"', most, given) if phrase else []
+        is_exact = bool(hits)
+        hits = hits or _search_store(store, text, most, given)
     if as_json:
         for hit in hits:
             print_json(hit)
     elif hits:
-        show_hits(hits)
+        if phrase and not is_exact:
+            click.echo(f'No message has "{shortened(phrase)}"; these have some of its words.\n')
+        show_hits(hits, most)
     else:
-        click.echo("no message of a stored session matches", err=True)
+        click.echo("No matches.", err=True)
     return 0 if hits else 1
 
 
 def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
+    asked = narrowed(store, given)
     filters = Filters(
         roles=given["role"], sources=given["source"], tools=given["tool"],
         sessions=tuple(store.find(name).id for name in given["session"]),
-        since=since_of(given["since"]), until=until_of(given["until"]),
+        since=asked.since, until=asked.until, folders=asked.folders,
     )  # fmt: skip
     return discover(
-        store, text, filters=filters, kinds=() if given["subagents"] else ("main",),
+        store, text, filters=filters, kinds=() if given["everything"] else ("main",),
         sort=given["sort"], most=most, around=given["around"],
     )  # fmt: skip
 
 
 def _refuse_filters() -> None:
     context = click.get_current_context()
-    for option in ("role", "source", "tool", "session", "since", "until", "subagents", "around"):
+    for option in ("role", "source", "tool", "session", "since", "until", "project", "everything",
+                   "around"):  # fmt: skip
         if context.params.get(option):
-            raise usage_error(f"--{option} is for sessions, not for --originals")
+            flag = "all" if option == "everything" else option
+            raise usage_error(f"--{flag} is for sessions, not for --originals")
 
 
 def _search_originals(text: str, originals: str, most: int, *, as_json: bool) -> int:
@@ -110,16 +124,24 @@ def _search_originals(text: str, originals: str, most: int, *, as_json: bool) ->
     return 0 if hits else 1
 
 
-def show_hits(hits: Sequence[Hit]) -> None:
+def is_phrase(text: str) -> bool:
+    """Return whether a text is several words without anything that a query gives a meaning."""
+    return len(text.split()) > 1 and _OPERATOR.search(text) is None
+
+
+def show_hits(hits: Sequence[Hit], most: int) -> None:
     """Print hits, the best first, with the messages around them."""
     picture = Picture()
     for hit in hits:
-        facts = (hit.source, format_time(hit.time), " ".join(hit.title.split()))
+        facts = (hit.source, short_date(hit.time), " ".join(hit.title.split()))
         more = f"  and {counted(hit.more, 'place')} more" if hit.more else ""
-        picture.line(
-            (hit.session, "bold"), (f" m{hit.position}", "bold"),
-            *((f"  {shortened(fact)}", "dim") for fact in facts if fact), (more, "dim"),
+        part = f"  without {', '.join(map(shortened, hit.missing))}" if hit.missing else ""
+        heading = text_of(
+            (f"{short_id(hit.session)} m{hit.position}", "bold"), (part, "yellow"), (more, "dim"),
+            *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
         )  # fmt: skip
+        heading.truncate(picture.console.width, overflow="ellipsis")
+        picture.line(heading)
         for row in hit.window:
             if row.position == hit.position:
                 _show_snippet(picture, hit)
@@ -130,13 +152,19 @@ def show_hits(hits: Sequence[Hit]) -> None:
             line.truncate(width, overflow="ellipsis")
             picture.line(line)
         picture.blank()
+    first = hits[0]
+    place = f"{short_id(first.session)} m{first.position}"
+    said = f"read on: holdfast sessions scroll {place}"
+    if len(hits) == most:
+        said = f"the best {most:,} sessions; --most {2 * most} shows more. {said}"
+    picture.paragraph((said, "dim"))
 
 
 def _show_snippet(picture: Picture, hit: Hit) -> None:
     words = text_of(printable(hit.snippet))
     for start, stop in hit.spans:
         words.stylize("bold green", start, stop)
-    picture.line((f"  {hit.role}: ", "cyan"), words)
+    picture.paragraph((f"{hit.role}: ", "cyan"), words, indent=2)
 
 
 @click.command()

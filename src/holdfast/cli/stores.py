@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from holdfast.cli import say
+from holdfast.cli.dates import Date
 from holdfast.cli.files import counted, format_time, on_one_line, shortened
-from holdfast.cli.inputs import json_option, options, print_json
+from holdfast.cli.inputs import json_option, options, print_json, usage_error
 from holdfast.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from holdfast.config import Settings, home_folder, open_store, read_settings
 from holdfast.errors import StoreUnavailable
 from holdfast.sessions import details
+from holdfast.sessions.leaving import project_at
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
@@ -26,11 +28,7 @@ Use: TypeAlias = Literal["read", "search", "write", "create"]
 """`read` never changes the file; `search` completes its index if it may; `write` wants a store
 that exists; `create` makes one if there is none."""
 
-_DATE_FORMATS = [
-    "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
-]  # fmt: skip
-_DATE = click.DateTime(_DATE_FORMATS)
-_DAY_SECONDS = 86_400
+_OWN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 _POSITION = re.compile(r"m?([0-9]{1,12})")
 
 _PLACE_ROWS = (
@@ -44,9 +42,12 @@ place_options = options(*_PLACE_ROWS)
 store_options = options(CONFIG_ROW, *_PLACE_ROWS)
 
 span_options = options(
-    ("--since", _DATE, "DATE", "Only what is not older: 2026-01-31, or with a time."),
-    ("--until", _DATE, "DATE", "Only what is not newer, the day itself included."),
-)
+    ("--since", Date(), "DATE",
+     "Only on or after this date: 2026-01-31, 2026-01, yesterday, 7d, last month."),
+    ("--until", Date(), "DATE", "Only up to this date, the day itself included."),
+    ("--project", str, "NAME",
+     "Only sessions that ran in this folder or inside it; the last part of its path is enough."),
+)  # fmt: skip
 
 
 def session_command(*rows: Sequence[Any]) -> Callable[[Callable[..., int]], click.Command]:
@@ -108,24 +109,37 @@ def is_missing(error: StoreUnavailable) -> bool:
     return "://" not in error.where and not os.path.exists(error.where)
 
 
-def since_of(given: datetime | None) -> float | None:
-    """Return the moment in seconds since 1970."""
-    return None if given is None else _seconds(given)
+class Narrowing(Struct, frozen=True, kw_only=True):
+    """What `span_options` narrow a list or a search to."""
+
+    since: float | None
+    until: float | None
+    folders: tuple[str, ...] | None
 
 
-def until_of(given: datetime | None) -> float | None:
-    """Return the moment in seconds since 1970; a day alone ends with its last second."""
-    if given is None:
+def narrowed(store: Store, given: Mapping[str, Any]) -> Narrowing:
+    """Return what `span_options` ask for; raise if no session ran in the project."""
+    since, until = given["since"], given["until"]
+    return Narrowing(
+        since=since and since.start, until=until and until.end,
+        folders=_folders(store, given["project"]),
+    )  # fmt: skip
+
+
+def _folders(store: Store, project: str | None) -> tuple[str, ...] | None:
+    """Return the folders of a project: of its path, or else all with a part of that name."""
+    if project is None:
         return None
-    is_day = given == given.replace(hour=0, minute=0, second=0)
-    return _seconds(given) + (_DAY_SECONDS if is_day else 0)
-
-
-def _seconds(given: datetime) -> float:
-    try:
-        return given.timestamp()
-    except (OverflowError, OSError, ValueError):  # a year that the system's clock does not know
-        return given.replace(tzinfo=UTC).timestamp()
+    known = [folder for folder in store.folders() if folder]
+    found = project_at(Path(project).expanduser()).pick(known)
+    if not found and os.sep not in project:
+        found = tuple(one for one in known if project in Path(one).parts)
+    if found:
+        return found
+    names = list(dict.fromkeys(Path(one).name for one in known))
+    near = get_close_matches(project, names, 3) or names[:5]
+    there = f"there are {', '.join(map(shortened, near))}" if near else "none has a folder"
+    raise usage_error(f"--project {project!r}: no session ran there; {there}")
 
 
 class Position(click.ParamType[int]):
@@ -153,16 +167,21 @@ def print_session(info: SessionInfo, change: str, *, as_json: bool) -> None:
     if as_json:
         print_json(session_row(info))
     else:
-        click.echo(f"{info.id}: {change}")
+        click.echo(f"{short_id(info.id)}: {change}")
+
+
+def short_id(session_id: str) -> str:
+    """Return what people type for an id: its random part, which is its end."""
+    return session_id[-8:] if _OWN_ID.fullmatch(session_id) else session_id
 
 
 def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
-    return on_one_line(info.title or info.first_ask or info.source_id)
+    return on_one_line(info.title or info.first_ask or "(no words of a user)")
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:
     """Return a session in one line, as pieces with their styles."""
     facts = (info.source, format_time(info.updated), counted(info.length, "message"))
     pieces = [(f"  {shortened(piece)}", "dim") for piece in facts if piece]
-    return [(info.id, "bold"), *pieces, (f"  {session_name(info)}", "")]
+    return [(short_id(info.id), "bold"), *pieces, (f"  {session_name(info)}", "")]

@@ -366,7 +366,7 @@ def show_batch(folder: Path, done: BatchResult) -> None:
             if count:
                 bar = "█" * max(1, round(RATIO_COLUMNS * count / max(total.ratios)))
                 picture.line(f"  {number / BINS:4.0%} {bar} {count:,}")
-    said = [f"tokens {'estimated' if report.estimated else 'counted'} by {report.counter}"]
+    said = ["tokens are estimates" if report.estimated else f"tokens counted by {report.counter}"]
     if total.before_estimated:
         said.append("those of folded turns at the rate of the others (--count all counts them)")
     rate = total.records / done.seconds if done.seconds and not done.resumed else 0.0
@@ -411,8 +411,9 @@ def show_stats(found: Stats) -> None:
     picture = Picture()
     said = ", ".join(f"{count:,} {name}" for name, count in found.dialects.items())
     picture.line((f"{counted(found.records, 'record')}: {said or 'none'}", "bold"))
+    kinds = "".join("r" if share in (0.5, 1) else "n" for share in QUANTILES)
     picture.table(
-        "W" * (2 + len(QUANTILES)),
+        f"lr{kinds}",
         [
             (name, *(f"{value:,}" for value in (spread.total, *spread.at)))
             for name, spread in (("turns", found.turns), ("tokens", found.tokens))
@@ -425,8 +426,9 @@ def show_stats(found: Stats) -> None:
         picture.line(f"  with generated text: {found.compacted:,}")
     for reason, count in list(found.reasons.items())[:SHOWN_REASONS]:
         picture.line((f"  not readable: {count:,} × {reason}", "yellow"))
-    counts = "estimated" if found.estimated else "counted"
-    picture.line((f"tokens {counts} by {found.counter}", "dim"))
+    counted_by = "tokens are estimates" if found.estimated else f"tokens counted by {found.counter}"
+    said = "all: of all records together; 25%: a quarter of the records have at most this many"
+    picture.paragraph((f"{said}; {counted_by}", "dim"), indent=2)
 
 
 @trajectories.command()

@@ -1,6 +1,6 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
-from holdfast.config.files import FILE_NAME, review_folder
+from holdfast.config.files import FILE_NAME, own_file, review_folder
 from holdfast.config.opening import (
     agent_places,
     external_memory,
@@ -27,6 +27,7 @@ __all__ = [
     "open_engine",
     "open_memory",
     "open_store",
+    "own_file",
     "read_settings",
     "redaction_policy",
     "review_folder",

@@ -62,21 +62,20 @@ def read_files(named: str, environment: Mapping[str, str]) -> list[FileRead]:
     """
     if named:
         return [_read_whole(named, "named", environment)]
-    own = _own_file(environment)
-    found = [_read_whole(own, "own", environment)] if own else []
+    own = own_file(environment)
+    found = [_read_whole(own, "own", environment)] if os.path.isfile(own) else []
     if os.path.isfile(FILE_NAME):
         found.append(_read_folder(environment))
     return found
 
 
-def _own_file(environment: Mapping[str, str]) -> str:
-    """Return the name of the settings file in the user's configuration folder, "" without one."""
+def own_file(environment: Mapping[str, str]) -> str:
+    """Return the name of the settings file in the user's configuration folder, there or not."""
     home = environment.get("HOME") or os.path.expanduser("~")
     given = environment.get("XDG_CONFIG_HOME", "")
     # a relative one would be a folder below the current folder; its standard says to ignore it
     folder = given if os.path.isabs(given) else os.path.join(home, ".config")
-    name = os.path.join(folder, "holdfast", "config.toml")
-    return name if os.path.isfile(name) else ""
+    return os.path.join(folder, "holdfast", "config.toml")
 
 
 def _read_folder(environment: Mapping[str, str]) -> FileRead:

@@ -179,12 +179,13 @@ FOLDER_MAY_SET = frozenset({
 """What the holdfast.toml of a folder may set. Everything else, new settings too, is the user's own:
 whoever wrote the folder is not the user."""
 
-_ONE_OF: Mapping[str, tuple[str, ...]] = {
+ONE_OF: Mapping[str, tuple[str, ...]] = {
     name: get_args(field.type)
     for name, one in FIELDS.items()
     for field in fields(Settings)
     if field.name == one and get_origin(field.type) is Literal
 }
+"""The words that a setting may be, if it is a choice among words."""
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
@@ -241,7 +242,7 @@ def parse_text(section: str, key: str, text: str, origin: str) -> Given:
     try:
         return Given(_VALUES[SECTIONS[section][key]][2](text), origin)
     except (KeyError, ValueError):
-        raise InvalidSetting(origin, text, _describe(section, key)) from None
+        raise InvalidSetting(origin, text, describe(section, key)) from None
 
 
 def check_type(section: str, key: str, value: object, origin: str) -> Given:
@@ -249,7 +250,7 @@ def check_type(section: str, key: str, value: object, origin: str) -> Given:
     try:
         msgspec.convert(value, _VALUES[SECTIONS[section][key]][1])
     except msgspec.ValidationError:
-        raise InvalidSetting(origin, value, _describe(section, key)) from None
+        raise InvalidSetting(origin, value, describe(section, key)) from None
     return Given(value, origin)
 
 
@@ -267,8 +268,8 @@ def check_range(name: str, given: Given) -> None:
             raise InvalidSetting(given.origin, error.value, error.wanted) from None
     if name in _LEAST and not value >= _LEAST[name]:
         raise InvalidSetting(given.origin, value, f"at least {_LEAST[name]:g}")
-    if name in _ONE_OF and value not in _ONE_OF[name]:
-        raise InvalidSetting(given.origin, value, f"one of {', '.join(_ONE_OF[name])}")
+    if name in ONE_OF and value not in ONE_OF[name]:
+        raise InvalidSetting(given.origin, value, f"one of {', '.join(ONE_OF[name])}")
     if name in _FILES and not all(re.match(r"~/|/|[A-Za-z]:[\\/]", file) for file in value):
         raise InvalidSetting(given.origin, value, "absolute names of files, such as ~/rules.toml")
     if name in _PATTERNS:
@@ -278,7 +279,8 @@ def check_range(name: str, given: Given) -> None:
             raise InvalidSetting(given.origin, value, f"a regular expression ({error})") from None
 
 
-def _describe(section: str, key: str) -> str:
+def describe(section: str, key: str) -> str:
+    """Return what a setting may be, in words."""
     kind = SECTIONS[section][key]
     range_ = _range(section, key) if kind in ("int", "float") else ""
     return f"{_VALUES[kind][0]}{' ' if range_ else ''}{range_}"

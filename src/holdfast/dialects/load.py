@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -18,6 +18,9 @@ from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
 from holdfast.transcript import Frame, Message, Payload, Transcript
+
+_SHOWN_CHARS = 60
+"""Of a value that is refused, in the sentence that says so; chosen."""
 
 
 def load(value: Any, *, dialect: str | None = None) -> Transcript:
@@ -186,3 +189,25 @@ def _key(key: Any) -> str:
             remedy="the keys of an object are texts",
         )  # fmt: skip
     return key if type(key) is str else str.__getitem__(key, slice(None))
+
+
+_MARKS = frozenset(("role", "type", "from", "parts", "content"))
+"""One of these is a key of any message of any wire format."""
+
+
+def refuse_strangers(values: Iterable[Any]) -> None:
+    """Raise `NotReadable` for a value that is no message of any wire format."""
+    for value in values:
+        if not isinstance(value, Mapping) or _MARKS.isdisjoint(cast("Mapping[Any, Any]", value)):
+            raise not_a_message(value)
+
+
+def not_a_message(value: Any, where: str = "") -> NotReadable:
+    """Return the error that says what was given instead of a message."""
+    shown = repr(value)
+    if len(shown) > _SHOWN_CHARS:
+        shown = f"{shown[:_SHOWN_CHARS]}…"
+    return NotReadable(
+        f"is {kind_of(value)} and no message: {shown}", where=where,
+        remedy="give messages as mappings with a role, as JSON, or as your client returns them",
+    )  # fmt: skip

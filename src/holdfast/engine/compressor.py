@@ -20,7 +20,7 @@ from holdfast.compaction.state import CompactionState
 from holdfast.compaction.thinking import unbound_since
 from holdfast.compaction.trigger import Decision, Moment, decide
 from holdfast.compaction.work import CompactionInput, Options
-from holdfast.dialects.load import load
+from holdfast.dialects.load import load, refuse_strangers
 from holdfast.dialects.registry import detect, dialect_named
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.economy import Clock, CostCheck
@@ -188,10 +188,12 @@ class Compressor:
     def append(self, *messages: Any, arrives: bool = True) -> None:
         """Take new messages at the end of the conversation; costs the same at any length.
 
-        What does not arrive now was sent before, and is shown as it is.
+        What does not arrive now was sent before, and is shown as it is. `NotReadable` for what is
+        no message.
         """
         if not messages:
             return
+        refuse_strangers(messages)
         turns, log = self._turns, self._log
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):

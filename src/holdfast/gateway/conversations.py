@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.caching.economics import PAYS_FROM
 from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
 from holdfast.engine.economy import Clock
 from holdfast.engine.run import Model
@@ -66,7 +67,7 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     context_length: int | None = None
     """The window of every model, if the settings give one; by default that of its name."""
     policy: Policy | None = None
-    pays_from: float = 0.30
+    pays_from: float = PAYS_FROM
     """The share of the window from which a compaction is made if it pays, unless the policy has
     one: what a request that is no longer needed in full costs, is paid in each further turn."""
     prices: Prices | None = None

@@ -37,9 +37,9 @@ def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
     was not said by anyone: it stands as the user's, under a mark of its own. The last message may
     still be growing: what a longer file gives in its place begins with it.
     """
-    for number, (started, chat) in enumerate(_chats(_whole(lines))):
+    for number, (started, date, chat) in enumerate(_chats(_whole(lines))):
         draft = SessionDraft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
-        when = seconds(started)
+        when = seconds(date)
         for speaker, run in groupby(chat, key=lambda line: line.speaker):
             said = list(run)
             words = "\n".join(line.words for line in said).strip("\n")
@@ -75,18 +75,22 @@ class _Line(Struct, frozen=True, gc=False):
     words: str
 
 
-def _chats(lines: Iterable[str]) -> Iterator[tuple[str, Iterator[_Line]]]:
-    """Yield when each chat started, and its lines; what stands before the first is one too."""
+def _chats(lines: Iterable[str]) -> Iterator[tuple[str, str, Iterator[_Line]]]:
+    """Yield when each chat started by its heading, its date, and its lines.
+
+    What comes before the first heading is a chat too, and as old as the one after it.
+    """
     chat: list[_Line] = []
     started = ""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\r\n")
         if is_history(line):
-            yield started, iter(chat)
-            started, chat = line[len(HEADING) :].strip(), []
+            following = line[len(HEADING) :].strip()
+            yield started, started or following, iter(chat)
+            started, chat = following, []
         else:
             chat.append(_line(number, line, chat[-1] if chat else None))
-    yield started, iter(chat)
+    yield started, started, iter(chat)
 
 
 def _line(number: int, line: str, before: _Line | None) -> _Line:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.caching.economics import Situation, Verdict, weigh
+from holdfast.caching.economics import PAYS_FROM, Situation, Verdict, weigh
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.engine.oneshot import Compressed, compress
@@ -104,6 +104,8 @@ class PlanRequest(Struct, frozen=True, kw_only=True):
     """Whether the provider has forgotten the session."""
     model_summary: bool = False
     """Whether the model itself writes the summary."""
+    pays_from: float = PAYS_FROM
+    """The share of the window from which a compaction is made if it pays."""
 
 
 class PlanResult(Struct, frozen=True):
@@ -143,6 +145,7 @@ def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
         tokens_per_turn=grown / calls if calls else 0.0,
         remaining_turns=asked.turns,
         threshold_tokens=asked.budget.threshold_tokens,
+        early_tokens=int(asked.budget.effective_window * asked.pays_from),
         hard_tokens=asked.budget.hard_tokens,
         summary_input_tokens=now if asked.model_summary else 0,
         summary_cached_tokens=cached if asked.model_summary else 0,

@@ -165,6 +165,7 @@ def _worked(
         _begin(elsewhere, make_terms)
         yield from map(_work, order)
         return
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         min(jobs, len(order)), multiprocessing.get_context("spawn"), _begin, (elsewhere, make_terms)
     ) as pool:
@@ -174,6 +175,8 @@ def _worked(
                 yield future.result()
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()  # at once, not after the session that it is at
             if not isinstance(error, BrokenProcessPool):
                 raise
             raise NotWritable(

@@ -38,7 +38,7 @@ UNMASKED_RESULTS = 5
 DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
 """Seldom and thoroughly: from 80 % of the window to about 20 %."""
 THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
-"""Shares of the window that are tried. The planner may act from the lowest on."""
+"""Shares of the window that are tried."""
 
 
 _Due: TypeAlias = Callable[[CallState, int, int], bool]
@@ -315,11 +315,14 @@ class StrategyCost(Struct, frozen=True, kw_only=True):
         return self.bill.read_tokens / sent if sent else 0.0
 
 
-def strategies_for(thresholds: Sequence[float]) -> list[ReplayStrategy]:
+def strategies_for(
+    thresholds: Sequence[float], pays_from: float | None = None
+) -> list[ReplayStrategy]:
     """Return the strategies that are compared: append only first, the planner last, both also
-    with results shown on arrival as the policy has it.
+    with results shown on arrival as the policy has it. The planner may act from a share of the
+    window on, by default from the lowest threshold.
     """
-    start, arrival = min(thresholds), Policy().arrival
+    start, arrival = min(thresholds) if pays_from is None else pays_from, Policy().arrival
     return [
         append_only(),
         masking(),

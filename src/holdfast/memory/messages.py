@@ -56,6 +56,8 @@ _WHOLE = tuple(
         r"\AReview the code changes against the base branch '[^'\n]*'\. The merge base commit for "
         r"this comparison is [0-9a-f]+\.[^\n]*\s*\Z",
         r"\A# AGENTS\.md instructions for [^\n]*\n(?=\s*<INSTRUCTIONS>)",
+        # what aider printed, as it is imported
+        r"\A\[console\]\n.*",
     )
 )
 """Whole messages; the group `words` is the user's."""

@@ -11,6 +11,7 @@ from holdfast.engine.saved import unpack_view
 from holdfast.search.query import parse_query
 from holdfast.search.snippet import snippet
 from holdfast.search.values import Filters, Match, Reveal, Sort, Term, Wanted
+from holdfast.search.words import flat, places
 from holdfast.sessions.leaving import SPEAKERS
 from holdfast.sessions.showing import Show, as_it_is, redactor_of, revealing
 from holdfast.stores.store import Store
@@ -56,6 +57,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     score: float
     more: int
     """Further hits in the same lineage."""
+    missing: tuple[str, ...] = ()
+    """Terms of the query that the message does not have; small words are not counted."""
     window: tuple[ShownMessage, ...]
     """The messages around it."""
     first: tuple[ShownMessage, ...]
@@ -176,11 +179,21 @@ def _hits(
         window, first, last = lines[3 * number : 3 * number + 3]
         hits.append(Hit(
             session=info.id, source=info.source, source_id=show(info.source_id),
-            title=show(info.title), position=match.position, role=match.role, time=match.time,
+            title=show(info.title or info.first_ask), position=match.position, role=match.role,
+            time=match.time,
             snippet=found.text, spans=found.marks, score=match.score, more=match.more,
-            window=window, first=first, last=last,
+            window=window, first=first, last=last, missing=_missing(match.text, terms),
         ))  # fmt: skip
     return hits
+
+
+def _missing(text: str, terms: Sequence[Term]) -> tuple[str, ...]:
+    flattened = flat(text)
+    return tuple(
+        term.text
+        for term in terms
+        if not term.small and next(iter(places(text, flattened, term)), None) is None
+    )
 
 
 def _holding(info: SessionInfo, newest: SessionInfo, position: int) -> SessionInfo:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.breakpoints import KEY, mark_of, marked_as
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
-from holdfast.dialects.load import list_key, load_parsed, plain
+from holdfast.dialects.load import list_key, load_parsed, not_a_message, plain
 from holdfast.dialects.registry import DIALECTS, LIST_KEYS, detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
@@ -20,8 +20,6 @@ from holdfast.transcript import Payload
 _MARK = f'"{KEY}"'.encode()
 _NEEDLE = 64
 """Bytes by which a field is looked for: to prepare a search for 4 MB takes longer than all else."""
-_SHOWN_CHARS = 60
-"""Of a value that is refused, in the sentence that says so; chosen."""
 
 
 def messages_of(given: Any) -> list[Any]:
@@ -31,7 +29,7 @@ def messages_of(given: Any) -> list[Any]:
     """
     value = parse(given) if isinstance(given, bytes) else plain(given)
     if not isinstance(value, dict):
-        raise _no_message(given)
+        raise not_a_message(given)
     body = cast("dict[str, Any]", value)
     for answered in _RESPONSES:
         found = answered(body)
@@ -79,7 +77,7 @@ def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
         (message,) = decode([payload], 0)
         is_known = message.role != "unknown" or "type" in payload or _is_role(payload.get("role"))
         if not is_known or isinstance(payload.get("content"), (int, float)):
-            raise _no_message(payload)
+            raise not_a_message(payload)
 
 
 def _is_role(role: Any) -> bool:
@@ -97,16 +95,6 @@ def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
     """Return the wire format that messages show by marks of their own, "" if they could be any."""
     found = detect(messages, frame)
     return found.name if found.likeness(messages, frame or {}) > 1 else ""
-
-
-def _no_message(value: Any, where: str = "") -> NotReadable:
-    shown = repr(value)
-    if len(shown) > _SHOWN_CHARS:
-        shown = f"{shown[:_SHOWN_CHARS]}…"
-    return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}", where=where,
-        remedy="give messages as mappings with a role, as JSON, or as your client returns them",
-    )  # fmt: skip
 
 
 Course: TypeAlias = Literal["new", "continues", "same", "rewind", "volatile", "compression",
@@ -194,7 +182,7 @@ class HostList(Struct, frozen=True):
         """Refuse what is no message."""
         for at, raw in enumerate(self.raws):
             if raw[:1] != b"{":
-                raise _no_message(self.items[at], f"$[{at}]")
+                raise not_a_message(self.items[at], f"$[{at}]")
 
 
 def given_by(messages: Any, request: Any, dialect: str) -> HostList:

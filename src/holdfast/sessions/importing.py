@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -323,14 +324,27 @@ def _rows(
     """Yield the messages that are not known, as the store keeps them."""
     counter, summaries = Estimator(), frozenset(found.summaries)
     names = tool_names(found.transcript.messages)
+    last = _date(found)
     for at, (message, key, time) in enumerate(
         zip(found.transcript.messages, keys, found.times, strict=True)
     ):
+        time = last = last if time is None else time
         if key not in known:
             tokens = message_tokens(message, counter)
             yield new_message(
                 message, tokens, names=names, time=time, key=key, generated=at in summaries
             )
+
+
+def _date(found: ImportedSession) -> float | None:
+    """Return when a session began, or if nothing in it has a date when its file was changed."""
+    for one in (found.started, *found.times):
+        if one is not None:
+            return one
+    try:
+        return os.path.getmtime(found.path)
+    except (OSError, ValueError):
+        return None
 
 
 def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> SessionInfo:
@@ -339,7 +353,7 @@ def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> 
     new = NewSession(
         id=old.id if old else "",
         dialect=found.transcript.dialect, title=found.title, model=found.model,
-        source=found.agent, source_id=to_do.name, cwd=found.cwd, started=found.started,
+        source=found.agent, source_id=to_do.name, cwd=found.cwd, started=_date(found),
         frame=_frame(found.transcript), mode=mode,
         kind="subagent" if _is_subagent(found) else "main",
     )  # fmt: skip

@@ -75,7 +75,7 @@ def insert(
     database, tenant = space.database, space.tenant
     now = database.now(tx)
     started = now if new.started is None else new.started
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    stamp = _stamp(started) or _stamp(now)
     name = plain(new.id) or f"{stamp}-{secrets.token_hex(4)}"
     _refuse_known(space, tx, new, name)
     heir = parent.info if parent and descent in _SHARING else None
@@ -122,6 +122,15 @@ def insert(
             [(tenant, child.key, piece.owner, piece.start, piece.stop) for piece in shared],
         )
     return child
+
+
+def _stamp(seconds: float) -> str:
+    """Return a moment as an id begins with it, "" for one that no clock shows."""
+    try:
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return stamp if len(stamp) == len("20260131-120000") else ""
 
 
 def folders(space: Space, tx: Statements) -> dict[str, int]:
@@ -189,17 +198,9 @@ def by_source(space: Space, tx: Statements, source: str, source_id: str) -> Sess
 
 def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
     """Return sessions that were in use between `since` and `until`, the last used first."""
-    conditions, values = _conditions(space, wanted)
-    if wanted.only_leaves:  # the newest of those that fit: a younger branch may be called otherwise
-        younger, given = _conditions(space, wanted, "t")
-        conditions.append(
-            f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {' AND '.join(younger)} AND"
-            " t.root = s.root AND (t.updated > s.updated OR (t.updated = s.updated"
-            " AND t.id > s.id)))"
-        )
-        values += given
+    conditions, values = _conditions_of_list(space, wanted)
     if after:
-        updated, last_id = _mark(after)
+        updated, last_id = _mark(space, tx, after)
         conditions.append("(s.updated < ? OR (s.updated = ? AND s.id < ?))")
         values += (updated, updated, last_id)
     rows = tx.rows(
@@ -212,13 +213,38 @@ def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, af
     return Page(sessions, more)
 
 
-def _mark(after: str) -> tuple[float, str]:
-    """Return the time and id that a page ended with."""
+def count(space: Space, tx: Statements, wanted: SessionFilter) -> int:
+    """Return how many sessions `listed` has on all pages."""
+    conditions, values = _conditions_of_list(space, wanted)
+    row = tx.row(f"SELECT count(*) FROM sessions s WHERE {' AND '.join(conditions)}", values)
+    return int(row[0]) if row else 0
+
+
+def _conditions_of_list(space: Space, wanted: SessionFilter) -> tuple[list[str], list[Value]]:
+    conditions, values = _conditions(space, wanted)
+    if wanted.only_leaves:  # the newest of those that fit: a younger branch may be called otherwise
+        younger, given = _conditions(space, wanted, "t")
+        conditions.append(
+            f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {' AND '.join(younger)} AND"
+            " t.root = s.root AND (t.updated > s.updated OR (t.updated = s.updated"
+            " AND t.id > s.id)))"
+        )
+        values += given
+    return conditions, values
+
+
+def _mark(space: Space, tx: Statements, after: str) -> tuple[float, str]:
+    """Return the time and id that a page ended with: of the mark, or of a session's name."""
     updated, _, last_id = after.partition(" ")
     try:
+        if not last_id:
+            last = find(space, tx, after)
+            return last.updated, last.id
         return float.fromhex(updated), plain(last_id)
-    except (ValueError, OverflowError):
-        raise InvalidSetting("after", after, "the mark that the page before ended with") from None
+    except (ValueError, OverflowError, UnknownSession):
+        raise InvalidSetting(
+            "after", after, "the mark or the session that the page before ended with"
+        ) from None
 
 
 def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo, ...]:

@@ -31,6 +31,8 @@ from holdfast.stores.values import Line, NewMessage, StoredMessage, Stretch
 
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200
+_READ_CHARS = 50_000
+"""Of a message whose words are looked for; chosen, not measured."""
 _AT_ONCE = 400
 """Values of one statement, far below what either database takes."""
 
@@ -245,9 +247,15 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
 
 
 def _first_ask(rows: Sequence[MessageRow]) -> str:
+    """Return the first words of the user: nothing that the agent put there, and no bare command."""
+    from holdfast.memory.messages import extract_user_words  # read only if something is asked
+
     for row in rows:
-        if row.role == "user" and not row.generated and (text := row.text[:1000].strip()):
-            return " ".join(text.split())[:FIRST_ASK_CHARS]
+        if row.role != "user" or row.generated:
+            continue
+        words = extract_user_words(row.text[:_READ_CHARS]).split()
+        if words and not (len(words) == 1 and words[0].startswith("/")):
+            return " ".join(words)[:FIRST_ASK_CHARS]
     return ""
 
 

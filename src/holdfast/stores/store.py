@@ -132,6 +132,10 @@ class Store:
             self._space, tx, wanted, most=most, after=after
         ))  # fmt: skip
 
+    def count(self, wanted: SessionFilter) -> int:
+        """Return how many sessions a filter lets through."""
+        return self._read(lambda tx: lineage.count(self._space, tx, wanted))
+
     def lineage(self, session_id: str) -> tuple[SessionInfo, ...]:
         """Return all sessions of the same root, in order of their start."""
         return self._read(lambda tx: lineage.lineage(self._space, tx, session_id))

@@ -61,7 +61,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     mode: Literal["in-place", "rotate"] = "in-place"
     started: float
     updated: float
-    """When it was last appended to or compacted."""
+    """When it was last appended to; a compaction does not count."""
     ended: float | None = None
     end_reason: str = ""
     length: int = 0

@@ -180,13 +180,7 @@ def _write(space: Space, tx: Statements, key: int, new: NewView, *, previous: in
 
 
 def _swap(space: Space, tx: Statements, session: Found, number: int, *, compactions: int) -> None:
-    now = max(session.info.updated, space.database.now(tx))
-    update(
-        space,
-        tx,
-        session.key,
-        {"view": number, "compactions": compactions, "updated": now},
-    )
+    update(space, tx, session.key, {"view": number, "compactions": compactions})
 
 
 def _as_view(row: Row) -> StoredView:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from msgspec.structs import replace
 
 from holdfast.cli import say
+from holdfast.cli.dates import short_date
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import (
     SHOWN_ENTRIES,
@@ -26,15 +26,15 @@ from holdfast.cli.files import (
 from holdfast.cli.inputs import PATH, json_option, options, output_option, print_json
 from holdfast.cli.stores import (
     Position,
+    narrowed,
     opened,
     session_command,
     session_line,
     session_name,
     session_row,
-    since_of,
+    short_id,
     span_options,
     store_options,
-    until_of,
 )
 from holdfast.dialects.registry import DIALECTS
 from holdfast.disk import PRIVATE
@@ -44,16 +44,10 @@ from holdfast.sessions.finding import scroll as scroll_session
 from holdfast.stores.values import Page, SessionFilter, SessionInfo
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from holdfast.sessions.exporting import Exported
 
 BAR_COLUMNS = 10
 """The width of the bar of the longest session; a list has six more columns."""
-LEAST_TITLE_COLUMNS = 10
-"""Columns of a title that a list shows on a terminal that is too narrow for it."""
-_NUMBER_COLUMNS = (3, 4)
-"""Columns of a list that are aligned to the right below their names."""
 _ROLE_STYLES = {"user": "cyan", "assistant": "bright_blue", "tool": "yellow"}
 _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 
@@ -63,7 +57,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 @options(("--source", str, "AGENT", "Only sessions of this agent.", ""))
 @span_options
 @options(
-    ("--subagents", bool, "", "Also sessions of subagents and tools."),
+    ("--all --subagents everything", bool, "", "Also sessions of subagents and tools."),
     ("--newest", bool, "", "Only the newest of each lineage."),
     ("--most", click.IntRange(1, 1000), "N", "How many to print.", 20),
     ("--after", str, "MARK", "Continue after the previous page.", ""),
@@ -71,8 +65,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 @store_options
 @json_option
 def list_sessions(
-    words: Sequence[str], since: datetime | None, until: datetime | None, as_json: bool,
-    **given: Any,
+    words: Sequence[str], as_json: bool, **given: Any
 ) -> int:  # fmt: skip
     """List kept sessions, the last used first.
 
@@ -81,59 +74,57 @@ def list_sessions(
 
     \b
     holdfast sessions list
-    holdfast sessions list parser --source claude-code --since 2026-01-01
+    holdfast sessions list parser --source claude-code --since "last month"
+    holdfast sessions list --project . --since 7d
     """
-    wanted = SessionFilter(
-        source=given["source"], kind="any" if given["subagents"] else "main",
-        since=since_of(since), until=until_of(until), text=" ".join(words),
-        only_leaves=given["newest"],
-    )  # fmt: skip
     with opened(given, "read") as store:
+        asked = narrowed(store, given)
+        wanted = SessionFilter(
+            source=given["source"], kind="any" if given["everything"] else "main",
+            since=asked.since, until=asked.until, folders=asked.folders, text=" ".join(words),
+            only_leaves=given["newest"],
+        )  # fmt: skip
         page = store.sessions(wanted, most=given["most"], after=given["after"])
+        total = store.count(wanted)
+        hidden = store.count(replace(wanted, kind="any")) - total
     if as_json:
         print_json({"sessions": [session_row(info) for info in page.sessions], "next": page.next})
     else:
-        show_page(page)
+        show_page(page, total, hidden)
     return 0
 
 
-def show_page(page: Page) -> None:
-    """Print a list of sessions with their sizes."""
+def show_page(page: Page, total: int, hidden: int) -> None:
+    """Print a list of sessions with their sizes, and how to see those that are not in it."""
     picture = Picture()
     if not page.sessions:
         picture.line("no such sessions")
-        return
+    else:
+        _show_rows(picture, page)
+    if len(page.sessions) < total:
+        rest = f"; the next page: --after {short_id(page.sessions[-1].id)}" if page.next else ""
+        shown = f"{len(page.sessions):,} of {counted(total, 'session')} shown"
+        picture.paragraph((f"{shown}; --most {total} shows all{rest}", "dim"), indent=2)
+    if hidden:
+        what = counted(hidden, "session of a subagent or tool", "sessions of subagents or tools")
+        picture.paragraph((f"{what} hidden; --all shows them", "dim"), indent=2)
+
+
+def _show_rows(picture: Picture, page: Page) -> None:
     most = max(info.tokens for info in page.sessions) or 1
-    names = ("session", "last used", "from", "messages", "tokens", "", "")
-    rows = [[text_of((name, "dim")) for name in names]]
+    rows: list[tuple[Piece, ...]] = []
     for info in page.sessions:
         source = info.source if info.kind == "main" else f"{info.source} {info.kind}".strip()
-        rows.append([
-            text_of(cell) for cell in (
-                (info.id, "bold"), format_time(info.updated), shortened(source),
-                f"{info.length:,}", f"{info.tokens:,}",
-                (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"), session_name(info),
-            )
-        ])  # fmt: skip
-    _show_columns(picture, rows)
-    if page.next:
-        picture.line((f"\nmore: --after {shlex.quote(page.next)}", "dim"))
-
-
-def _show_columns(picture: Picture, rows: Sequence[Sequence[Text]]) -> None:
-    """Print the rows of a list; only the title is cut if the terminal is too narrow."""
-    wide = [max(row[at].cell_len for row in rows) for at in range(len(rows[0]) - 1)]
-    least = sum(wide) + 2 * len(wide) + LEAST_TITLE_COLUMNS
-    for number, row in enumerate(rows):
-        pieces: list[Piece] = []
-        for at, (cell, columns) in enumerate(zip(row, wide, strict=False)):
-            pad = " " * (columns - cell.cell_len)
-            is_number = number > 0 and at in _NUMBER_COLUMNS
-            pieces += [pad, cell, "  "] if is_number else [cell, pad, "  "]
-        line = text_of(*pieces, row[-1])
-        line.rstrip()
-        line.truncate(max(picture.console.width, least), overflow="ellipsis")
-        picture.line(line)
+        rows.append((
+            (short_id(info.id), "bold"), short_date(info.updated), shortened(source),
+            shortened(os.path.basename(info.cwd)), f"{info.length:,}", f"{info.tokens:,}",
+            (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"), session_name(info),
+        ))  # fmt: skip
+    names = ("session", "last used", "from", "project", "messages", "tokens", "", "title")
+    picture.table("lloonrbt", rows, names=names, indent=0)
+    first = short_id(page.sessions[0].id)
+    said = f"tokens are estimates; look at one: holdfast sessions show {first}"
+    picture.paragraph((said, "dim"), indent=2)
 
 
 @session_command()
@@ -163,21 +154,25 @@ def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:
 
     picture = Picture()
     drawn: dict[str, Tree] = {}
+    depth: dict[str, int] = {}
     roots: list[Tree] = []
     for info in lineage:
         at = f" at m{info.forked_at}" if info.descent == "branch" else ""
         descent = f"{info.descent}{at}  " if info.descent else ""
-        line = text_of((descent, "magenta"), *session_line(info))
+        *facts, name = session_line(info)
         if info.compactions:
-            line.append(f"  {counted(info.compactions, 'compaction')}", "yellow")
+            facts.append((f"  {counted(info.compactions, 'compaction')}", "yellow"))
         if info.id == named:
-            line.append("  ◀" if picture.unicode else "  <", "bold green")
+            facts.append(("  ◀" if picture.unicode else "  <", "bold green"))
+        line = text_of((descent, "magenta"), *facts, name)
+        depth[info.id] = depth.get(info.parent_id, -1) + 1
+        line.truncate(picture.console.width - 4 * depth[info.id], overflow="ellipsis")
         above = drawn.get(info.parent_id)
         drawn[info.id] = above.add(line) if above is not None else Tree(line)
         if above is None:
             roots.append(drawn[info.id])
     for root in roots:
-        picture.console.print(root, soft_wrap=True)
+        picture.console.print(root)
 
 
 @session_command(("--whole", bool, "", "All messages, each in full."))
@@ -215,19 +210,22 @@ def show_reading(found: SessionReading) -> None:
 
 @session_command(
     ("--at", Position(), "PLACE",
-     "The message in the middle: 12 or m12; the first by default."),
+     "The message in the middle: 12 or m12; the first by default. It can also follow SESSION."),
     ("--reach", click.IntRange(0, 200), "N", "How many messages on either side.", AROUND),
 )  # fmt: skip
-def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any) -> int:
+@click.argument("place", type=Position(), required=False)
+def scroll(
+    session: str, place: int | None, at: int | None, reach: int, as_json: bool, **given: Any
+) -> int:
     """Print the messages around a place of a session.
 
     If the session continues under another id that contains the place, that one is shown. With
     --json `earlier` and `later` are the next places for --at, null at an end.
 
     \b
-    holdfast sessions scroll 20260131-1200 --at m120
+    holdfast sessions scroll 20260131-1200 m120
     """
-    at = at or 0
+    at = next((one for one in (at, place) if one is not None), 0)
     with opened(given, "read") as store:
         found = scroll_session(store, store.find(session).id, at, reach=reach)
     if as_json:
@@ -266,7 +264,8 @@ def _show_messages(
 @click.argument("session")
 @options(
     ("--to", _FORMATS, "",
-     "A message a line in its own dialect, Markdown, or a dialect.", "jsonl"),
+     "A message a line in its own dialect (jsonl, the default), Markdown (also if OUT ends in "
+     ".md), or a dialect."),
 )  # fmt: skip
 @click.option("--log", "what", flag_value="log", default="log", help="All that was said (default).")
 @click.option("--view", "what", flag_value="view", help="What the model sees now.")
@@ -278,7 +277,12 @@ def _show_messages(
 @store_options
 @json_option
 def export(
-    session: str, to: str, what: Literal["log", "view"], output: str, as_json: bool, **given: Any
+    session: str,
+    to: str | None,
+    what: Literal["log", "view"],
+    output: str,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Write a session to a file.
 
@@ -295,6 +299,8 @@ def export(
     from holdfast.sessions.exporting import export as export_session
 
     check_writable(output)
+    if to is None:
+        to = "markdown" if output.removesuffix(".gz").endswith(".md") else "jsonl"
     with opened(given, "read") as store:
         info = store.find(session)
         made = export_session(store, info, to, what=what, generated=not given["without_generated"])
@@ -311,7 +317,7 @@ def export(
 
 def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
     if output != STANDARD:
-        click.echo(f"{shortened(info.id)}: {made.messages:,} messages written to {label(output)}")
+        click.echo(f"{short_id(info.id)}: {made.messages:,} messages written to {label(output)}")
     if made.mended:
         click.echo(f"holdfast: mended: {', '.join(made.mended)}", err=True)
     for loss in made.losses[:SHOWN_ENTRIES]:

@@ -21,6 +21,7 @@ from holdfast.cli.stores import (
     session_command,
     session_line,
     session_row,
+    short_id,
     store_options,
 )
 from holdfast.stores.store import Store
@@ -49,7 +50,7 @@ def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any
     with opened(given, "write") as store:
         parent = store.find(session)
         info = store.create(parent.branch(title), parent_id=parent.id, descent="branch", at=at)
-    print_session(info, f"a branch of {parent.id} at m{info.forked_at}", as_json=as_json)
+    print_session(info, f"a branch of {short_id(parent.id)} at m{info.forked_at}", as_json=as_json)
     return 0
 
 
@@ -121,7 +122,11 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
         print_json({"session": info.id, "pins": pins})
         return
     places = ", ".join(f"m{one.position}" for one in pins)
-    click.echo(f"{info.id}: pinned {places}" if pins else f"{info.id}: nothing is pinned")
+    click.echo(
+        f"{short_id(info.id)}: pinned {places}"
+        if pins
+        else f"{short_id(info.id)}: nothing is pinned"
+    )
 
 
 @click.command()
@@ -211,7 +216,8 @@ def _print_erased(gone: Erased) -> None:
     )
     if gone.kept_for:
         more = " and others" if len(gone.kept_for) > SHOWN_SESSIONS else ""
-        click.echo(f"what they shared stays with {', '.join(gone.kept_for[:SHOWN_SESSIONS])}{more}")
+        names = ", ".join(map(short_id, gone.kept_for[:SHOWN_SESSIONS]))
+        click.echo(f"what they shared stays with {names}{more}")
 
 
 def _show_sessions(infos: Sequence[SessionInfo]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from holdfast.cli import say
+from holdfast.cli import NOT_DONE, say
 from holdfast.cli.diff import show_comparison
 from holdfast.cli.draw import Picture
 from holdfast.cli.inputs import COUNT, json_option, options, print_json, usage_error
@@ -22,7 +22,7 @@ from holdfast.cli.settings import (
     window_of,
     writers_for,
 )
-from holdfast.cli.stores import opened, place_options, print_session, session_command
+from holdfast.cli.stores import opened, place_options, print_session, session_command, short_id
 from holdfast.config import redaction_policy
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.difference import Comparison, ViewDifference, compare, difference
@@ -34,9 +34,6 @@ from holdfast.sessions.showing import redactor_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 from holdfast.writing.cached_prompt import check_cached_prompt
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -57,7 +54,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
     The newest of its lineage is compacted: in place, or in a child session if it rotates. The
     log stays as it is; `holdfast sessions undo` undoes the compaction, `holdfast recall` prints
     one original. If another process is compacting it, this is reported and nothing changes. The
-    exit code is 1 if a compaction was wanted and did not happen.
+    exit code is 3 if a compaction was wanted and did not happen.
 
     \b
     holdfast sessions compact 20260131-1200
@@ -109,16 +106,16 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         })  # fmt: skip
     else:
         show_report(was, info, report)
-    return int(report.is_refused)
+    return NOT_DONE if report.is_refused else 0
 
 
 def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
     """Print what a compaction leaves to be said below its picture."""
     picture = Picture()
     if report.status == "unchanged":
-        picture.line(f"{info.id}: nothing changed ({report.reason}): {report.detail}")
+        picture.line(f"{short_id(info.id)}: nothing changed ({report.reason}): {report.detail}")
     elif info.id != was.id:
-        picture.line(f"  continues as {info.id}")
+        picture.line(f"  continues as {short_id(info.id)}")
     for row in report.references[:1]:
         picture.line(f"  recall one: holdfast recall {row.ref}")
     for note in dict.fromkeys(report.notes):
@@ -171,7 +168,7 @@ def _compare_views(
 def show_views(info: SessionInfo, compared: Comparison, made: ViewDifference) -> None:
     """Print what became of every message from one view of a session to another."""
     step = f"  {compared.before} to {compared.after}: "
-    show_comparison(Picture(), [(info.id, "bold"), step], compared, made)
+    show_comparison(Picture(), [(short_id(info.id), "bold"), step], compared, made)
 
 
 @session_command()

@@ -8,10 +8,11 @@ from typing import Any
 from msgspec import to_builtins
 
 from holdfast.caching.economics import usd
+from holdfast.cli.dates import short_date
 from holdfast.cli.draw import Picture, Piece, saving, text_of
 from holdfast.cli.files import counted, format_time, shortened
 from holdfast.cli.inputs import COUNT, print_json
-from holdfast.cli.stores import opened, session_command, session_line, session_row
+from holdfast.cli.stores import opened, session_command, session_line, session_row, short_id
 from holdfast.sessions.details import SessionDetails, session_details
 from holdfast.stores.values import SessionInfo
 
@@ -48,9 +49,11 @@ def show_session(info: SessionInfo, details: SessionDetails, most: int) -> None:
     """Print a session; of its requests the newest `most`."""
     picture = Picture()
     picture.line(*session_line(info))
-    parent = f"{info.parent_id} ({info.descent}, m{info.forked_at})" if info.parent_id else ""
+    parent = ""
+    if info.parent_id:
+        parent = f"{short_id(info.parent_id)} ({info.descent}, m{info.forked_at})"
     rows = (
-        ("from", f"{info.source} {info.source_id}".strip()), ("model", info.model),
+        ("id", info.id), ("from", f"{info.source} {info.source_id}".strip()), ("model", info.model),
         ("goal", info.goal), ("folder", info.cwd),
         ("messages", f"{info.length:,} ({_name_counts(details.roles)})"),
         ("tokens", f"{info.tokens:,}"), ("tools", _name_counts(details.tools)),
@@ -58,7 +61,7 @@ def show_session(info: SessionInfo, details: SessionDetails, most: int) -> None:
         ("ended", f"{format_time(info.ended)} {info.end_reason}".strip()),
         ("comes from", parent), ("pinned", ", ".join(f"m{pin.position}" for pin in details.pins)),
     )  # fmt: skip
-    picture.table("ff", [((name, "dim"), shortened(value)) for name, value in rows if value])
+    picture.table("lf", [((name, "dim"), shortened(value)) for name, value in rows if value])
     _show_views(picture, details)
     _show_requests(picture, details, most)
 
@@ -73,18 +76,21 @@ def _show_views(picture: Picture, details: SessionDetails) -> None:
         state = "shown now" if view.current else "undone" if view.undone else view.reason
         change = saving(view.tokens_before, view.tokens_after)
         rows.append((
-            (f"{view.number}", "bold green" if view.current else "dim"),
-            format_time(view.created), f"{view.tokens_before:,}",
-            f"{picture.arrow} {view.tokens_after:,} ({change})", view.summary, (state, "dim"),
+            (f"{view.number}", "bold green" if view.current else "dim"), short_date(view.created),
+            f"{view.tokens_before:,}", f"{picture.arrow} {view.tokens_after:,}", change,
+            view.summary, (state, "dim"),
         ))  # fmt: skip
-    picture.table("rlrlll", rows, indent=4)
+    names = ("", "made", "tokens", "", "", "summary", "state")
+    picture.table("rorrrol", rows, names=names, indent=4)
 
 
 def _show_requests(picture: Picture, details: SessionDetails, most: int) -> None:
     if not details.turns:
         picture.line(("\n  no usage was recorded", "dim"))
         return
-    picture.paragraph(("\n  requests", "bold"))
+    earlier = len(details.turns) - most
+    said = f"  the newest {most:,}; --most {len(details.turns):,} shows all" if earlier > 0 else ""
+    picture.paragraph(("\n  requests", "bold"), (said, "dim"))
     full = max(request.input_tokens for request in details.turns) or 1
     rows: list[tuple[Piece, ...]] = []
     for request in details.turns[-most:]:
@@ -98,15 +104,17 @@ def _show_requests(picture: Picture, details: SessionDetails, most: int) -> None
             (f"m{request.position}", "dim"), f"{request.input_tokens:,}",
             picture.meter(read, wide), cost, text_of(*marks),
         ))  # fmt: skip
-    picture.table("rrlrl", rows, indent=4)
-    picture.more(len(details.turns), most)
+    names = ("message", "input", "", "cost", "")
+    picture.table("rrbrl", rows, names=names, indent=4)
     picture.line((f"    {picture.block} read from the cache   {picture.shade} not in it", "dim"))
     totals = details.totals
-    picture.line(
-        f"  {counted(totals.requests, 'request')}, {totals.cache_hit_rate:.0%} of the input from "
+    picture.blank()
+    picture.paragraph(
+        f"{counted(totals.requests, 'request')}, {totals.cache_hit_rate:.0%} of the input from "
         f"the cache, {counted(totals.cache_misses, 'cache miss', 'cache misses')} "
         f"({totals.misses_after_compaction:,} after a compaction)"
-        f"{'' if totals.cost is None else f', {usd(totals.cost)}'}"
+        f"{'' if totals.cost is None else f', {usd(totals.cost)}'}",
+        indent=2,
     )
 
 
