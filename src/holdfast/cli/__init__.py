@@ -38,8 +38,11 @@ COMMANDS = {
     "serve": "Serve as a gateway between agents and their providers.",
     "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
+    "statusline": "Print the status line of an agent from the JSON that it gives.",
     "trajectories": "Make finished runs fit a training window, in batches.",
     "undo": "Restore a transcript as it was before it was compressed.",
+    "usage": "Show what your agents used: tokens, cache and cost.",
+    "watch": "Follow the running session: fill of the window, next compaction, cost.",
 }
 """Name of a command and what it does."""
 _FILES = {
@@ -48,6 +51,7 @@ _FILES = {
     "repair": "check",
     "rules": "check",
     "simulate": "plan",
+    "statusline": "watch",
     "undo": "originals",
 }
 """The file of a command, if it is not named like the command."""
@@ -135,7 +139,7 @@ class CommandGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Show the help if nothing is named; that is not an error."""
-        if not args and not ctx.resilient_parsing:
+        if not args and not ctx.resilient_parsing and not self.invoke_without_command:
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -212,6 +216,7 @@ def version_of(package: str) -> str:
     cls=LazyGroup,
     names=COMMANDS,
     load=_load,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
     "2 not readable or wrongly called, 3 tried and not done.",
@@ -220,10 +225,19 @@ def version_of(package: str) -> str:
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version and exit.",
 )  # fmt: skip
-def holdfast() -> None:
+@click.option(
+    "--json", "as_json", is_flag=True,
+    help="Without a command: print the overview as JSON.",
+)  # fmt: skip
+@click.pass_context
+def holdfast(context: click.Context, as_json: bool) -> int:
     """Check, repair, compress and keep the conversations of LLM agents.
 
+    Without a command it shows what the agents on this machine used, where it went and what could
+    be saved. Nothing is imported, and nothing is sent.
+
     \b
+    holdfast                                 what your agents used
     holdfast import                          import the sessions of your agents
     holdfast search "connection refused"     find a text in all of them
     holdfast compress session.json -o small.json
@@ -231,6 +245,13 @@ def holdfast() -> None:
     holdfast repair session.json -o out.json repair it without inventing content
     holdfast convert session.json --to anthropic -o out.json
     """
+    if context.invoked_subcommand is not None:
+        if as_json:
+            raise click.UsageError("--json comes after the command", context)
+        return 0
+    from holdfast.cli.overview import show_overview
+
+    return show_overview(as_json=as_json)
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """Sessions that other agents wrote, read into the project's model; nothing is ever written."""
 
-from holdfast.importers.find import bytes_in, sessions_in, usual_places
+from holdfast.importers.find import bytes_in, files_in, sessions_in, usual_places
 from holdfast.importers.imported import (
     Agent,
     AnswerUsage,
@@ -15,6 +15,6 @@ from holdfast.importers.read import read_bytes, read_file, read_native
 
 __all__ = [
     "Agent", "AnswerUsage", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation",
-    "bytes_in", "message_keys", "read_bytes", "read_file", "read_native", "sessions_in",
-    "usual_places",
+    "bytes_in", "files_in", "message_keys", "read_bytes", "read_file", "read_native",
+    "sessions_in", "usual_places",
 ]  # fmt: skip

@@ -126,6 +126,11 @@ def sessions_in(
             tell(path, _size(path))
 
 
+def files_in(folder: Path | str) -> list[Path]:
+    """Return what `sessions_in` would read: files, and folders that are read as one."""
+    return [path for path in _paths(Path(folder), follow_links=False) if isinstance(path, Path)]
+
+
 def bytes_in(folder: Path | str, *, follow_links: bool = False) -> int:
     """Return how many bytes `sessions_in` would read; nothing is opened but pages."""
     found = _paths(Path(folder), follow_links=follow_links)

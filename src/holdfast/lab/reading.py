@@ -30,7 +30,7 @@ def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
         for one in sets:
             yield from _set(one)
         if path not in sets:
-            yield from map(_imported, _whole(sessions_in(path, without=frozenset(sets))))
+            yield from map(lab_session, _whole(sessions_in(path, without=frozenset(sets))))
 
 
 def _is_set(path: Path) -> bool:
@@ -129,7 +129,8 @@ def _whole(
             yield one
 
 
-def _imported(found: ImportedSession | NotReadable) -> LabSession | NotReadable:
+def lab_session(found: ImportedSession | NotReadable) -> LabSession | NotReadable:
+    """Return a session of another agent as the lab reads it; `NotReadable` if it cannot be."""
     if isinstance(found, NotReadable):
         return found
     try:

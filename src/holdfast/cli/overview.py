@@ -1,0 +1,185 @@
+"""`holdfast` without arguments: what your agents used, where it went, and what could be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from msgspec import to_builtins
+
+from holdfast.cli.draw import Picture, Piece
+from holdfast.cli.files import counted, format_time
+from holdfast.cli.inputs import print_json
+from holdfast.cli.numbers import money, short
+from holdfast.cli.usage import (
+    Gathered,
+    dollars,
+    gathered,
+    key_in,
+    label_of,
+    show_legend,
+)
+from holdfast.spending.figures import Key, UsageRow
+from holdfast.spending.judging import judge
+from holdfast.spending.overview import Overview, overview
+
+JUDGING_SECONDS = 8.0
+"""How long sessions are replayed; the first look at one's data should take less than a minute."""
+SHOWN_ROWS = 5
+"""Rows of each table; `holdfast usage` has all of them."""
+SHOWN_WEEKS = 8
+BAR_COLUMNS = 20
+LEAST_SHARE = 0.01
+"""A smaller saving counts as none."""
+_NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
+_WHY = ("what each session cost", "where its context goes", "make all sessions searchable")
+
+
+def show_overview(*, as_json: bool) -> int:
+    """Read everything on this machine and print one look at it."""
+    with gathered(_NOWHERE) as found:
+        judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS)
+        made = overview(
+            found.sessions, found.answers, judged, found.prices,
+            problems=len(found.reader.problems), is_stored=found.is_stored,
+        )  # fmt: skip
+    if as_json:
+        print_json({**to_builtins(made), "notes": found.notes})
+    elif not found.sessions:
+        click.echo("No sessions of agents were found on this machine.\n")
+        click.echo(click.get_current_context().get_help())
+    else:
+        draw_overview(made, found)
+    return 0
+
+
+def draw_overview(made: Overview, found: Gathered) -> None:
+    """Print the overview: sums, where the tokens went, the cache, compactions, and what is next."""
+    picture, whole = Picture(), made.total
+    span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
+    picture.paragraph((
+        f"{counted(len(made.agents), 'agent')}, {counted(len(found.sessions), 'session')}, "
+        f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
+        f"{dollars(whole) or 'no usage recorded'}", "bold",
+    ))  # fmt: skip
+    picture.paragraph((span, "dim"))
+    _rows(picture, made.agents, "agent", len(made.agents))
+    _weeks(picture, made.weeks)
+    _rows(picture, made.projects, "project")
+    _rows(picture, made.models, "model")
+    picture.blank()
+    show_legend(picture, whole, found.notes)
+    _prompts(picture, made)
+    _cache(picture, made)
+    _compactions(picture, made)
+    _saving(picture, made)
+    picture.paragraph(("\nTry next", "bold"))
+    for command, why in zip(made.commands, _WHY, strict=True):
+        picture.line("  ", command, (f"  # {why}", "dim"))
+    if made.not_read:
+        picture.note(f"{counted(made.not_read, 'file')} could not be read; `holdfast import "
+                     "--dry-run` names them")  # fmt: skip
+
+
+def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
+    names = label_of(rows, by, picture)
+    lines = [(names[key_in(row, by)], row) for row in rows]
+    _bars(picture, by, lines[:most])
+    if len(rows) > most:
+        picture.paragraph((f"and {len(rows) - most:,} more: holdfast usage --by {by}", "dim"),
+                          indent=2)  # fmt: skip
+
+
+def _weeks(picture: Picture, rows: Sequence[UsageRow]) -> None:
+    _bars(picture, "week of", [(str(row.period) or "undated", row) for row in rows[-SHOWN_WEEKS:]])
+    if len(rows) > SHOWN_WEEKS:
+        hidden = counted(len(rows) - SHOWN_WEEKS, "earlier week")
+        picture.paragraph((f"{hidden} hidden: holdfast usage --weekly", "dim"), indent=2)
+
+
+def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> None:
+    """Print names with sessions, tokens, cost, and bars by cost, or by tokens without one."""
+    by_cost = any(row.cost for _, row in rows)
+    sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
+    lines: list[tuple[Piece, ...]] = [
+        (label, f"{row.sessions:,}", short(row.total_tokens), (dollars(row), "bold"),
+         (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
+        for (label, row), size in zip(rows, sizes, strict=True)
+    ]  # fmt: skip
+    if lines:
+        picture.blank()
+        picture.table("tnrrb", lines, names=(name, "sessions", "tokens", "cost", ""), min_width=20)
+
+
+def _prompts(picture: Picture, made: Overview) -> None:
+    if not made.prompts:
+        return
+    picture.paragraph(("\nWhere the tokens went", "bold"))
+    most = max(one.share for one in made.prompts)
+    lines: list[tuple[Piece, ...]] = [
+        (one.name, f"{one.share:.0%}", short(one.tokens),
+         (picture.bar(one.share, most, BAR_COLUMNS), "cyan"))
+        for one in made.prompts
+    ]  # fmt: skip
+    picture.table("trrb", lines, names=("in the prompts", "share", "tokens", ""), min_width=24)
+    picture.paragraph(
+        ("estimated; a message counts with every request that sent it", "dim"), indent=2
+    )
+    if made.read_again:
+        picture.paragraph(
+            f"{counted(made.read_again, 'time')} a file was read again although it was unchanged "
+            f"and still in the prompt: {short(made.read_again_tokens)} tokens.", indent=2,
+        )  # fmt: skip
+
+
+def _cache(picture: Picture, made: Overview) -> None:
+    cache = made.cache
+    if not cache.prompt_tokens:
+        return
+    picture.paragraph(("\nCache", "bold"))
+    said = f"{cache.hit_rate:.0%} of the prompts came out of the provider's cache."
+    if cache.misses:
+        said += (
+            f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
+            f"again, about {money(cache.missed_cost)}: {cache.after_pause:,} after a pause of 5 "
+            f"minutes or more, {cache.after_compaction:,} after a compaction."
+        )
+    picture.paragraph(said, indent=2)
+
+
+def _compactions(picture: Picture, made: Overview) -> None:
+    if not made.total.compactions:
+        return
+    picture.paragraph(("\nCompactions by your agents", "bold"))
+    said = f"{counted(made.total.compactions, 'compaction')}."
+    if made.facts_used_later:
+        lost = made.facts_used_later - made.facts_kept
+        said += (
+            f" In {made.judged_compactions:,} of them the summary dropped {lost:,} of "
+            f"{counted(made.facts_used_later, 'fact')} that the agent used later "
+            f"({lost / made.facts_used_later:.0%})."
+        )
+    if made.read_after_compaction:
+        said += (
+            f" {counted(made.read_after_compaction, 'file')} had to be read again afterwards: "
+            f"{short(made.read_after_compaction_tokens)} tokens."
+        )
+    picture.paragraph(said, indent=2)
+
+
+def _saving(picture: Picture, made: Overview) -> None:
+    if not made.simulated_cost:
+        return
+    picture.paragraph(("\nWith Holdfast", "bold"))
+    share = 1 - made.simulated_cost_with_holdfast / made.simulated_cost
+    sessions = f"{made.simulated_sessions:,} of your largest sessions"
+    if share < LEAST_SHARE:
+        said = f"It would have saved nothing: {sessions} did not grow enough for it to pay."
+    else:
+        said = (
+            f"{money(made.simulated_cost)} {picture.arrow} "
+            f"{money(made.simulated_cost_with_holdfast)}, {share:.0%} less: {sessions}, "
+            "replayed with Holdfast's compaction."
+        )
+    picture.paragraph(said, indent=2)
+    picture.paragraph(("simulated at list prices, by estimated tokens", "dim"), indent=2)

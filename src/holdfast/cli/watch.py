@@ -1,0 +1,282 @@
+"""`holdfast watch` and `holdfast statusline`: the running session, live and in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.cli import INTERRUPTED, say
+from holdfast.cli.draw import Picture, Piece, text_of
+from holdfast.cli.files import is_terminal, on_one_line, read_bytes
+from holdfast.cli.inputs import JSON_ROW, PATH, options, print_json
+from holdfast.cli.numbers import money, short
+from holdfast.dialects.jsontext import parse
+from holdfast.errors import NotReadable, StoreUnavailable
+from holdfast.importers import ImportedSession, files_in, sessions_in
+from holdfast.importers import read_bytes as read_sessions
+from holdfast.spending.figures import PriceList
+from holdfast.spending.live import LiveState, live_state
+from holdfast.spending.record import SpentSession, answers_of
+
+STORE_SECONDS = 120.0
+"""A session of the store must be newer than every file by this much."""
+LOOK_SECONDS = 5.0
+"""How often is looked whether another session is running now."""
+METER_COLUMNS = 20
+LINE_METER_COLUMNS = 10
+TAIL_BYTES = 1 << 18
+"""What a status line reads of a transcript: enough for the last answers, and quick."""
+
+
+@click.command()
+@click.argument("file", required=False, type=PATH)
+@options(
+    ("--once", bool, "", "Print the state and stop."),
+    ("--every", click.FloatRange(min=0.1), "S", "Seconds between two looks.", 1.0),
+    JSON_ROW,
+)
+def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
+    """Follow the running session: fill of the window, next compaction, cost.
+
+    Without FILE it is the session that was written to last, of any agent on this machine. Stop
+    with Ctrl-C. If the output is not a terminal, a line is printed for each change.
+
+    \b
+    holdfast watch
+    holdfast watch --once --json
+    """
+    prices = PriceList()
+    try:
+        states = _states(file, prices, every, once=once)
+        if as_json or not is_terminal(sys.stdout):
+            for state in states:
+                if as_json:
+                    print_json({**_fields(state), "fill": round(state.fill, 4)})
+                else:
+                    click.echo(line_of(state, Picture(), is_full=True))
+                sys.stdout.flush()
+        else:
+            _draw(states)
+    except KeyboardInterrupt:
+        return say("stopped watching; `holdfast watch` starts again", INTERRUPTED)
+    return 0
+
+
+def _fields(state: LiveState) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in state.__struct_fields__}
+
+
+def _states(
+    file: str | None, prices: PriceList, every: float, *, once: bool
+) -> Iterator[LiveState]:
+    """Yield the state of the session each time that it changes; there must be one."""
+    found, looked, seen = newest(file), time.monotonic(), 0.0
+    if found is None:
+        say("no session of an agent was found on this machine; name a file", 1)
+        raise click.exceptions.Exit(1)
+    while True:
+        if found.changed() != seen:
+            seen = found.changed()
+            session = found.read()
+            if session is not None:
+                yield live_state(session, prices)
+        if once:
+            return
+        time.sleep(every)
+        if time.monotonic() - looked > LOOK_SECONDS:
+            found, looked = newest(file) or found, time.monotonic()
+
+
+class Running(Struct, frozen=True):
+    """A session that may be running: when it was changed last, and how to read it."""
+
+    changed: Callable[[], float]
+    read: Callable[[], SpentSession | None]
+
+
+def newest(file: str | None) -> Running | None:
+    """Return the session that was written to last; that of the file, if one is named.
+
+    A session of the store counts if no file was written since: an agent behind the gateway has
+    both, and its own file says more.
+    """
+    if file:
+        return _of_file(Path(file))
+    from holdfast.config import agent_places
+
+    paths = [path for _, place in agent_places() for path in files_in(place) if path.is_file()]
+    path = max(paths, key=_time, default=None)
+    stored = _newest_stored(0.0 if path is None else _time(path) + STORE_SECONDS)
+    return stored or (None if path is None else _of_file(path))
+
+
+def _newest_stored(since: float) -> Running | None:
+    from holdfast.config import open_store, read_settings
+    from holdfast.spending.reading import spent_of_store
+    from holdfast.stores.values import SessionFilter
+
+    settings = read_settings()
+    try:
+        opened = partial(open_store, settings.store, profile=settings.profile, read_only=True)
+        with opened() as store:
+            page = store.sessions(SessionFilter(kind="any", since=since), most=1)
+    except StoreUnavailable:
+        return None
+    if not page.sessions:
+        return None
+    own = page.sessions[0].id
+
+    def changed() -> float:
+        with opened() as store:
+            return store.session(own).updated + len(store.usage(own))
+
+    def read() -> SpentSession:
+        with opened() as store:
+            return spent_of_store(store, store.session(own), store.usage(own))
+
+    return Running(changed, read)
+
+
+def _of_file(path: Path) -> Running:
+    return Running(partial(_time, path), partial(_last_session, path))
+
+
+def _time(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _last_session(path: Path) -> SpentSession | None:
+    """Return the session of a file that was used last; a subagent only if there is no other."""
+    from holdfast.spending.prompts import spent
+
+    found: list[ImportedSession] = []
+    for one in sessions_in(path):
+        if isinstance(one, NotReadable):
+            raise one
+        found.append(one)
+    mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
+    last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
+    return None if last is None else spent(last)
+
+
+def _draw(states: Iterator[LiveState]) -> None:
+    from rich.live import Live
+    from rich.padding import Padding
+
+    picture = Picture()
+    with Live(console=picture.console, auto_refresh=False) as live:
+        for state in states:
+            live.update(Padding(_panel(state, picture), (0, 0, 0, 2)), refresh=True)
+
+
+def _panel(state: LiveState, picture: Picture) -> Any:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    for name, *value in _panel_rows(state, picture):
+        grid.add_row(text_of((cast("str", name), "dim")), text_of(*value))
+    return grid
+
+
+def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...]]:
+    yield "session", (f"{state.agent} {on_one_line(state.title or state.session)}", "bold")
+    yield "folder", on_one_line(state.project)
+    yield "model", on_one_line(state.model) or "unknown"
+    full = round(METER_COLUMNS * min(state.fill, 1))
+    assumed = ", assumed" if state.window_source == "assumed" else ""
+    yield ("window", picture.meter(full, METER_COLUMNS),
+           f" {state.fill:.0%} of {state.window_tokens:,}{assumed}")  # fmt: skip
+    at = f"at about {state.compacts_at_tokens:,} tokens"
+    left = "" if state.answers_left is None else f", in about {state.answers_left:,} answers"
+    yield "next compaction", f"{at}{left}"
+    yield "cost", (_cost(state) or "unknown", "bold"), f", {state.requests:,} requests"
+    yield "cache", f"{state.cache_hit_rate:.0%} of the prompts"
+
+
+def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
+    """Return a session on one line; `is_full` with the agent and the folder."""
+    full = round(LINE_METER_COLUMNS * min(state.fill, 1))
+    meter = picture.block * full + picture.shade * (LINE_METER_COLUMNS - full)
+    fill = f"{meter} {state.fill:.0%} of {short(state.window_tokens)}"
+    where = Path(state.project).name if state.project else ""
+    pieces = [
+        *((state.agent, where) if is_full else ()),
+        state.model, fill if state.prompt_tokens else "no usage recorded yet",
+        "" if state.answers_left is None else f"compaction in about {state.answers_left:,} answers",
+        _cost(state),
+    ]  # fmt: skip
+    return "  ".join(on_one_line(piece) for piece in pieces if piece)
+
+
+def _cost(state: LiveState) -> str:
+    return "" if state.cost is None else money(state.cost)
+
+
+@click.command()
+def statusline() -> int:
+    """Print the status line of an agent from the JSON that it gives.
+
+    For the `statusLine` setting of Claude Code, which gives JSON on standard input:
+
+    \b
+    {"statusLine": {"type": "command", "command": "holdfast statusline"}}
+
+    The line has the model, the fill of the window, the next compaction and the cost.
+    """
+    given = _object(parse(read_bytes("-")))
+    click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
+    return 0
+
+
+def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
+    """Return the state that an agent tells, completed from the end of its transcript."""
+    window, model = _object(given.get("context_window")), _object(given.get("model"))
+    session = _tail(str(given.get("transcript_path") or ""))
+    size = window.get("context_window_size")
+    cost = _object(given.get("cost")).get("total_cost_usd")
+    state = live_state(
+        session, prices, window=size if type(size) is int and size > 0 else None,
+        cost=float(cost) if isinstance(cost, (int, float)) else None,
+    )  # fmt: skip
+    used = _object(window.get("current_usage"))
+    prompt = sum(
+        value
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        if type(value := used.get(name)) is int
+    )
+    name = str(model.get("display_name") or model.get("id") or state.model)
+    return replace(state, model=name, prompt_tokens=prompt or state.prompt_tokens)
+
+
+def _tail(path: str) -> SpentSession:
+    """Return what the end of a transcript tells; an empty session if there is none."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - TAIL_BYTES, 0))
+            data = file.read()
+        if size > TAIL_BYTES:
+            data = data.partition(b"\n")[2]
+        found = [one for one in read_sessions(data, path) if one.usage]
+        last = max(found, key=lambda one: one.ended or 0.0)
+    except (OSError, ValueError, NotReadable):
+        return SpentSession(agent="claude-code", source_id="", path=path)
+    return SpentSession(
+        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last))
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

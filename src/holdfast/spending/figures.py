@@ -1,0 +1,241 @@
+"""Answers counted once, with their price, added up by day, week or month and by any key."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from holdfast.caching.prices import Prices, paid
+from holdfast.catalog import prices_of
+from holdfast.errors import MissingExtra
+from holdfast.spending.record import SpentAnswer, SpentSession
+
+Period: TypeAlias = Literal["day", "week", "month", "all"]
+Key: TypeAlias = Literal["agent", "project", "session", "model"]
+_SAME_ANSWER_SECONDS = 600
+"""A gateway and the agent behind it write the same answer down within minutes."""
+_PAUSE_SECONDS = 300
+"""How long providers keep a prefix by default."""
+
+
+class PriceList:
+    """Prices of models, looked up once; `is_missing` if the package with the prices is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Prices | None] = {}
+        self.is_missing = False
+
+    def of(self, model: str) -> Prices | None:
+        """Return the prices of a model, None if they are not known."""
+        if model not in self._known:
+            try:
+                self._known[model] = prices_of(model)
+            except MissingExtra:
+                self._known[model] = None
+                self.is_missing = True
+        return self._known[model]
+
+    def cost(self, one: SpentAnswer) -> float | None:
+        """Return what an answer costs at today's list price; what the agent recorded without."""
+        prices = self.of(one.model)
+        if prices is None:
+            return one.cost
+        hour = min(one.hour_tokens, one.written_tokens)
+        bill = paid(
+            prices, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
+            written_tokens=one.written_tokens,
+        )  # fmt: skip
+        here = prices.at(one.prompt_tokens)
+        return bill.usd + hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
+
+    def cost_of_miss(self, model: str, tokens: int) -> float:
+        """Return what it costs to send tokens again instead of reading them from the cache."""
+        prices = self.of(model)
+        return tokens * max(prices.cache_write_5m - prices.cache_read, 0) / 1e6 if prices else 0.0
+
+
+class CountedAnswer(Struct, frozen=True):
+    """An answer that counts, its session and its cost."""
+
+    session: SpentSession
+    answer: SpentAnswer
+    cost: float | None
+
+    @property
+    def time(self) -> float | None:
+        """When it was written; the start of its session if the file does not say."""
+        return self.answer.time or self.session.started
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """Answers added up; `input_tokens` are those that neither came from nor went to the cache."""
+
+    period: str | UnsetType = UNSET
+    """The day, the Monday of the week, or the month; "" if the files do not say."""
+    agent: str | UnsetType = UNSET
+    project: str | UnsetType = UNSET
+    session: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    requests: int = 0
+    sessions: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    total_tokens: int = 0
+    cost: float = 0.0
+    unpriced_requests: int = 0
+    """Requests whose price nobody knows; they are not in the cost."""
+    compactions: int = 0
+    """Answers that follow a compaction of the agent."""
+    models: tuple[str, ...] = ()
+
+
+def count_once(
+    native: Sequence[SpentSession], stored: Sequence[SpentSession], prices: PriceList
+) -> list[CountedAnswer]:
+    """Return every answer once, the oldest session first.
+
+    Copies in resumed and forked files are left out, and so is what a gateway wrote down of an
+    answer that the agent has in its own file.
+    """
+    order = sorted(native, key=lambda one: one.started or 0.0)
+    by_id = {(one.agent, one.source_id): one for one in order}
+    seen: set[bytes] = set()
+    found: list[CountedAnswer] = []
+    times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
+    for session in order:
+        parent = by_id.get((session.agent, session.parent_id))
+        for answer in session.answers[_repeated(session, parent) :]:
+            if answer.mark not in seen:
+                seen.add(answer.mark)
+                found.append(CountedAnswer(session, answer, prices.cost(answer)))
+                times[answer.figures].append(answer.time or 0.0)
+    for session in stored:
+        for answer in session.answers:
+            if not _was_recorded(times.get(answer.figures, []), answer.time or 0.0):
+                found.append(CountedAnswer(session, answer, prices.cost(answer)))
+    return found
+
+
+def _repeated(session: SpentSession, parent: SpentSession | None) -> int:
+    """Return how many answers at its start a fork took over from its parent."""
+    if parent is None or parent is session:
+        return 0
+    same = 0
+    for own, given in zip(session.answers, parent.answers, strict=False):
+        if (own.model, own.figures) != (given.model, given.figures):
+            break
+        same += 1
+    return same
+
+
+def _was_recorded(times: list[float], time: float) -> bool:
+    for at, other in enumerate(times):
+        if abs(other - time) <= _SAME_ANSWER_SECONDS:
+            del times[at]
+            return True
+    return False
+
+
+def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
+    """Return the sums by period and key: periods in order, keys with the dearest first."""
+    groups: defaultdict[tuple[str, str], list[CountedAnswer]] = defaultdict(list)
+    for row in rows:
+        groups[period_of(row.time, period), key_of(row, by)].append(row)
+    found = [sum_of(groups[where], period, by, where) for where in groups]
+    return sorted(found, key=lambda row: (str(row.period), -row.cost, -row.total_tokens))
+
+
+def key_of(row: CountedAnswer, by: Key | None) -> str:
+    """Return what an answer is added up under."""
+    if by is None:
+        return ""
+    session = row.session
+    return {
+        "agent": session.agent, "project": session.project, "model": row.answer.model,
+        "session": session.source_id,
+    }[by]  # fmt: skip
+
+
+def period_of(time: float | None, period: Period) -> str:
+    """Return the day, the Monday of the week, or the month of a moment, in local time."""
+    if period == "all" or time is None:
+        return ""
+    try:
+        day = datetime.fromtimestamp(time)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    if period == "week":
+        day -= timedelta(days=day.weekday())
+    return day.strftime("%Y-%m" if period == "month" else "%Y-%m-%d")
+
+
+def sum_of(
+    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None,
+    where: tuple[str, str] = ("", ""),
+) -> UsageRow:  # fmt: skip
+    """Return the sum of answers, named by their period and key."""
+    read = sum(row.answer.read_tokens for row in rows)
+    written = sum(row.answer.written_tokens for row in rows)
+    prompt = sum(row.answer.prompt_tokens for row in rows)
+    output = sum(row.answer.output_tokens for row in rows)
+    named = {by: where[1]} if by else {}
+    if by == "session":
+        session = rows[0].session
+        named |= {"title": session.title, "agent": session.agent, "project": session.project}
+    return UsageRow(
+        period=UNSET if period == "all" else where[0], **named, requests=len(rows),
+        sessions=len({(row.session.agent, row.session.source_id) for row in rows}),
+        input_tokens=max(prompt - read - written, 0), output_tokens=output,
+        cache_write_tokens=written, cache_read_tokens=read, total_tokens=prompt + output,
+        cost=round(sum(row.cost or 0.0 for row in rows), 6),
+        unpriced_requests=sum(row.cost is None for row in rows),
+        compactions=sum(row.answer.follows_compaction for row in rows),
+        models=tuple(sorted({row.answer.model for row in rows if row.answer.model})),
+    )  # fmt: skip
+
+
+class CacheFigures(Struct, frozen=True, kw_only=True):
+    """How well the prompts were cached. A miss reads less than the request before it did."""
+
+    prompt_tokens: int = 0
+    read_tokens: int = 0
+    misses: int = 0
+    missed_tokens: int = 0
+    missed_cost: float = 0.0
+    after_pause: int = 0
+    """Misses after five minutes or more of silence."""
+    after_compaction: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of the prompts that came out of the cache."""
+        return self.read_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+
+def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigures:
+    """Return how well prompts were cached, session by session."""
+    prompt = read = misses = missed = pauses = compactions = 0
+    cost, last = 0.0, dict[int, SpentAnswer]()
+    for row in rows:
+        one, before = row.answer, last.get(id(row.session))
+        last[id(row.session)] = one
+        prompt, read = prompt + one.prompt_tokens, read + one.read_tokens
+        lost = before.read_tokens - one.read_tokens if before else 0
+        if before is None or lost <= 0:
+            continue
+        misses, missed = misses + 1, missed + lost
+        cost += prices.cost_of_miss(one.model, lost)
+        compactions += one.follows_compaction
+        is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
+        pauses += bool(is_late and not one.follows_compaction)
+    return CacheFigures(
+        prompt_tokens=prompt, read_tokens=read, misses=misses, missed_tokens=missed,
+        missed_cost=round(cost, 6), after_pause=pauses, after_compaction=compactions,
+    )  # fmt: skip

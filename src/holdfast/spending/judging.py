@@ -1,0 +1,125 @@
+"""What a session shows beyond its figures: what its compactions lost, what Holdfast would save."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.catalog import window_of
+from holdfast.importers import ImportedSession
+from holdfast.lab.reading import lab_session
+from holdfast.lab.recording import Recording, record
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.scoring.needed import Elsewhere, needed_facts, prepare, surviving_form
+from holdfast.lab.scoring.session import LabSession, is_system
+from holdfast.lab.scoring.signals import one_line
+from holdfast.lab.simulate import THRESHOLDS, append_only, planner, simulate
+from holdfast.policy import Policy
+from holdfast.spending.figures import PriceList
+from holdfast.spending.prompts import SYSTEM
+from holdfast.spending.reading import Judgement, UsageReader, read_again
+from holdfast.spending.record import SpentSession
+
+JUDGED_SESSIONS = 6
+"""The largest recent sessions that are replayed."""
+COMPACTED_SESSIONS = 3
+"""Sessions with compactions of the agent that are looked at in any case."""
+_RECENT_SECONDS = 60 * 86_400
+_MOST_PROMPTS = 3_000
+"""Requests of a session that is replayed; a longer one would take the time of all."""
+_NOTHING = Elsewhere(frozenset(), frozenset())
+
+
+def judge(
+    sessions: Sequence[SpentSession], reader: UsageReader, prices: PriceList, seconds: float
+) -> list[Judgement]:
+    """Return what was found in the largest recent sessions, as far as the time allows.
+
+    What was found before costs no time. The first one is looked at in any case.
+    """
+    stop = time.monotonic() + seconds
+    found: list[Judgement] = []
+    for session in _largest(sessions):
+        known = reader.judgement(session)
+        if known is None and (not found or time.monotonic() < stop):
+            read = read_again(session)
+            if read is not None:
+                known = judge_session(session, read, prices)
+                reader.keep(session, known)
+        if known is not None:
+            found.append(known)
+    return found
+
+
+def _largest(sessions: Iterable[SpentSession]) -> list[SpentSession]:
+    """Return the sessions that sent the most tokens, those of the last weeks of use first, and
+    two that were compacted, if there are any.
+    """
+    used = [one for one in sessions if 0 < len(one.answers) <= _MOST_PROMPTS]
+    newest = max((one.started or 0.0 for one in used), default=0.0)
+
+    def rank(one: SpentSession) -> tuple[bool, int]:
+        is_old = (one.started or 0.0) < newest - _RECENT_SECONDS
+        return is_old, -sum(answer.prompt_tokens for answer in one.answers)
+
+    order = sorted(used, key=rank)
+    compacted = [one for one in order if one.compactions][:COMPACTED_SESSIONS]
+    return list({id(one): one for one in (*order[:JUDGED_SESSIONS], *compacted)}.values())
+
+
+def judge_session(session: SpentSession, found: ImportedSession, prices: PriceList) -> Judgement:
+    """Return what one session lost in its own compactions, and what it would cost with Holdfast."""
+    compactions, used_later, kept = _losses(found)
+    was, would = _costs(session, found, prices)
+    return Judgement(
+        agent=session.agent, source_id=session.source_id, usd_as_it_was=was,
+        usd_with_holdfast=would, used_later=used_later, kept=kept, compactions=compactions,
+    )  # fmt: skip
+
+
+def _losses(found: ImportedSession) -> tuple[int, int, int]:
+    """Return the compactions with a summary, the facts used after them, and those it kept."""
+    if not found.summaries:
+        return 0, 0, 0
+    session = lab_session(found)
+    if not isinstance(session, LabSession):
+        return 0, 0, 0
+    compactions = used = kept = 0
+    for own in session.own:
+        before, after = session.messages[: own.at], session.messages[own.at + 1 :]
+        if not own.text or not before or not after:
+            continue
+        prepared = prepare(replace(session, messages=[*before, *after]))
+        cut = len(before) - sum(map(is_system, before))
+        needed = needed_facts(prepared, cut, _NOTHING)
+        flat = one_line(own.text)
+        compactions += 1
+        used += len(needed)
+        kept += sum(bool(surviving_form(flat, own.text, fact)) for fact in needed)
+    return compactions, used, kept
+
+
+def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:
+    """Return what the calls of a session cost as it was, and with the planner; both simulated.
+
+    A compaction of the agent ends one stretch and begins the next. The system prompt and tools
+    that the file does not hold count by the size of the first prompt.
+    """
+    known = prices.of(found.model)
+    if known is None:
+        return 0.0, 0.0
+    terms = ReplayTerms(prices=known, context_length=window_of(found.model, None)[0])
+    whole = record(found.transcript)
+    system = session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)
+    stops = [*found.summaries, len(whole.entries)]
+    parts: list[Recording] = []
+    for start, stop in zip([0, *found.summaries], stops, strict=True):
+        if stop > start:
+            outside = max(whole.outside_tokens, system)
+            entries = whole.entries[start:stop]
+            parts.append(Recording(whole.dialect, entries, outside, whole.tools))
+    ours = planner(min(THRESHOLDS), arrival=Policy().arrival)
+    was, would = simulate(parts, terms, [append_only(), ours])
+    return was.usd, would.usd

@@ -1,0 +1,134 @@
+"""One look at everything that the agents of a machine used, kept and lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.spending.figures import (
+    CacheFigures,
+    CountedAnswer,
+    PriceList,
+    UsageRow,
+    add_up,
+    cache_figures,
+    sum_of,
+)
+from holdfast.spending.reading import Judgement
+from holdfast.spending.record import SpentSession
+
+SHOWN_SHARES = 8
+"""Kinds of content that are named; the rest is one row."""
+
+
+class PromptShare(Struct, frozen=True):
+    """A kind of content, and what share of all prompts it was."""
+
+    name: str
+    tokens: int
+    """Estimated, counted each time it was sent."""
+    share: float
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """Everything that `holdfast` shows."""
+
+    total: UsageRow
+    first: float | None
+    last: float | None
+    weeks: list[UsageRow]
+    agents: list[UsageRow]
+    projects: list[UsageRow]
+    models: list[UsageRow]
+    prompts: list[PromptShare]
+    read_again: int
+    """Files that were read again, unchanged, while they were still in the prompt."""
+    read_again_tokens: int
+    read_after_compaction: int
+    """Files that were read again because a compaction had dropped them."""
+    read_after_compaction_tokens: int
+    cache: CacheFigures
+    judged_compactions: int
+    """Compactions of the agents of which it is known what they dropped."""
+    facts_used_later: int
+    facts_kept: int
+    """Of the facts that the agents used after a compaction, those that its summary had."""
+    simulated_sessions: int
+    simulated_cost: float
+    """What the largest recent sessions cost as they were; both costs are simulated."""
+    simulated_cost_with_holdfast: float
+    commands: list[str]
+    not_read: int
+    """Files that could not be read."""
+
+
+def overview(
+    sessions: Sequence[SpentSession],
+    rows: Sequence[CountedAnswer],
+    judged: Sequence[Judgement],
+    prices: PriceList,
+    *,
+    problems: int = 0,
+    is_stored: bool = False,
+) -> Overview:
+    """Return the whole picture; `is_stored` tells whether sessions were imported before."""
+    times = [row.time for row in rows if row.time is not None]
+    prompts = [one.prompts for one in sessions]
+    return Overview(
+        total=sum_of(rows), first=min(times, default=None), last=max(times, default=None),
+        weeks=add_up(rows, "week"), agents=_with_silent(add_up(rows, "all", "agent"), sessions),
+        projects=add_up(rows, "all", "project"), models=add_up(rows, "all", "model"),
+        prompts=prompt_shares(sessions), cache=cache_figures(rows, prices),
+        read_again=sum(one.read_again for one in prompts),
+        read_again_tokens=sum(one.read_again_tokens for one in prompts),
+        read_after_compaction=sum(one.read_after for one in prompts),
+        read_after_compaction_tokens=sum(one.read_after_tokens for one in prompts),
+        judged_compactions=sum(one.compactions for one in judged),
+        facts_used_later=sum(one.used_later for one in judged),
+        facts_kept=sum(one.kept for one in judged),
+        simulated_sessions=sum(one.usd_as_it_was > 0 for one in judged),
+        simulated_cost=round(sum(one.usd_as_it_was for one in judged), 6),
+        simulated_cost_with_holdfast=round(sum(one.usd_with_holdfast for one in judged), 6),
+        commands=commands_for(rows, is_stored=is_stored), not_read=problems,
+    )  # fmt: skip
+
+
+def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:
+    """Return the agents with all their sessions, also those that say nothing about usage."""
+    counts = Counter(one.agent for one in sessions)
+    rows = [replace(row, sessions=counts.pop(str(row.agent))) for row in found]
+    return [*rows, *(UsageRow(agent=name, sessions=count) for name, count in counts.items())]
+
+
+def prompt_shares(sessions: Iterable[SpentSession]) -> list[PromptShare]:
+    """Return what the prompts held, the largest first; `Read` and `read` are one tool."""
+    tokens: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    for one in sessions:
+        for name, count in one.prompts.shares.items():
+            tokens[names.setdefault(name.casefold(), name)] += count
+    whole = sum(tokens.values())
+    named = tokens.most_common(SHOWN_SHARES)
+    rest = whole - sum(count for _, count in named)
+    rows = [*named, *([("everything else", rest)] if rest else [])]
+    return [PromptShare(name, count, round(count / whole, 4)) for name, count in rows if whole]
+
+
+def commands_for(rows: Sequence[CountedAnswer], *, is_stored: bool) -> list[str]:
+    """Return three commands that go on from here."""
+    costs: Counter[str] = Counter()
+    for row in rows:
+        costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.prompt_tokens
+    dearest = next((path for path, _ in costs.most_common() if "#" not in path), "")
+    first = "holdfast usage --by session" if len(rows) > 1 else "holdfast usage"
+    look = f"holdfast inspect {_quoted(dearest)}" if dearest else "holdfast sessions list"
+    find = 'holdfast search "error"' if is_stored else "holdfast import"
+    return [first, look, find]
+
+
+def _quoted(path: str) -> str:
+    plain = all(char.isalnum() or char in "/._-~" for char in path)
+    return path if plain else "'" + path.replace("'", "'\\''") + "'"

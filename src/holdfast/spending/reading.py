@@ -1,0 +1,219 @@
+"""The sessions of a machine: the agents' files, each read once and again only after it changed,
+and the sessions of the store that no file holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.disk import PRIVATE, make_private_folder, replacing
+from holdfast.errors import NotReadable
+from holdfast.importers import ImportedSession, files_in, sessions_in
+from holdfast.sessions.rows import decoded, usage_in
+from holdfast.spending.prompts import prompt_figures, spent, title_of
+from holdfast.spending.record import SpentAnswer, SpentSession
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionFilter, SessionInfo, TurnUsage
+from holdfast.transcript import Message
+
+Tell = Callable[[int, int], None]
+"""Takes how many bytes were read so far, and of how many."""
+FILE_NAME = "usage.cache"
+VERSION = 1
+"""Changes with what is kept; a file of another version is read as if it were not there."""
+_SESSIONS_AT_ONCE = 500
+_MARK = "@"
+"""Before the mark that an import adds to an id that another session has already."""
+
+
+class Judgement(Struct, frozen=True, array_like=True, kw_only=True):
+    """What a replay and the lab found in one session; figures in dollars."""
+
+    agent: str = ""
+    source_id: str = ""
+    usd_as_it_was: float = 0.0
+    usd_with_holdfast: float = 0.0
+    used_later: int = 0
+    """Facts from before a compaction of the agent that it used afterwards."""
+    kept: int = 0
+    """Of those, the ones that its summary had."""
+    compactions: int = 0
+    """Compactions that were looked at."""
+
+
+class ReadSource(Struct, frozen=True, array_like=True):
+    """What a file, folder or stored session held when it had this size and time."""
+
+    state: tuple[int, int, int]
+    sessions: tuple[SpentSession, ...] = ()
+    problem: str = ""
+    judgements: tuple[Judgement, ...] = ()
+
+
+class UsageCache(Struct, array_like=True):
+    """Everything that was read, by path; safe to delete."""
+
+    version: int = VERSION
+    sources: dict[str, ReadSource] = {}
+
+
+class UsageReader:
+    """Reads sessions through a cache in a private file; without a file it reads everything."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Load what was read before; a file that cannot be read counts as empty."""
+        self._file = folder / FILE_NAME if folder else None
+        self._cache = _load(self._file)
+        self._used: dict[str, ReadSource] = {}
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read, a sentence each."""
+        return [one.problem for one in self._used.values() if one.problem]
+
+    def native(self, places: Iterable[Path], tell: Tell) -> list[SpentSession]:
+        """Return the sessions of all files in these places."""
+        states = {
+            os.path.abspath(path): _state(path) for place in places for path in files_in(place)
+        }
+        waiting = {
+            path: state
+            for path, state in states.items()
+            if path not in self._cache.sources or self._cache.sources[path].state != state
+        }
+        total, done = sum(state[0] for state in waiting.values()), 0
+        for path, state in waiting.items():
+            self._cache.sources[path] = _read(Path(path), state)
+            done += state[0]
+            tell(done, total)
+        self._used |= {path: self._cache.sources[path] for path in states}
+        return [one for path in states for one in self._used[path].sessions]
+
+    def stored(self, store: Store, native: Sequence[SpentSession]) -> list[SpentSession]:
+        """Return the sessions of a store without those that are copies of native ones."""
+        known = {(one.agent, one.source_id) for one in native}
+        found: list[SpentSession] = []
+        after, is_last = "", False
+        while not is_last:
+            page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
+            for info in page.sessions:
+                if (info.source, info.source_id.partition(_MARK)[0]) not in known:
+                    found.append(self._stored(store, info))
+            after, is_last = page.next, not page.next
+        return found
+
+    def _stored(self, store: Store, info: SessionInfo) -> SpentSession:
+        name, turns = f"{store.where}#{info.id}", store.usage(info.id)
+        state = (info.length, int(info.updated * 1e6), len(turns))
+        source = self._cache.sources.get(name)
+        if source is None or source.state != state or not source.sessions:
+            source = ReadSource(state, (spent_of_store(store, info, turns),))
+        self._cache.sources[name] = self._used[name] = source
+        return source.sessions[0]
+
+    def judgement(self, session: SpentSession) -> Judgement | None:
+        """Return what was found in a session before; None if it has changed since, or never."""
+        source = self._cache.sources.get(session.path)
+        for one in source.judgements if source else ():
+            if (one.agent, one.source_id) == (session.agent, session.source_id):
+                return one
+        return None
+
+    def keep(self, session: SpentSession, found: Judgement) -> None:
+        """Keep what was found in a session of a file."""
+        source = self._cache.sources.get(session.path)
+        if source is not None:
+            changed = msgspec.structs.replace(source, judgements=(*source.judgements, found))
+            self._cache.sources[session.path] = self._used[session.path] = changed
+
+    def save(self, *, is_whole: bool) -> None:
+        """Write what was read, without what is no longer there if all of it was looked at.
+
+        A home that cannot be written to is no error: everything is read again next time.
+        """
+        if self._file is None:
+            return
+        kept = self._used if is_whole else self._cache.sources
+        try:
+            make_private_folder(self._file.parent)
+            with replacing(self._file, PRIVATE, private=True) as file:
+                file.write(msgspec.msgpack.encode(UsageCache(sources=kept)))
+        except OSError:
+            return
+
+
+def _load(file: Path | None) -> UsageCache:
+    try:
+        data = file.read_bytes() if file else b""
+        found = msgspec.msgpack.decode(data, type=UsageCache)
+    except (OSError, msgspec.MsgspecError):
+        return UsageCache(sources={})
+    return found if found.version == VERSION else UsageCache(sources={})
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    """Return the size, newest time and number of the files of a path; a log beside it counts."""
+    inside = [Path(where) / name for where, _, names in os.walk(path) for name in names]
+    size = newest = count = 0
+    for one in inside or (path, path.with_name(f"{path.name}-wal")):
+        try:
+            about = one.stat()
+        except OSError:
+            continue
+        size, newest, count = size + about.st_size, max(newest, about.st_mtime_ns), count + 1
+    return size, newest, count
+
+
+def _read(path: Path, state: tuple[int, int, int]) -> ReadSource:
+    sessions: list[SpentSession] = []
+    problem = ""
+    for one in sessions_in(path):
+        if isinstance(one, NotReadable):
+            problem = str(one)
+        else:
+            sessions.append(msgspec.structs.replace(spent(one), path=str(path)))
+    return ReadSource(state, tuple(sessions), problem)
+
+
+def read_again(session: SpentSession) -> ImportedSession | None:
+    """Return a session with its messages, read from its file; None if it is not there any more."""
+    for one in sessions_in(session.path):
+        if isinstance(one, ImportedSession) and one.source_id == session.source_id:
+            return one
+    return None
+
+
+def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) -> SpentSession:
+    """Return what a stored session used by its requests, or by what its messages say."""
+    rows = store.read(info.id)
+    own = [row for row in rows if row.owner_id in ("", info.id)]
+    messages = list(decoded(rows, info.dialect)) if info.dialect else list[Message]()
+    turns = turns or usage_in(own)
+    calls = [turn.position for turn in turns]
+    views = [at for at, turn in enumerate(turns) if at and turn.view != turns[at - 1].view]
+    generated = [at for at, row in enumerate(rows) if row.generated]
+    first = turns[0].input_tokens if turns else 0
+    return SpentSession(
+        agent=info.source or "holdfast", source_id=info.source_id or info.id,
+        path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
+        started=info.started, parent_id=info.parent_id,
+        answers=tuple(_answer(info, turn, at in views) for at, turn in enumerate(turns)),
+        prompts=prompt_figures(
+            messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
+            is_part=bool(info.parent_id and info.forked_at),
+        ),
+    )  # fmt: skip
+
+
+def _answer(info: SessionInfo, turn: TurnUsage, follows: bool) -> SpentAnswer:
+    return SpentAnswer(
+        mark=f"{info.id} {turn.position} {turn.time}".encode(), time=turn.time,
+        model=turn.model or info.model, prompt_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
+        written_tokens=turn.cache_write_tokens, cost=turn.cost, follows_compaction=follows,
+    )  # fmt: skip
