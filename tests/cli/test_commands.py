@@ -125,13 +125,6 @@ def test_the_version_is_printed(holdfast: Any) -> None:
     assert re.fullmatch(r"holdfast (\d+\.\d+\.\d+\S*|\(not installed\))\n", seen.text)
 
 
-def test_called_with_nothing_it_shows_its_help(holdfast: Any) -> None:
-    """A newcomer sees the commands."""
-    seen = holdfast()
-    assert seen.code == 0
-    assert all(name in seen.text for name in COMMANDS)
-
-
 def _paths() -> list[str]:
     """Every command and every command of a group, as they are typed."""
     found = list(COMMANDS)

@@ -249,9 +249,8 @@ def holdfast(context: click.Context, as_json: bool) -> int:
         if as_json:
             raise click.UsageError("--json comes after the command", context)
         return 0
-    from holdfast.cli.overview import show_overview
-
-    return show_overview(as_json=as_json)
+    show: Callable[..., int] = import_module("holdfast.cli.overview").show_overview
+    return show(as_json=as_json)
 
 
 @click.command()

@@ -167,7 +167,7 @@ def usage(
 
 def _period(given: Mapping[str, Any], by: Key | None) -> Period:
     chosen: dict[str, Period] = {"daily": "day", "weekly": "week", "monthly": "month"}
-    named = [period for flag, period in chosen.items() if given[flag]]
+    named: list[Period] = [period for flag, period in chosen.items() if given[flag]]
     if len(named) > 1:
         raise usage_error("choose one of --daily, --weekly and --monthly")
     if named:

@@ -79,14 +79,19 @@ def _states(
     file: str | None, prices: PriceList, every: float, *, once: bool
 ) -> Iterator[LiveState]:
     """Yield the state of the session each time that it changes; there must be one."""
-    found, looked, seen = newest(file), time.monotonic(), 0.0
+    found, looked, seen = newest(file), time.monotonic(), -1.0
     if found is None:
         say("no session of an agent was found on this machine; name a file", 1)
         raise click.exceptions.Exit(1)
     while True:
         if found.changed() != seen:
-            seen = found.changed()
-            session = found.read()
+            is_first, seen = seen < 0, found.changed()
+            try:
+                session = found.read()
+            except NotReadable:  # half written, maybe; a file that was named must be one
+                if file and is_first:
+                    raise
+                session = None
             if session is not None:
                 yield live_state(session, prices)
         if once:
