@@ -328,7 +328,7 @@ def test_what_a_compaction_dropped_and_the_agent_used_later(holdfast: Any, home:
     assert (seen["total"]["compactions"], seen["judged_compactions"]) == (1, 1)
     assert seen["read_after_compaction"] == 1
     assert seen["facts_used_later"] > seen["facts_kept"]
-    assert "Compactions by your agents" in holdfast().text
+    assert "\nCompactions\n" in holdfast().text
 
 
 def test_watch_shows_the_newest_session(holdfast: Any, home: Path) -> None:

@@ -141,16 +141,19 @@ def _cache(picture: Picture, made: Overview) -> None:
     if cache.misses:
         said += (
             f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
-            f"again, about {money(cache.missed_cost)}: {cache.after_pause:,} after a pause of 5 "
-            f"minutes or more, {cache.after_compaction:,} after a compaction."
+            f"again, about {money(cache.missed_cost)}"
         )
+        why = {"a pause of 5 minutes or more": cache.after_pause,
+               "a compaction": cache.after_compaction}  # fmt: skip
+        told = ", ".join(f"{count:,} after {what}" for what, count in why.items() if count)
+        said += f": {told}." if told else "."
     picture.paragraph(said, indent=2)
 
 
 def _compactions(picture: Picture, made: Overview) -> None:
     if not made.total.compactions:
         return
-    picture.paragraph(("\nCompactions by your agents", "bold"))
+    picture.paragraph(("\nCompactions", "bold"))
     said = f"{counted(made.total.compactions, 'compaction')}."
     if made.facts_used_later:
         lost = made.facts_used_later - made.facts_kept

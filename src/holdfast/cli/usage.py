@@ -43,6 +43,8 @@ QUIET_SECONDS = 2.0
 """A bar appears if reading takes longer."""
 WIDE_COLUMNS = 100
 """From this width on numbers are written in full."""
+_SHORT_ID = 8
+"""Characters of the id of a session that are shown."""
 NO_PRICES = "without prices: install them with pip install 'holdfast[prices]'"
 
 
@@ -50,6 +52,7 @@ class Gathered(Struct, frozen=True):
     """Everything that was read on this machine."""
 
     sessions: list[SpentSession]
+    """Without those of which every answer is counted elsewhere."""
     answers: list[CountedAnswer]
     prices: PriceList
     reader: UsageReader
@@ -74,7 +77,9 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
         answers = count_once(native, stored, prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
-        yield Gathered([*native, *stored], answers, prices, reader, notes, is_stored)
+        counted_ones = {id(row.session) for row in answers}
+        sessions = [one for one in (*native, *stored) if id(one) in counted_ones or not one.answers]
+        yield Gathered(sessions, answers, prices, reader, notes, is_stored)
         is_whole = True
     except KeyboardInterrupt:
         say("stopped; run the same command again to resume", INTERRUPTED)
@@ -267,7 +272,9 @@ def label_of(rows: Iterable[UsageRow], by: Key | None, picture: Picture) -> dict
     if by == "project":
         return short_paths(keys)
     if by == "session":
-        return {key: f"{key[:8]} {on_one_line(str(row.title))}" for key, row in keys.items()}
+        ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
+        return {key: f"{ids[key]} {on_one_line(str(row.title) or key)}".strip()
+                for key, row in keys.items()}  # fmt: skip
     return {key: printable(key) or "unknown" for key in keys}
 
 

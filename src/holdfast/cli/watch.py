@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -156,10 +157,12 @@ def _of_file(path: Path) -> Running:
 
 
 def _time(path: Path) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
+    """Return when a file was written, or the log of a database beside it; 0 if it is not there."""
+    times = [0.0]
+    for one in (path, path.with_name(f"{path.name}-wal")):
+        with suppress(OSError):
+            times.append(one.stat().st_mtime)
+    return max(times)
 
 
 def _last_session(path: Path) -> SpentSession | None:
@@ -183,7 +186,7 @@ def _draw(states: Iterator[LiveState]) -> None:
     picture = Picture()
     with Live(console=picture.console, auto_refresh=False) as live:
         for state in states:
-            live.update(Padding(_panel(state, picture), (0, 0, 0, 2)), refresh=True)
+            live.update(Padding(_panel(state, picture), (0, 0, 0, 2), expand=False), refresh=True)
 
 
 def _panel(state: LiveState, picture: Picture) -> Any:

@@ -81,11 +81,7 @@ class UsageReader:
         states = {
             os.path.abspath(path): _state(path) for place in places for path in files_in(place)
         }
-        waiting = {
-            path: state
-            for path, state in states.items()
-            if path not in self._cache.sources or self._cache.sources[path].state != state
-        }
+        waiting = {path: state for path, state in states.items() if not self._has(path, state)}
         total, done = sum(state[0] for state in waiting.values()), 0
         for path, state in waiting.items():
             self._cache.sources[path] = _read(Path(path), state)
@@ -95,26 +91,38 @@ class UsageReader:
         return [one for path in states for one in self._used[path].sessions]
 
     def stored(self, store: Store, native: Sequence[SpentSession]) -> list[SpentSession]:
-        """Return the sessions of a store without those that are copies of native ones."""
-        known = {(one.agent, one.source_id) for one in native}
+        """Return the sessions of a store without copies of native ones.
+
+        If the agent's file says nothing about usage and the store does, the store counts.
+        """
+        known = {(one.agent, one.source_id): bool(one.answers) for one in native}
         found: list[SpentSession] = []
         after, is_last = "", False
         while not is_last:
             page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
             for info in page.sessions:
-                if (info.source, info.source_id.partition(_MARK)[0]) not in known:
-                    found.append(self._stored(store, info))
+                has_answers = known.get((info.source, info.source_id.partition(_MARK)[0]))
+                turns = () if has_answers else store.usage(info.id)
+                if has_answers is None or turns:
+                    found.append(self._stored(store, info, turns))
             after, is_last = page.next, not page.next
         return found
 
-    def _stored(self, store: Store, info: SessionInfo) -> SpentSession:
-        name, turns = f"{store.where}#{info.id}", store.usage(info.id)
+    def _stored(
+        self, store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
+    ) -> SpentSession:  # fmt: skip
+        name = f"{store.where}#{info.id}"
         state = (info.length, int(info.updated * 1e6), len(turns))
-        source = self._cache.sources.get(name)
-        if source is None or source.state != state or not source.sessions:
-            source = ReadSource(state, (spent_of_store(store, info, turns),))
-        self._cache.sources[name] = self._used[name] = source
-        return source.sessions[0]
+        if not self._has(name, state):
+            found = spent_of_store(store, info, turns)
+            self._cache.sources[name] = ReadSource(state, (found,))
+        self._used[name] = self._cache.sources[name]
+        return self._used[name].sessions[0]
+
+    def _has(self, name: str, state: tuple[int, int, int]) -> bool:
+        """Return whether something was read as it is; what could not be read is tried again."""
+        known = self._cache.sources.get(name)
+        return known is not None and known.state == state and not known.problem
 
     def judgement(self, session: SpentSession) -> Judgement | None:
         """Return what was found in a session before; None if it has changed since, or never."""
