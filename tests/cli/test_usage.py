@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -472,3 +473,8 @@ def test_the_shared_files_give_what_was_counted_by_hand(holdfast: Any, home: Pat
     assert len(seen["rows"]) == len(PLACES)
     (whole,) = holdfast("--json").reports
     assert whole["total"] == seen["total"]
+    assert 0 < whole["simulated_cost_with_holdfast"] < whole["simulated_cost"]
+    for place in PLACES.values():
+        shutil.copytree(home / place, (home / place).parent / "copied")
+    (again,) = holdfast("--json").reports
+    assert (again["total"], again["agents"]) == (whole["total"], whole["agents"])

@@ -102,7 +102,8 @@ def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> 
     by_cost = any(row.cost for _, row in rows)
     sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
     lines: list[tuple[Piece, ...]] = [
-        (label, f"{row.sessions:,}", short(row.total_tokens), (dollars(row), "bold"),
+        (label, f"{row.sessions:,}", short(row.total_tokens) if row.requests else "",
+         (dollars(row), "bold"),
          (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
         for (label, row), size in zip(rows, sizes, strict=True)
     ]  # fmt: skip
@@ -141,7 +142,7 @@ def _cache(picture: Picture, made: Overview) -> None:
     if cache.misses:
         said += (
             f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
-            f"again, about {money(cache.missed_cost)}"
+            f"again ({money(cache.missed_cost)})"
         )
         why = {"a pause of 5 minutes or more": cache.after_pause,
                "a compaction": cache.after_compaction}  # fmt: skip
@@ -158,8 +159,8 @@ def _compactions(picture: Picture, made: Overview) -> None:
     if made.facts_used_later:
         lost = made.facts_used_later - made.facts_kept
         said += (
-            f" In {made.judged_compactions:,} of them the summary dropped {lost:,} of "
-            f"{counted(made.facts_used_later, 'fact')} that the agent used later "
+            f" The summaries of {made.judged_compactions:,} dropped {lost:,} of "
+            f"{counted(made.facts_used_later, 'fact')} that the agents used later "
             f"({lost / made.facts_used_later:.0%})."
         )
     if made.read_after_compaction:

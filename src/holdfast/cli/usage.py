@@ -77,9 +77,12 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
         answers = count_once(native, stored, prices)
         if prices.is_missing:
             notes.append(NO_PRICES)
-        counted_ones = {id(row.session) for row in answers}
-        sessions = [one for one in (*native, *stored) if id(one) in counted_ones or not one.answers]
-        yield Gathered(sessions, answers, prices, reader, notes, is_stored)
+        sessions = {id(row.session): row.session for row in answers}
+        silent = [one for one in (*native, *stored) if not one.answers]
+        by_id = {(one.agent, one.source_id): one for one in silent}
+        yield Gathered(
+            [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
+        )
         is_whole = True
     except KeyboardInterrupt:
         say("stopped; run the same command again to resume", INTERRUPTED)

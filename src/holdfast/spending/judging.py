@@ -13,7 +13,7 @@ from holdfast.lab.reading import lab_session
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import ReplayTerms
 from holdfast.lab.scoring.needed import Elsewhere, needed_facts, prepare, surviving_form
-from holdfast.lab.scoring.session import LabSession, is_system
+from holdfast.lab.scoring.session import LabSession, OwnSummary, is_system
 from holdfast.lab.scoring.signals import one_line
 from holdfast.lab.simulate import THRESHOLDS, append_only, planner, simulate
 from holdfast.policy import Policy
@@ -26,6 +26,9 @@ JUDGED_SESSIONS = 6
 """The largest recent sessions that are replayed."""
 COMPACTED_SESSIONS = 3
 """Sessions with compactions of the agent that are looked at in any case."""
+OVERFLOWS = 0.1
+"""The share of prompts that may exceed the window by the estimate; with more of them the agent
+dropped messages without a word, and what the session cost cannot be simulated."""
 _RECENT_SECONDS = 60 * 86_400
 _MOST_PROMPTS = 3_000
 """Requests of a session that is replayed; a longer one would take the time of all."""
@@ -87,18 +90,29 @@ def _losses(found: ImportedSession) -> tuple[int, int, int]:
     if not isinstance(session, LabSession):
         return 0, 0, 0
     compactions = used = kept = 0
-    for own in session.own:
-        before, after = session.messages[: own.at], session.messages[own.at + 1 :]
-        if not own.text or not before or not after:
+    for start, stop, text in _runs(session.own):
+        before, after = session.messages[:start], session.messages[stop:]
+        if not text or not before or not after:
             continue
         prepared = prepare(replace(session, messages=[*before, *after]))
-        cut = len(before) - sum(map(is_system, before))
-        needed = needed_facts(prepared, cut, _NOTHING)
-        flat = one_line(own.text)
+        needed = needed_facts(prepared, len(before) - sum(map(is_system, before)), _NOTHING)
+        flat = one_line(text)
         compactions += 1
         used += len(needed)
-        kept += sum(bool(surviving_form(flat, own.text, fact)) for fact in needed)
+        kept += sum(bool(surviving_form(flat, text, fact)) for fact in needed)
     return compactions, used, kept
+
+
+def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
+    """Return where each compaction begins and ends, and its text: some write several messages."""
+    found: list[tuple[int, int, str]] = []
+    for one in own:
+        if found and found[-1][1] == one.at:
+            start, _, text = found.pop()
+            found.append((start, one.at + 1, f"{text}\n{one.text}"))
+        else:
+            found.append((one.at, one.at + 1, one.text))
+    return found
 
 
 def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:
@@ -122,4 +136,5 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
             parts.append(Recording(whole.dialect, entries, outside, whole.tools))
     ours = planner(min(THRESHOLDS), arrival=Policy().arrival)
     was, would = simulate(parts, terms, [append_only(), ours])
-    return was.usd, would.usd
+    is_real = was.overflows <= OVERFLOWS * was.calls
+    return (was.usd, would.usd) if is_real else (0.0, 0.0)
