@@ -213,6 +213,8 @@ def test_usage_by_period_and_key(holdfast: Any, home: Path) -> None:
     late = holdfast("usage", "--since", "2026-02", "--by", "model", "--json").reports[0]
     assert [row["model"] for row in late["rows"]] == ["gpt-5.1"]
     assert totals(holdfast, "--since", "7d")["requests"] == 0
+    assert totals(holdfast, "--project", "tool")["requests"] == 1
+    assert holdfast("usage", "--project", "none").code == 2
     rows = list(csv.DictReader(io.StringIO(holdfast("usage", "--by", "session", "--csv").text)))
     assert {row["session"]: row["title"] for row in rows}["s-1"] == "Why is it red?"
     assert int(rows[0]["total_tokens"]) in (109, 2142)
@@ -367,7 +369,7 @@ def test_watch_prints_a_line_for_each_change_and_leaves_at_once(home: Path) -> N
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=20)
     assert running.returncode == 130
-    assert "stopped watching" in err
+    assert "stopped; `holdfast watch` starts again" in err
 
 
 def test_a_status_line_of_what_the_agent_gives(holdfast: Any, home: Path) -> None:

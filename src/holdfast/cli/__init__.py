@@ -109,17 +109,22 @@ def say(sentence: str, code: int = 2) -> int:
     return code
 
 
+_READ = "; what was read is kept, run the same command again for the rest"
 _RESUMED = {
+    "": _READ,
+    "--json": _READ,
     "import": "; what was taken is kept, run the same command again for the rest",
     "lab run": "; finished sessions are kept, run the same command again to continue",
     "trajectories compress": "; finished shards are kept, run the same command again to continue",
+    "usage": _READ,
+    "watch": "; `holdfast watch` starts again",
 }
 """How a command that was stopped is continued; the others have nothing to continue."""
 
 
 def how_to_continue(arguments: Sequence[str]) -> str:
     """Return what is said to somebody who stopped a command."""
-    called = " ".join([*arguments[:2], ""])
+    called = " ".join([*arguments[:2], ""]) or " "
     return next((how for name, how in _RESUMED.items() if called.startswith(f"{name} ")), "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -119,18 +119,16 @@ class Narrowing(Struct, frozen=True, kw_only=True):
 
 def narrowed(store: Store, given: Mapping[str, Any]) -> Narrowing:
     """Return what `span_options` ask for; raise if no session ran in the project."""
-    since, until = given["since"], given["until"]
+    since, until, project = given["since"], given["until"], given["project"]
     return Narrowing(
         since=since and since.start, until=until and until.end,
-        folders=_folders(store, given["project"]),
+        folders=None if project is None else folders_of(project, store.folders()),
     )  # fmt: skip
 
 
-def _folders(store: Store, project: str | None) -> tuple[str, ...] | None:
+def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
     """Return the folders of a project: of its path, or else all with a part of that name."""
-    if project is None:
-        return None
-    known = [folder for folder in store.folders() if folder]
+    known = [folder for folder in folders if folder]
     found = project_at(Path(project).expanduser()).pick(known)
     if not found and os.sep not in project:
         found = tuple(one for one in known if project in Path(one).parts)

@@ -14,14 +14,18 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
-from holdfast.cli import INTERRUPTED, say
-from holdfast.cli.dates import Date, DateSpan
 from holdfast.cli.draw import Picture, Piece, progress_bar
 from holdfast.cli.files import counted, is_terminal, on_one_line, printable
 from holdfast.cli.inputs import JSON_ROW, options, print_json, usage_error
 from holdfast.cli.numbers import full, money, short
 from holdfast.cli.settings import settings_from
-from holdfast.cli.stores import is_missing, store_options, store_place
+from holdfast.cli.stores import (
+    folders_of,
+    is_missing,
+    span_options,
+    store_options,
+    store_place,
+)
 from holdfast.config import agent_places, home_folder, open_store
 from holdfast.errors import StoreUnavailable
 from holdfast.spending.figures import (
@@ -84,9 +88,6 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
             [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
         )
         is_whole = True
-    except KeyboardInterrupt:
-        say("stopped; run the same command again to resume", INTERRUPTED)
-        raise
     finally:
         reader.save(is_whole=is_whole)
 
@@ -133,16 +134,14 @@ def _late_bar() -> Generator[Tell]:
     ("--monthly", bool, "", "A row per month."),
     ("--by", click.Choice(["project", "session", "model", "agent"]), "KEY",
      "Add up by project, session, model or agent; without a period over the whole time."),
-    ("--since", Date(), "DATE", "Only on or after this date: 2026-01-31, 7d or last month."),
-    ("--until", Date(), "DATE", "Only on or before this date."),
     ("--all everything", bool, "", "Show all rows."),
     ("--csv as_csv", bool, "", "Print CSV."),
 )  # fmt: skip
+@span_options
 @store_options
 @options(JSON_ROW)
 def usage(
-    by: Key | None, since: DateSpan | None, until: DateSpan | None, everything: bool,
-    as_csv: bool, as_json: bool, **given: Any,
+    by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any
 ) -> int:  # fmt: skip
     """Show what your agents used: tokens, cache and cost.
 
@@ -159,9 +158,14 @@ def usage(
     if as_csv and as_json:
         raise usage_error("--csv and --json exclude each other")
     period = _period(given, by)
-    start, stop = since.start if since else None, until.end if until else None
+    since, until = given["since"], given["until"]
+    start, stop = since and since.start, until and until.end
     with gathered(given) as found:
         answers = [row for row in found.answers if _is_within(row.time, start, stop)]
+        if given["project"]:
+            known = {row.session.project for row in found.answers}
+            folders = folders_of(given["project"], sorted(known))
+            answers = [row for row in answers if row.session.project in folders]
         rows, whole = add_up(answers, period, by), sum_of(answers)
     if as_json:
         print_json({"period": None if period == "all" else period, "by": by, "since": start,

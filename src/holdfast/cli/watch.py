@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from holdfast.cli import INTERRUPTED, say
+from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import is_terminal, on_one_line, read_bytes
 from holdfast.cli.inputs import JSON_ROW, PATH, options, print_json
@@ -55,25 +55,17 @@ def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
     holdfast watch
     holdfast watch --once --json
     """
-    prices = PriceList()
-    try:
-        states = _states(file, prices, every, once=once)
-        if as_json or not is_terminal(sys.stdout):
-            for state in states:
-                if as_json:
-                    print_json({**_fields(state), "fill": round(state.fill, 4)})
-                else:
-                    click.echo(line_of(state, Picture(), is_full=True))
-                sys.stdout.flush()
+    states = _states(file, PriceList(), every, once=once)
+    if not as_json and is_terminal(sys.stdout):
+        _draw(states)
+        return 0
+    for state in states:
+        if as_json:
+            print_json({**asdict(state), "fill": round(state.fill, 4)})
         else:
-            _draw(states)
-    except KeyboardInterrupt:
-        return say("stopped watching; `holdfast watch` starts again", INTERRUPTED)
+            click.echo(line_of(state, Picture(), is_full=True))
+        sys.stdout.flush()
     return 0
-
-
-def _fields(state: LiveState) -> dict[str, Any]:
-    return {name: getattr(state, name) for name in state.__struct_fields__}
 
 
 def _states(

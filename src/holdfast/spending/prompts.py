@@ -12,6 +12,7 @@ from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.tools import arguments_given
 from holdfast.importers import ImportedSession
 from holdfast.importers.aider import CONSOLE_MARK
+from holdfast.importers.imported import PARTIAL
 from holdfast.spending.record import PromptFigures, SpentSession, answers_of
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, is_ask
@@ -20,15 +21,13 @@ SYSTEM = "system prompt and tools"
 EARLIER = "earlier messages"
 _TITLE_CHARS = 80
 _CHANGES = frozenset(("create", "write", "change", "append", "delete", "rename"))
-_PARTS = frozenset(("branch", "resumed", "compression"))
-"""Relations of sessions that hold only what came after another's messages."""
 
 
 def spent(found: ImportedSession) -> SpentSession:
     """Return what a session of a file used."""
     messages = found.transcript.messages
     calls = [one.position for one in found.usage] or _calls(messages)
-    is_part = found.lineage is not None and found.lineage.relation in _PARTS
+    is_part = found.lineage is not None and found.lineage.relation in PARTIAL
     first = found.usage[0].input_tokens if found.usage else 0
     return SpentSession(
         agent=found.agent, source_id=found.source_id, path=found.path,
