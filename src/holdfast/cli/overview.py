@@ -17,6 +17,7 @@ from holdfast.cli.usage import (
     gathered,
     key_in,
     label_of,
+    late_bar,
     show_legend,
 )
 from holdfast.spending.figures import Key, UsageRow
@@ -38,7 +39,8 @@ _WHY = ("what each session cost", "where its context goes", "make all sessions s
 def show_overview(*, as_json: bool) -> int:
     """Read everything on this machine and print one look at it."""
     with gathered(_NOWHERE) as found:
-        judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS)
+        with late_bar("replaying the largest sessions", is_bytes=False) as tell:
+            judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
         made = overview(
             found.sessions, found.answers, judged, found.prices,
             problems=len(found.reader.problems), is_stored=found.is_stored,

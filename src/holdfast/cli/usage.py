@@ -74,7 +74,7 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
     folder = Path(given["home"]) if given.get("home") else home_folder()
     reader, notes, is_whole = UsageReader(folder), list[str](), False
     try:
-        with _late_bar() as tell:
+        with late_bar("reading") as tell:
             native = reader.native([path for _, path in agent_places()], tell)
         stored, is_stored = _stored(given, reader, native, notes)
         prices = PriceList()
@@ -107,18 +107,21 @@ def _stored(
 
 
 @contextmanager
-def _late_bar() -> Generator[Tell]:
-    """Give a function that takes the bytes read and their total; a bar appears after a while."""
+def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Tell]:
+    """Give a function that takes how much is done of how much; a bar appears after a while."""
     begun, update = time.monotonic(), list[Callable[..., None]]()
     with ExitStack() as stack:
 
         def tell(done: int, total: int) -> None:
             if not update and time.monotonic() - begun > QUIET_SECONDS:
-                from rich.progress import DownloadColumn, TimeRemainingColumn
+                from rich.progress import DownloadColumn, MofNCompleteColumn, TimeRemainingColumn
 
                 bar = progress_bar(
-                    "reading", quiet=not is_terminal(sys.stderr), total=total,
-                    columns=(DownloadColumn(), TimeRemainingColumn()),
+                    what, quiet=not is_terminal(sys.stderr), total=total,
+                    columns=(
+                        DownloadColumn() if is_bytes else MofNCompleteColumn(),
+                        TimeRemainingColumn(),
+                    ),
                 )  # fmt: skip
                 update.append(stack.enter_context(bar))
             for one in update:

@@ -19,7 +19,7 @@ from holdfast.lab.simulate import THRESHOLDS, append_only, planner, simulate
 from holdfast.policy import Policy
 from holdfast.spending.figures import PriceList
 from holdfast.spending.prompts import SYSTEM
-from holdfast.spending.reading import Judgement, UsageReader, read_again
+from holdfast.spending.reading import Judgement, Tell, UsageReader, read_again
 from holdfast.spending.record import SpentSession
 
 JUDGED_SESSIONS = 6
@@ -36,15 +36,18 @@ _NOTHING = Elsewhere(frozenset(), frozenset())
 
 
 def judge(
-    sessions: Sequence[SpentSession], reader: UsageReader, prices: PriceList, seconds: float
-) -> list[Judgement]:
+    sessions: Sequence[SpentSession], reader: UsageReader, prices: PriceList, seconds: float,
+    tell: Tell,
+) -> list[Judgement]:  # fmt: skip
     """Return what was found in the largest recent sessions, as far as the time allows.
 
     What was found before costs no time. The first one is looked at in any case.
     """
     stop = time.monotonic() + seconds
     found: list[Judgement] = []
-    for session in _largest(sessions):
+    chosen = _largest(sessions)
+    for at, session in enumerate(chosen):
+        tell(at, len(chosen))
         known = reader.judgement(session)
         if known is None and (not found or time.monotonic() < stop):
             read = read_again(session)

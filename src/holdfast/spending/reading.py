@@ -22,7 +22,7 @@ from holdfast.stores.values import SessionFilter, SessionInfo, TurnUsage
 from holdfast.transcript import Message
 
 Tell = Callable[[int, int], None]
-"""Takes how many bytes were read so far, and of how many."""
+"""Takes how much is done so far, and of how much."""
 FILE_NAME = "usage.cache"
 VERSION = 1
 """Changes with what is kept; a file of another version is read as if it were not there."""
