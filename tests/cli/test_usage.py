@@ -353,6 +353,18 @@ def test_watch_shows_the_newest_session(holdfast: Any, home: Path) -> None:
     assert holdfast("watch", "--once", home / "none.jsonl").code == 2
 
 
+def test_watch_shows_a_stored_session_if_it_is_the_newest(holdfast: Any, home: Path) -> None:
+    """An agent that leaves no file, behind the gateway."""
+    os.utime(put_lines(home, "claude-code", "old.jsonl", some_lines("s-0")), (1, 1))
+    with open_store(home / "holdfast" / "sessions") as store:
+        kept = store.create(NewSession(dialect="anthropic", source="other", source_id="gw"))
+        body = json.dumps({"role": "user", "content": "hello"}).encode()
+        store.append(kept.id, [NewMessage(body=body, role="user")])
+        store.add_usage(kept.id, TurnUsage(position=1, model=MODEL, input_tokens=77))
+    (seen,) = holdfast("watch", "--once", "--json").reports
+    assert (seen["session"], seen["prompt_tokens"], seen["title"]) == ("gw", 77, "hello")
+
+
 def test_watch_prints_a_line_for_each_change_and_leaves_at_once(home: Path) -> None:
     """Without a terminal; Ctrl-C is answered with a word."""
     lines = [ask_line(0), claude_line(1, input_tokens=1000, output_tokens=5)]
@@ -387,6 +399,14 @@ def test_a_status_line_of_what_the_agent_gives(holdfast: Any, home: Path) -> Non
     assert re.fullmatch(
         r"Sonnet  \S+ 45% of 200k  compaction in about \d answers  \$1\.50\n", seen.text
     )
+    del given["cost"]
+    told = holdfast("statusline", stdin=json.dumps(given).encode()).text
+    assert re.search(r"answers  \$\d+\.\d\d\n", told)
+    with path.open("a") as file:
+        file.write(json.dumps(ask_line(9, "word " * 60_000)) + "\n")
+        file.write(json.dumps(claude_line(10, input_tokens=95_000, output_tokens=5)) + "\n")
+    told = holdfast("statusline", stdin=json.dumps(given).encode()).text
+    assert "$" not in told  # only the end was read
     assert holdfast("statusline", stdin=b"{}").code == 0
     assert holdfast("statusline", stdin=b"nonsense").code == 2
 

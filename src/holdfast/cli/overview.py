@@ -84,7 +84,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
 
 
 def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
-    names = label_of(rows, by, picture)
+    names = label_of(rows, by)
     lines = [(names[key_in(row, by)], row) for row in rows]
     _bars(picture, by, lines[:most])
     if len(rows) > most:

@@ -174,7 +174,7 @@ def usage(
         print_json({"period": None if period == "all" else period, "by": by, "since": start,
                     "until": stop, "rows": rows, "total": whole, "notes": found.notes})  # fmt: skip
     elif as_csv:
-        click.echo(csv_of(rows, period, by), nl=False)
+        click.echo(csv_of(rows), nl=False)
     else:
         show_usage(rows, whole, period, by, found, everything=everything)
     return 0
@@ -197,26 +197,14 @@ def _is_within(time: float | None, start: float | None, stop: float | None) -> b
     return (start is None or time >= start) and (stop is None or time < stop)
 
 
-def csv_of(rows: Iterable[UsageRow], period: Period, by: Key | None) -> str:
-    """Return the rows as CSV with a heading."""
+def csv_of(rows: Sequence[UsageRow]) -> str:
+    """Return the rows as CSV with a heading: the fields that `--json` has."""
     out = io.StringIO()
-    names = [*(["period"] if period != "all" else []), *_key_fields(by), *_FIGURES, "models"]
-    writer = csv.DictWriter(out, names, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(out, to_builtins(rows[0] if rows else UsageRow()), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        values: dict[str, Any] = to_builtins(row)
-        writer.writerow({**values, "models": " ".join(row.models)})
+        writer.writerow({**to_builtins(row), "models": " ".join(row.models)})
     return out.getvalue()
-
-
-_FIGURES = (
-    "requests", "sessions", "input_tokens", "output_tokens", "cache_write_tokens",
-    "cache_read_tokens", "total_tokens", "cost", "unpriced_requests", "compactions",
-)  # fmt: skip
-
-
-def _key_fields(by: Key | None) -> list[str]:
-    return ["session", "agent", "project", "title"] if by == "session" else [by] if by else []
 
 
 _HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")
@@ -233,7 +221,7 @@ def show_usage(
         return
     hidden = 0 if everything else max(len(rows) - SHOWN_ROWS, 0)
     shown = rows[hidden:] if period != "all" else rows[: len(rows) - hidden]
-    names = label_of(rows, by, picture)
+    names = label_of(rows, by)
     numbers = full if picture.console.width >= WIDE_COLUMNS else short
     lines = [_cells(row, period, by, names, numbers) for row in (*shown, whole)]
     head = [*([period] if period != "all" else []), *([by] if by else [])]
@@ -276,7 +264,7 @@ def key_in(row: UsageRow, by: Key | None) -> str:
     return "" if isinstance(value, UnsetType) else value
 
 
-def label_of(rows: Iterable[UsageRow], by: Key | None, picture: Picture) -> dict[str, str]:
+def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
     """Return the keys of rows as people see them: folders by their last parts, titles."""
     keys = {key_in(row, by): row for row in rows}
     if by == "project":

@@ -173,21 +173,15 @@ def _last_session(path: Path) -> SpentSession | None:
 
 def _draw(states: Iterator[LiveState]) -> None:
     from rich.live import Live
-    from rich.padding import Padding
+    from rich.table import Table
 
     picture = Picture()
     with Live(console=picture.console, auto_refresh=False) as live:
         for state in states:
-            live.update(Padding(_panel(state, picture), (0, 0, 0, 2), expand=False), refresh=True)
-
-
-def _panel(state: LiveState, picture: Picture) -> Any:
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
-    for name, *value in _panel_rows(state, picture):
-        grid.add_row(text_of((cast("str", name), "dim")), text_of(*value))
-    return grid
+            grid = Table.grid(padding=(0, 2))
+            for name, *value in _panel_rows(state, picture):
+                grid.add_row(text_of((f"  {name}", "dim")), text_of(*value))
+            live.update(grid, refresh=True)
 
 
 def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...]]:
@@ -250,6 +244,8 @@ def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
         session, prices, window=size if type(size) is int and size > 0 else None,
         cost=float(cost) if isinstance(cost, (int, float)) else None,
     )  # fmt: skip
+    if cost is None and _size(session.path) > TAIL_BYTES:
+        state = replace(state, cost=None)  # the end of a transcript is not all that was paid
     used = _object(window.get("current_usage"))
     prompt = sum(
         value
@@ -263,12 +259,11 @@ def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
 def _tail(path: str) -> SpentSession:
     """Return what the end of a transcript tells; an empty session if there is none."""
     try:
+        skipped = max(_size(path) - TAIL_BYTES, 0)
         with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - TAIL_BYTES, 0))
+            file.seek(skipped)
             data = file.read()
-        if size > TAIL_BYTES:
-            data = data.partition(b"\n")[2]
+        data = data.partition(b"\n")[2] if skipped else data
         found = [one for one in read_sessions(data, path) if one.usage]
         last = max(found, key=lambda one: one.ended or 0.0)
     except (OSError, ValueError, NotReadable):
@@ -276,6 +271,13 @@ def _tail(path: str) -> SpentSession:
     return SpentSession(
         agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last))
     )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _object(value: Any) -> Mapping[str, Any]:
