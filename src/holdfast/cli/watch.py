@@ -176,6 +176,7 @@ def _draw(states: Iterator[LiveState]) -> None:
     from rich.table import Table
 
     picture = Picture()
+    picture.console.width -= len("^C ")  # what the terminal writes at Ctrl-C stays on its line
     with Live(console=picture.console, auto_refresh=False) as live:
         for state in states:
             grid = Table.grid(padding=(0, 2))
