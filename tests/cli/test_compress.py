@@ -403,7 +403,7 @@ def test_the_picture_shows_before_and_after(holdfast: Any, long: Path, tmp_path:
     first = text.splitlines()[0]
     assert "161 messages, " in first
     assert " → " in first
-    assert " %)" in first
+    assert "%)" in first
     assert "−" in first
     for words in ("before ", "after ", "kept", "folded", "tool results", "summary",
                   "token figures are estimates", f"originals: {out}.originals.jsonl",
