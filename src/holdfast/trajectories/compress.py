@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -23,24 +23,21 @@ from holdfast.trajectories.counting import (
     turn_chars,
     turn_tokens,
 )
-from holdfast.trajectories.policy import (
-    LEAST_SUMMARY_TOKENS,
-    Metrics,
-    RecordOutcome,
-    TrajectoryPolicy,
-)
+from holdfast.trajectories.policy import Metrics, RecordOutcome, TrajectoryPolicy
 from holdfast.trajectories.record import (
     is_compacted,
     refuse_unreadable,
     strip_generated,
     with_notice,
 )
-from holdfast.trajectories.region import Region, choose_region
+from holdfast.trajectories.region import RecordRoom, Region, choose_regions
 from holdfast.trajectories.summaries import (
     SummaryWriter,
     WrittenSummary,
     frame_summary,
     region_summary,
+    smallest_text,
+    sum_counts,
 )
 from holdfast.transcript import Message, Text, Transcript
 
@@ -66,8 +63,10 @@ def compress_trajectory(
 
     A record is a list of turns or an object that contains one, in any dialect. One under the target
     is the very object that was given. Otherwise the fewest turns from the front of the middle are
-    folded into one user's turn; see `choose_region` for what is never folded. What comes out costs
-    less than what went in, or is what went in. Raises `NotReadable` for what is not a trajectory.
+    folded into one user's turn, and those of other stretches if that is not enough; see
+    `choose_regions` for what is never folded. It is over the target only if what is never folded
+    and the smallest summaries are; the metrics then say why. What comes out costs less than what
+    went in, or is what went in. Raises `NotReadable` for what is not a trajectory.
     """
     hide = redact or Redactor(RedactionPolicy(personal=False))
     tools = CompressionTools(counter or Estimator(), hide, write)
@@ -91,7 +90,11 @@ def compress_transcript(
         tokens = record_tokens(made, tools.counter)
         over = tokens > policy.target_tokens
         metrics = replace(
-            metrics, turns_after=len(made.messages), tokens_after=tokens, still_over_limit=over
+            metrics,
+            turns_after=len(made.messages),
+            tokens_after=tokens,
+            still_over_limit=over,
+            over_because=metrics.over_because if over else "",
         )
     gone = len(given.messages) - len(clean.messages)
     return made, replace(metrics, stripped=gone) if gone else metrics
@@ -108,24 +111,31 @@ def _fold(
         return given, _unchanged("under target", costs)
     messages = recognize(given.messages)
     noted = with_notice(given) if policy.notice else given
-    room = target - costs.outside - _notice_tokens(given, noted, costs, counter)
-    region = choose_region(
+    outside = costs.outside + _notice_tokens(given, noted, costs, counter)
+    room = RecordRoom(
+        target - outside, policy.allowed_summary_tokens, lambda turns: _smallest(turns, counter)
+    )
+    chosen = choose_regions(
         messages,
         costs,
         lambda message: turn_chars(message, dialect),
         keep_last=policy.keep_last,
-        room_tokens=room - policy.summary_tokens,
+        room=room,
         alternates=profile_for(dialect).has(ROLES_ALTERNATE),
     )
-    if region is None:
-        return given, _unchanged("nothing to fold", costs)
-    written = _write_summary(messages, region, tools, _budget(policy, region, room, costs))
-    summary = Message("user", (Text(written.text),), origin="summary", intact=False)
-    head, tail = noted.messages[: region.start], noted.messages[region.stop :]
-    made = with_messages(noted, (*head, summary, *tail))
-    after = target - room + region.kept_tokens + turn_tokens(summary, dialect, counter)
+    if chosen is None:
+        return given, _unchanged("nothing to fold", costs, _reason(given, costs, ()))
+    budgets = room.budgets(chosen.regions, chosen.kept_tokens)
+    written = {
+        region: _write_summary(messages, region, tools, budget)
+        for region, budget in zip(chosen.regions, budgets, strict=True)
+    }
+    made, after = _replace_regions(noted, written, counter)
+    after += outside + chosen.kept_tokens
+    regions, counts = sorted(written, key=lambda one: one.start), sum_counts(written.values())
+    over = _reason(given, costs, regions) if after > target else ""
     if not costs.exceed(after):
-        return given, replace(_unchanged("nothing to fold", costs), **written.counts())
+        return given, replace(_unchanged("nothing to fold", costs, over), **counts)
     return made, Metrics(
         outcome="compressed",
         turns_before=len(given.messages),
@@ -133,13 +143,14 @@ def _fold(
         tokens_before=costs.whole(),
         tokens_after=after,
         before_is_estimate=not costs.all_counted,
-        region=(region.start, region.stop),
+        regions=tuple((one.start, one.stop) for one in regions),
         still_over_limit=after > target,
-        **written.counts(),
+        over_because=over,
+        **counts,
     )
 
 
-def _unchanged(outcome: RecordOutcome, costs: TurnCosts) -> Metrics:
+def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over_because: str = "") -> Metrics:
     """Return the metrics of a record that stays as it is."""
     turns, over = len(costs), outcome != "under target"
     tokens = costs.count_all()
@@ -150,20 +161,37 @@ def _unchanged(outcome: RecordOutcome, costs: TurnCosts) -> Metrics:
         tokens_before=tokens,
         tokens_after=tokens,
         still_over_limit=over,
+        over_because=over_because,
     )
 
 
-def _budget(policy: TrajectoryPolicy, region: Region, room_tokens: int, costs: TurnCosts) -> int:
-    """Return what the summary turn may cost.
+def _smallest(turns: int, counter: TokenCounter) -> int:
+    return MESSAGE_OVERHEAD_TOKENS + counter.count(smallest_text(turns))
 
-    All that was allowed for it if enough is folded; otherwise what is left, if a summary says
-    something in that; and always clearly less than the region itself.
-    """
-    left = room_tokens - region.kept_tokens
-    if left >= LEAST_SUMMARY_TOKENS:
-        return min(policy.summary_tokens, left)
-    folded = costs.span(region.start, region.stop, most=2 * policy.summary_tokens)
-    return min(policy.summary_tokens, max(folded // 2, LEAST_SUMMARY_TOKENS))
+
+def _replace_regions(
+    noted: Transcript, written: Mapping[Region, WrittenSummary], counter: TokenCounter
+) -> tuple[Transcript, int]:
+    """Return the record with a user's turn in the place of each region, and what these cost."""
+    messages, tokens = list(noted.messages), 0
+    for region in sorted(written, key=lambda one: one.start, reverse=True):
+        parts = (Text(written[region].text),)
+        summary = Message("user", parts, origin="summary", intact=False)
+        messages[region.start : region.stop] = [summary]
+        tokens += turn_tokens(summary, noted.dialect, counter)
+    return with_messages(noted, tuple(messages)), tokens
+
+
+def _reason(given: Transcript, costs: TurnCosts, regions: Sequence[Region]) -> str:
+    """Say what of a record cannot be folded, and which turn of it is the largest."""
+    folded = {at for one in regions for at in range(one.start, one.stop)}
+    kept = [at for at in range(len(costs)) if at not in folded]
+    said = f"what cannot be folded costs {costs.outside + sum(costs[at] for at in kept):,} tokens"
+    largest = max(kept, key=lambda at: costs[at], default=None)
+    if largest is None or costs[largest] < costs.outside:
+        return f"{said}, of which the system text and tools {costs.outside:,}"
+    where = f"{given.frame.path}[{largest}] ({given.messages[largest].role})"
+    return f"{said}, of which {where} {costs[largest]:,}"
 
 
 def _notice_tokens(
@@ -186,4 +214,4 @@ def _write_summary(
     if asked.text:
         return asked
     summary = region_summary(messages, region, tools.counter, tools.redact, room)
-    return replace(asked, text=frame_summary(summary, tools.counter, tools.redact, room))
+    return replace(asked, text=frame_summary(summary, region, tools.counter, tools.redact, room))
