@@ -19,7 +19,7 @@ from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import TrajectoryPolicy
 from holdfast.trajectories.record import NOTICE
-from holdfast.trajectories.summaries import WrittenSummary, write_left_out
+from holdfast.trajectories.summaries import WrittenSummary, smallest_text, write_left_out
 from holdfast.transcript import survey
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
@@ -133,8 +133,10 @@ def test_what_cannot_fit_is_said_and_not_called_skipped():
     assert metrics.regions == ((4, 7),)
     assert metrics.still_over_limit
     assert not metrics.skipped
-    said = "what cannot be folded costs 220 tokens, of which $.conversations[7] (assistant) 100"
-    assert metrics.over_because == said
+    assert metrics.least_tokens == 220 + 18 + 4 + len(smallest_text(3).split())
+    assert metrics.over_because == (
+        f"it needs at least {metrics.least_tokens}, of which $.conversations[7] (assistant) 100"
+    )
 
 
 def test_a_record_that_is_all_head_and_tail_stays():
@@ -309,19 +311,19 @@ def test_the_laws_of_a_compressed_record(dialect: str, data: st.DataObject):
 def test_a_record_fits_whenever_protected_turns_and_the_smallest_summaries_do(
     dialect: str, data: st.DataObject
 ):
-    """What is left of it where no room is left is the least; at that target and all above it the
-    record is at or under the target, and below it the reason is said."""
+    """A record that is over says the least that it needs, whatever its target. At that target and
+    above it fits, whoever writes; below it does not."""
     record = data.draw(trajectories(dialect))
     policy = TrajectoryPolicy(target_tokens=1, keep_last=data.draw(st.integers(0, 6)))
-    least = compress_trajectory(record, policy, write=write_left_out)[1].tokens_after
+    least = compress_trajectory(record, policy)[1].least_tokens
+    write = data.draw(st.sampled_from((None, write_left_out)))
     for target in (least, least + data.draw(st.integers(1, 400))):
-        _, metrics = compress_trajectory(record, replace(policy, target_tokens=target))
+        _, metrics = compress_trajectory(record, replace(policy, target_tokens=target), write=write)
         assert metrics.tokens_after <= target
         assert metrics.over_because == ""
-    if least > 1:
-        _, metrics = compress_trajectory(record, replace(policy, target_tokens=least - 1))
-        assert metrics.still_over_limit
-        assert "what cannot be folded costs" in metrics.over_because
+    _, metrics = compress_trajectory(record, replace(policy, target_tokens=least - 1))
+    assert (metrics.still_over_limit, metrics.least_tokens) == (True, least)
+    assert f"it needs at least {least:,}" in metrics.over_because
 
 
 def test_summaries_have_a_fifth_of_a_small_target():

@@ -211,7 +211,7 @@ def test_one_group_less_would_not_do(items: list[object], kept_tokens: int):
     )
     if found is None or len(found.regions) > 1 or found.kept_tokens > kept_tokens:
         return
-    (region,) = found.regions
+    region = found.regions[0]
     for stop in Groups(log).starts:
         if region.start < stop < region.stop and log[stop].role != "user":
             assert found.kept_tokens + sum(costs[stop : region.stop]) > kept_tokens

@@ -96,7 +96,7 @@ def test_a_record_over_its_target_is_named_with_the_reason(tmp_path: Path):
     done = compress_batch(find_sources([str(source)]), tmp_path / "out", job)
     (found,) = verify(tmp_path / "out", find_sources([str(source)]))
     assert (found.where, found.over_target) == ("part-00000.jsonl:2", True)
-    assert "tokens of 1,000: what cannot be folded costs" in found.what
+    assert "tokens of 1,000: it needs at least" in found.what
     assert "of which $.conversations[0] (user)" in found.what
     assert found.what.endswith("(in.jsonl:2)")
     (row,) = read_over_target(tmp_path / "out", done.report)

@@ -165,8 +165,8 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
     is named. What cannot be read goes to quarantine.jsonl with its line and the reason. The same
     input and settings give the same bytes, whatever the number of processes and restarts.
 
-    A record whose turns that always stay cost more than the target is written as small as it can
-    be, and is named with the reason. The exit code is then 3.
+    A record is over the target only if turns that always stay leave no room. It is written all the
+    same, and is named with the reason. The exit code is then 3.
 
     \b
     holdfast trajectories compress runs/ -o fitted --target-tokens 16000

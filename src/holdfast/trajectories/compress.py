@@ -23,14 +23,19 @@ from holdfast.trajectories.counting import (
     turn_chars,
     turn_tokens,
 )
-from holdfast.trajectories.policy import Metrics, RecordOutcome, TrajectoryPolicy
+from holdfast.trajectories.policy import (
+    LEAST_SUMMARY_TOKENS,
+    Metrics,
+    RecordOutcome,
+    TrajectoryPolicy,
+)
 from holdfast.trajectories.record import (
     is_compacted,
     refuse_unreadable,
     strip_generated,
     with_notice,
 )
-from holdfast.trajectories.region import RecordRoom, Region, choose_regions
+from holdfast.trajectories.region import FoldedRegions, RecordRoom, Region, choose_regions
 from holdfast.trajectories.summaries import (
     SummaryWriter,
     WrittenSummary,
@@ -94,6 +99,7 @@ def compress_transcript(
             turns_after=len(made.messages),
             tokens_after=tokens,
             still_over_limit=over,
+            least_tokens=metrics.least_tokens if over else 0,
             over_because=metrics.over_because if over else "",
         )
     gone = len(given.messages) - len(clean.messages)
@@ -124,8 +130,12 @@ def _fold(
         alternates=profile_for(dialect).has(ROLES_ALTERNATE),
     )
     if chosen is None:
-        return given, _unchanged("nothing to fold", costs, _reason(given, costs, ()))
-    budgets = room.budgets(chosen.regions, chosen.kept_tokens)
+        return given, _unchanged("nothing to fold", costs, _over(given, costs))
+    over = None
+    if room.least_of(chosen) > room.tokens:
+        over = _over(given, costs, chosen.regions, outside + room.least_of(chosen))
+        chosen = _first_alone(chosen, costs)
+    budgets = _budgets(room, chosen, costs)
     written = {
         region: _write_summary(messages, region, tools, budget)
         for region, budget in zip(chosen.regions, budgets, strict=True)
@@ -133,8 +143,11 @@ def _fold(
     made, after = _replace_regions(noted, written, counter)
     after += outside + chosen.kept_tokens
     regions, counts = sorted(written, key=lambda one: one.start), sum_counts(written.values())
-    over = _reason(given, costs, regions) if after > target else ""
+    if after > target and over is None:
+        over = OverTarget(after, "its summary is longer than it was asked to be")
     if not costs.exceed(after):
+        if over and not costs.exceed(over.least_tokens):
+            over = _over(given, costs)
         return given, replace(_unchanged("nothing to fold", costs, over), **counts)
     return made, Metrics(
         outcome="compressed",
@@ -144,25 +157,67 @@ def _fold(
         tokens_after=after,
         before_is_estimate=not costs.all_counted,
         regions=tuple((one.start, one.stop) for one in regions),
-        still_over_limit=after > target,
-        over_because=over,
+        still_over_limit=over is not None,
+        least_tokens=over.least_tokens if over else 0,
+        over_because=over.because if over else "",
         **counts,
     )
 
 
-def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over_because: str = "") -> Metrics:
+class OverTarget(Struct, frozen=True):
+    """What a record needs that does not fit, and why."""
+
+    least_tokens: int
+    because: str
+
+
+def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over: OverTarget | None = None) -> Metrics:
     """Return the metrics of a record that stays as it is."""
-    turns, over = len(costs), outcome != "under target"
-    tokens = costs.count_all()
+    turns, tokens = len(costs), costs.count_all()
     return Metrics(
         outcome=outcome,
         turns_before=turns,
         turns_after=turns,
         tokens_before=tokens,
         tokens_after=tokens,
-        still_over_limit=over,
-        over_because=over_because,
+        still_over_limit=outcome != "under target",
+        least_tokens=over.least_tokens if over else 0,
+        over_because=over.because if over else "",
     )
+
+
+def _over(
+    given: Transcript, costs: TurnCosts, regions: Sequence[Region] = (), least_tokens: int = 0
+) -> OverTarget:
+    """Say what a record needs at least, and which of the turns outside the regions needs most of
+    it; without regions all of the record.
+    """
+    least_tokens = least_tokens if regions else costs.count_all()
+    folded = {at for one in regions for at in range(one.start, one.stop)}
+    kept = [at for at in range(len(costs)) if at not in folded]
+    needs = f"it needs at least {least_tokens:,}"
+    largest = max(kept, key=lambda at: costs[at], default=None)
+    if largest is None or costs[largest] < costs.outside:
+        return OverTarget(least_tokens, f"{needs}, the system text and tools {costs.outside:,}")
+    where = f"{given.frame.path}[{largest}] ({given.messages[largest].role})"
+    return OverTarget(least_tokens, f"{needs}, of which {where} {costs[largest]:,}")
+
+
+def _first_alone(chosen: FoldedRegions, costs: TurnCosts) -> FoldedRegions:
+    """Return only the first region: more is not given up for a target that cannot be reached."""
+    first, *others = chosen.regions
+    more = sum(costs[at] for one in others for at in range(one.start, one.stop))
+    return FoldedRegions((first,), chosen.kept_tokens + more)
+
+
+def _budgets(room: RecordRoom, chosen: FoldedRegions, costs: TurnCosts) -> tuple[int, ...]:
+    """Return what each summary may cost; in a record that is over half of its region at most."""
+    budgets = room.budgets(chosen.regions, chosen.kept_tokens)
+    if chosen.kept_tokens + sum(budgets) <= room.tokens:
+        return budgets
+    (region,), (budget,) = chosen.regions, budgets
+    folded = costs.span(region.start, region.stop, most=2 * budget)
+    return (min(budget, max(folded // 2, LEAST_SUMMARY_TOKENS)),)
 
 
 def _smallest(turns: int, counter: TokenCounter) -> int:
@@ -182,18 +237,6 @@ def _replace_regions(
     return with_messages(noted, tuple(messages)), tokens
 
 
-def _reason(given: Transcript, costs: TurnCosts, regions: Sequence[Region]) -> str:
-    """Say what of a record cannot be folded, and which turn of it is the largest."""
-    folded = {at for one in regions for at in range(one.start, one.stop)}
-    kept = [at for at in range(len(costs)) if at not in folded]
-    said = f"what cannot be folded costs {costs.outside + sum(costs[at] for at in kept):,} tokens"
-    largest = max(kept, key=lambda at: costs[at], default=None)
-    if largest is None or costs[largest] < costs.outside:
-        return f"{said}, of which the system text and tools {costs.outside:,}"
-    where = f"{given.frame.path}[{largest}] ({given.messages[largest].role})"
-    return f"{said}, of which {where} {costs[largest]:,}"
-
-
 def _notice_tokens(
     given: Transcript, noted: Transcript, costs: TurnCosts, counter: TokenCounter
 ) -> int:
@@ -208,7 +251,13 @@ def _notice_tokens(
 def _write_summary(
     messages: Sequence[Message], region: Region, tools: CompressionTools, budget: int
 ) -> WrittenSummary:
-    """Return the text of the summary turn: a model's if there is one and it did not fail."""
+    """Return the text of the summary turn: a model's if there is one and it did not fail.
+
+    Nobody is asked if there is no room for more than the smallest summary.
+    """
+    turns = region.stop - region.start
+    if budget <= _smallest(turns, tools.counter):
+        return WrittenSummary(smallest_text(turns))
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
     asked = WrittenSummary(text="") if tools.write is None else tools.write(messages, region, room)
     if asked.text:

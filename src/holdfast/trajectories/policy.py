@@ -123,6 +123,8 @@ class Metrics(Struct, frozen=True, kw_only=True):
     """The turns that were folded, in their order: of each region the first, and the one after the
     last."""
     still_over_limit: bool = False
+    least_tokens: int = 0
+    """If it is still over: the smallest target that it fits with the same settings."""
     over_because: str = ""
     """Why it is still over the target; "" if it is not."""
     summary_calls: int = 0

@@ -44,6 +44,10 @@ class RecordRoom(Struct, frozen=True):
         """Return the tokens of the smallest summary of each region."""
         return [self.smallest(one.stop - one.start) for one in regions]
 
+    def least_of(self, chosen: FoldedRegions) -> int:
+        """Return what the turns that stay cost with the smallest summaries."""
+        return chosen.kept_tokens + sum(self.smallest_of(chosen.regions))
+
     def useful_of(self, regions: Sequence[Region]) -> list[int]:
         """Return the tokens that the summary of each region needs to say something."""
         return [max(LEAST_SUMMARY_TOKENS, tokens) for tokens in self.smallest_of(regions)]
@@ -51,15 +55,15 @@ class RecordRoom(Struct, frozen=True):
     def budgets(self, regions: Sequence[Region], kept_tokens: int) -> tuple[int, ...]:
         """Return what each summary may cost: the first has what the others leave.
 
-        All that is allowed if there is room for it, otherwise what is left. If not even the
-        smallest summaries fit, the record is over in any case, and each says something.
+        All that is allowed if there is room for it, otherwise what is left; and all that is
+        allowed if not even the smallest summaries fit.
         """
         left = self.tokens - kept_tokens
         smallest, useful = self.smallest_of(regions), self.useful_of(regions)
         others = smallest if sum(smallest) <= left < sum(useful) else useful
         most = max(self.summary_tokens, sum(others))
-        first = min(most, max(left, sum(others))) - sum(others[1:])
-        return (first, *others[1:])
+        together = min(most, left) if sum(smallest) <= left else most
+        return (together - sum(others[1:]), *others[1:])
 
 
 class FoldedRegions(Struct, frozen=True):
@@ -93,15 +97,10 @@ def choose_regions(
     if len(stretches) > 1:
         stretches.sort(key=lambda one: sum(map(sizes, messages[one[0] : one[-1]])), reverse=True)
     found = _fold(messages, costs, stretches, room, apart=True)
-    if alternates or (found and _least(found, room) <= room.tokens):
+    if alternates or (found and room.least_of(found) <= room.tokens):
         return found
     closer = _fold(messages, costs, stretches, room, apart=False)
-    both = [one for one in (found, closer) if one]
-    return min(both, key=lambda one: _least(one, room), default=None)
-
-
-def _least(found: FoldedRegions, room: RecordRoom) -> int:
-    return found.kept_tokens + sum(room.smallest_of(found.regions))
+    return min((one for one in (found, closer) if one), key=room.least_of, default=None)
 
 
 def _stretches(messages: Sequence[Message], keep_last: int) -> Iterator[list[int]]:
