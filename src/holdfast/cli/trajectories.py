@@ -14,7 +14,7 @@ import msgspec
 from msgspec import to_builtins
 
 from holdfast.caching.economics import usd
-from holdfast.cli import CommandGroup, say
+from holdfast.cli import NOT_DONE, CommandGroup, say
 from holdfast.cli.draw import Picture, progress_bar
 from holdfast.cli.files import counted, label, mode_of, readable_as, write_output
 from holdfast.cli.inputs import (
@@ -69,8 +69,6 @@ SHOWN_REASONS = 8
 """Reasons for which records cannot be read that are listed."""
 SHOWN_OVER = 10
 """Records over the target that `compress` lists; `verify` lists all of them."""
-OVER_TARGET = 3
-"""The exit code if all is well but records are over their target."""
 OVER_REMEDY = "To fit these records, raise --target-tokens or lower --keep-last, or leave them out."
 
 
@@ -188,7 +186,7 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
             return code
     with readable_as(mode_of(*(source.path for source in found))):
         done = _compress(found, folder, job, given)
-    code = OVER_TARGET if done.report.total.still_over_limit else 0
+    code = NOT_DONE if done.report.total.still_over_limit else 0
     if given["as_json"]:
         asked = {"asked": to_builtins(done.spent)} if done.spent else {}
         over = {"over_target": list(_over_target(folder, done.report))} if code else {}
@@ -518,4 +516,4 @@ def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json
         click.echo(f"{folder}: {', '.join(said) or 'all is well'}")
         if over:
             click.echo(OVER_REMEDY)
-    return 1 if faults else OVER_TARGET if over else 0
+    return 1 if faults else NOT_DONE if over else 0
