@@ -62,6 +62,36 @@ def test_a_batch_is_compressed_described_sampled_and_verified(
     assert holdfast("trajectories", "sample", runs, "-n", 5).out == drawn.out
 
 
+def test_records_over_their_target_are_named_with_an_exit_code_of_their_own(
+    holdfast: Any, tmp_path: Path
+) -> None:
+    """`compress` names the first ten by their place in the input and counts the others, `verify`
+    names all by their place in the output; both exit with 3. A fault counts more: 1."""
+    source, out = tmp_path / "runs.jsonl", tmp_path / "out"
+    source.write_bytes(b"\n".join(_record(number, 2 if number else 1) for number in range(13)))
+    given = ("trajectories", "compress", source, "-o", out, "--target-tokens", 200, "--workers", 1)
+    seen = holdfast(*given)
+    assert seen.code == 3
+    lines = [line for line in seen.text.splitlines() if "over the target: " in line]
+    assert len(lines) == 10
+    assert lines[0].startswith("over the target: runs.jsonl:2 costs ")
+    assert "it needs at least" in lines[0]
+    assert "and 2 more over the target" in seen.text
+    assert "raise --target-tokens or lower --keep-last" in seen.text
+    again = holdfast(*given, "--json")
+    assert again.code == 3
+    assert [one["where"] for one in json.loads(again.out)["over_target"]] == [
+        f"runs.jsonl:{line}" for line in range(2, 14)
+    ]
+    verified = holdfast("trajectories", "verify", out, "--against", source)
+    assert verified.code == 3
+    assert "part-00000.jsonl:2: costs" in verified.text
+    assert f"{out}: 12 records over the target\n" in verified.text
+    assert "all is well" not in verified.text
+    (out / "metrics/part-00000.jsonl").write_bytes(b"")
+    assert holdfast("trajectories", "verify", out).code == 1
+
+
 def test_several_sources_stand_behind_one_against(
     holdfast: Any, runs: Path, tmp_path: Path
 ) -> None:

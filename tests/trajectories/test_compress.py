@@ -19,7 +19,7 @@ from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import TrajectoryPolicy
 from holdfast.trajectories.record import NOTICE
-from holdfast.trajectories.summaries import WrittenSummary
+from holdfast.trajectories.summaries import WrittenSummary, smallest_text, write_left_out
 from holdfast.transcript import survey
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
@@ -63,7 +63,7 @@ def test_the_target_arithmetic_by_hand():
     assert notice == 18
     made, metrics = compress_trajectory(RECORD, replace(policy, count="all"), counter=Words())
     assert metrics.tokens_before == 1_120
-    assert metrics.region == (4, 6)
+    assert metrics.regions == ((4, 6),)
     turns = made["conversations"]
     summary = 4 + len(turns[4]["value"].split())
     assert summary <= 140
@@ -107,7 +107,7 @@ def test_folded_turns_are_not_counted():
     made, metrics = compress_trajectory(RECORD, policy, counter=Noting())
     assert 196 not in seen
     assert (metrics.tokens_before, metrics.before_is_estimate) == (1_120, True)
-    assert metrics.region == (4, 6)
+    assert metrics.regions == ((4, 6),)
     slow = compress_trajectory(RECORD, replace(policy, count="all"), counter=Words())
     assert slow[0] == made
 
@@ -130,9 +130,13 @@ def test_what_cannot_fit_is_said_and_not_called_skipped():
     """All of the middle is folded, head and tail alone are over the target."""
     policy = TrajectoryPolicy(target_tokens=130, summary_tokens=140, keep_last=2)
     _, metrics = compress_trajectory(RECORD, policy, counter=Words())
-    assert metrics.region == (4, 7)
+    assert metrics.regions == ((4, 7),)
     assert metrics.still_over_limit
     assert not metrics.skipped
+    assert metrics.least_tokens == 220 + 18 + 4 + len(smallest_text(3).split())
+    assert metrics.over_because == (
+        f"it needs at least {metrics.least_tokens}, of which $.conversations[7] (assistant) 100"
+    )
 
 
 def test_a_record_that_is_all_head_and_tail_stays():
@@ -291,8 +295,41 @@ def test_the_laws_of_a_compressed_record(dialect: str, data: st.DataObject):
     assert {one.rule for one in check(made)} <= {one.rule for one in check(record)}
     kept = policy.keep_last
     assert kept == 0 or made[-kept:] == record[-kept:]
-    if metrics.region is not None:
-        start, stop = metrics.region
-        assert [one for one in made if SUMMARY_OPEN in str(one)] == [made[start]]
-        assert made[start + 1 :] == record[stop:]
-        assert made[1:start] == record[1:start]
+    at, left = 0, list(made)
+    for start, stop in (*metrics.regions, (len(record), len(record))):
+        kept, left = left[: start - at], left[start - at :]
+        assert kept[at == 0 :] == record[at + (at == 0) : start]
+        assert SUMMARY_OPEN not in str(kept)
+        if start < stop:
+            assert SUMMARY_OPEN in str(left.pop(0))
+        at = stop
+    assert not left
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(data=st.data())
+def test_a_record_fits_whenever_protected_turns_and_the_smallest_summaries_do(
+    dialect: str, data: st.DataObject
+):
+    """A record that is over says the least that it needs, whatever its target. At that target and
+    above it fits, whoever writes; below it does not."""
+    record = data.draw(trajectories(dialect))
+    policy = TrajectoryPolicy(target_tokens=1, keep_last=data.draw(st.integers(0, 6)))
+    least = compress_trajectory(record, policy)[1].least_tokens
+    write = data.draw(st.sampled_from((None, write_left_out)))
+    for target in (least, least + data.draw(st.integers(1, 400))):
+        _, metrics = compress_trajectory(record, replace(policy, target_tokens=target), write=write)
+        assert metrics.tokens_after <= target
+        assert metrics.over_because == ""
+    _, metrics = compress_trajectory(record, replace(policy, target_tokens=least - 1))
+    assert (metrics.still_over_limit, metrics.least_tokens) == (True, least)
+    assert f"it needs at least {least:,}" in metrics.over_because
+
+
+def test_summaries_have_a_fifth_of_a_small_target():
+    """750 tokens were three quarters of a record of 1,000 tokens."""
+    allowed = [
+        TrajectoryPolicy(target_tokens=target).allowed_summary_tokens
+        for target in (300, 1_000, 16_000)
+    ]
+    assert allowed == [120, 200, 750]

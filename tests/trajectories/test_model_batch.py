@@ -415,6 +415,25 @@ def test_a_long_region_is_asked_in_pieces_and_counted_so(tmp_path: Path, server:
     assert done.report.total.summary_calls == len(server.requests) == found.calls
 
 
+def test_every_fold_of_a_record_is_asked_about_and_counted(tmp_path: Path, server: ModelServer):
+    """One stretch lies before the first call, one after it; both must be folded."""
+    said = " ".join(f"Line {at} of it is unlike any other." for at in range(30))
+    talk = [{"from": who, "value": f"{at} of cat 1/0.py: {said}"}
+            for at, who in enumerate(["human", "gpt"] * 4)]  # fmt: skip
+    record = long_record(1)
+    first, *rest = record["conversations"]
+    turns = [first, {"from": "gpt", "value": "I shall."}, *talk[:-1], *rest]
+    path = tmp_path / "two.jsonl"
+    path.write_bytes(json.dumps({"conversations": turns}).encode() + b"\n")
+    job, sources = _job(server), find_sources([str(path)])
+    found = estimate_batch(sources, tmp_path / "out", job)
+    assert (found.records, found.calls) == (1, 2)
+    done = _run(path, tmp_path / "out", job)
+    assert done.report.total.summary_calls == len(server.requests) == 2
+    assert _written(tmp_path / "out").count(SUMMARY_OPEN.encode()) == 2
+    assert list(verify(tmp_path / "out", sources)) == []
+
+
 def test_without_summaries_the_frame_alone_stands_there(records: Path, tmp_path: Path):
     """It says how many turns are gone; nothing of them is told, and the output is sound."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=120)

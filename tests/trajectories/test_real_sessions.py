@@ -38,7 +38,10 @@ def _verified(tmp_path: Path, names: dict[str, int], dialect: str, target: int) 
             out.writelines(json.dumps(one) + "\n" for one in _records(name, most, dialect))
     job = BatchSettings(policy=TrajectoryPolicy(target_tokens=target), shard_records=200)
     done = compress_batch(find_sources([str(source)]), tmp_path / "out", job, workers=2)
-    assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+    found = list(verify(tmp_path / "out", find_sources([str(source)])))
+    assert [one for one in found if not one.over_target] == []
+    assert len(found) == done.report.total.still_over_limit
+    assert all("it needs at least" in one.what for one in found)
     return done.report.total
 
 

@@ -12,7 +12,8 @@ from holdfast.compaction.measure import text_length
 from holdfast.dialects.load import load
 from holdfast.testing import logs
 from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.region import Region, choose_region
+from holdfast.trajectories.policy import LEAST_SUMMARY_TOKENS
+from holdfast.trajectories.region import RecordRoom, choose_regions
 from holdfast.transcript import Groups, Message, Text, ToolCall, ToolResult
 
 
@@ -54,11 +55,20 @@ def _chosen(
     letters: str, costs: list[int], wanted: int, keep_last: int = 2
 ) -> tuple[int, int, int] | None:
     """Return start, stop and tokens of the region where `wanted` tokens have to go."""
-    found = choose_region(
+    found = choose_regions(
         _turns(letters), _Asked(costs), text_length, keep_last=keep_last,
-        room_tokens=sum(costs) - wanted, alternates=True,
+        room=_room(sum(costs) - wanted), alternates=True,
     )  # fmt: skip
-    return found and (found.start, found.stop, sum(costs) - found.kept_tokens)
+    if found is None:
+        return None
+    (region,) = found.regions
+    return region.start, region.stop, sum(costs) - found.kept_tokens
+
+
+def _room(kept_tokens: int, smallest: int = 1) -> RecordRoom:
+    """Return room for turns of `kept_tokens` beside a summary that says something."""
+    tokens = kept_tokens + LEAST_SUMMARY_TOKENS
+    return RecordRoom(tokens, LEAST_SUMMARY_TOKENS, lambda _: smallest)
 
 
 def test_only_as_much_is_folded_as_is_wanted():
@@ -95,6 +105,29 @@ def test_a_first_result_far_from_the_front_is_kept():
     assert _chosen("suauauauacra", costs, 99, keep_last=1) == (3, 9, 6)
 
 
+def test_further_stretches_are_folded_if_the_longest_is_not_enough():
+    """The first result stands in the middle of 12 turns. At first only the longer stretch is
+    folded, then also the other one, from its front and as little of it as will do: 821 must go,
+    and 1,001, with the second summary. What costs no more than its summary stays."""
+    letters = "sua" + "uauaua" + "cr" + "auauaua" + "a"
+    costs = [1, 1, 1, *[100] * 6, 1, 1, *[100] * 7, 1]
+    turns, total = _turns(letters), sum(costs)
+
+    def folded(room: RecordRoom) -> list[tuple[int, int]]:
+        found = choose_regions(
+            turns, _Asked(costs), lambda one: costs[turns.index(one)],
+            keep_last=1, room=room, alternates=True,
+        )  # fmt: skip
+        return [] if found is None else [(one.start, one.stop) for one in found.regions]
+
+    assert folded(_room(total - 700)) == [(11, 18)]
+    assert folded(_room(total - 701)) == [(11, 18), (3, 6)]
+    assert folded(_room(total - 881)) == [(11, 18), (3, 8)]
+    assert folded(_room(0)) == [(11, 18), (3, 9)]
+    assert folded(_room(0, smallest=600)) == [(11, 18)]
+    assert folded(_room(0, smallest=700)) == []
+
+
 def test_nothing_is_folded_where_all_is_protected():
     """The four firsts and the last turns are the whole record."""
     assert _chosen("sucra", [9] * 5, 1) is None
@@ -102,59 +135,64 @@ def test_nothing_is_folded_where_all_is_protected():
     assert _chosen("", [], 1) is None
 
 
-@given(logs(), st.integers(0, 6), st.integers(-50, 900), st.booleans(), st.data())
-def test_a_region_parts_no_pair_and_holds_nothing_protected(
-    log: tuple[Message, ...], keep_last: int, room: int, alternates: bool, data: st.DataObject
-):
+@given(
+    logs(), st.integers(0, 6), st.integers(-50, 900), st.integers(1, 200), st.booleans(), st.data()
+)
+def test_what_is_folded_fits_whenever_it_can_and_is_never_protected(
+    log: tuple[Message, ...], keep_last: int, tokens: int, smallest: int, alternates: bool,
+    data: st.DataObject,
+):  # fmt: skip
     """Edges are edges of groups; the firsts and the last turns are outside; the others cost what
-    it says. Of the region only turns at its end were counted, as many as show that it is the
-    shortest."""
+    it says. They fit with their summaries whenever protected turns and the smallest summaries do;
+    every summary has the room for the smallest one."""
     costs = data.draw(st.lists(st.integers(0, 90), min_size=len(log), max_size=len(log)))
+    room = RecordRoom(tokens, data.draw(st.integers(120, 400)), lambda _: smallest)
     asked = _Asked(costs)
-    found = choose_region(
-        log, asked, text_length, keep_last=keep_last, room_tokens=room, alternates=alternates
+    found = choose_regions(
+        log, asked, text_length, keep_last=keep_last, room=room, alternates=alternates
     )
-    assert found == _eager(log, costs, keep_last, room, alternates=alternates)
+    modes = (True,) if alternates else (True, False)
+    least = min(_least(log, costs, keep_last, smallest, apart=apart) for apart in modes)
     if found is None:
+        assert least == sum(costs)
         return
-    assert found.kept_tokens == sum(costs[: found.start]) + sum(costs[found.stop :])
-    assert 0 <= found.start < found.stop <= len(log) - keep_last
-    assert {found.start, found.stop} <= {*Groups(log).starts, len(log)}
-    for role in ("system", "assistant"):
-        first = next((at for at, one in enumerate(log) if one.role == role), -1)
-        assert not found.start <= first < found.stop
-    inside = {at for at in asked.seen if found.start <= at < found.stop}
-    last = min(inside, default=found.stop)
-    assert inside == set(range(last, found.stop))
-    assert not inside or found.kept_tokens + sum(costs[last + 1 : found.stop]) <= room
+    folded = [at for one in found.regions for at in range(one.start, one.stop)]
+    assert len(set(folded)) == len(folded)
+    assert found.kept_tokens == sum(costs) - sum(costs[at] for at in folded)
+    assert set(folded).isdisjoint(_protected(log, keep_last))
+    edges = {edge for one in found.regions for edge in (one.start, one.stop)}
+    assert edges <= {*Groups(log).starts, len(log)}
+    budgets = room.budgets(found.regions, found.kept_tokens)
+    assert min(budgets) >= smallest
+    if least <= tokens < sum(costs):
+        assert found.kept_tokens + sum(budgets) <= tokens
+    if alternates and len(found.regions) == 1 and found.kept_tokens + sum(budgets) <= tokens:
+        (region,) = found.regions
+        inside = sorted(at for at in asked.seen if at in folded)
+        assert inside == list(range(region.stop - len(inside), region.stop))
+        assert sum(costs[at] for at in inside[1:]) <= max(tokens - found.kept_tokens, smallest)
 
 
-def _eager(
-    log: Sequence[Message], costs: Sequence[int], keep_last: int, room: int, *, alternates: bool
-) -> Region | None:
-    """Return the region with every turn counted: from the front, until enough is held."""
-    speakers = [_speaker(message) for message in log]
-    firsts = {
-        who: at for at, who in reversed(list(enumerate(speakers))) if log[at].origin == "real"
-    }
+def _protected(log: Sequence[Message], keep_last: int) -> set[int]:
+    firsts = {_speaker(log[at]): at for at in reversed(range(len(log))) if log[at].origin == "real"}
     firsts.pop("unknown", None)
-    kept = {*firsts.values(), *range(max(len(log) - keep_last, 0), len(log))}
-    groups = list(pairwise([*Groups(log).starts, len(log)]))
-    runs = [list(run) for held, run in
-            groupby(groups, lambda one: bool(kept & set(range(*one)))) if not held]  # fmt: skip
-    if not runs:
-        return None
-    run = max(runs, key=lambda run: sum(map(text_length, log[run[0][0] : run[-1][1]])))
-    wanted = sum(costs) - room
-    for apart in (True, False)[: 1 if alternates else 2]:
-        users = {at for at, who in enumerate(speakers) if apart and who == "user"}
+    return {*firsts.values(), *range(max(len(log) - keep_last, 0), len(log))}
+
+
+def _least(
+    log: Sequence[Message], costs: Sequence[int], keep_last: int, smallest: int, *, apart: bool
+) -> int:
+    """Return what a log costs if every stretch is folded that costs more than its summary."""
+    kept, least = _protected(log, keep_last), sum(costs)
+    users = {at for at, one in enumerate(log) if apart and _speaker(one) == "user"}
+    groups = pairwise([*Groups(log).starts, len(log)])
+    for is_kept, some in groupby(groups, lambda one: bool(kept & set(range(*one)))):
+        run = list(some)
         starts = [start for start, _ in run if start - 1 not in users]
         stops = [stop for _, stop in run if starts and stop > starts[0] and stop not in users]
-        if stops:
-            fits = [stop for stop in stops if sum(costs[starts[0] : stop]) >= wanted]
-            stop = fits[0] if fits else stops[-1]
-            return Region(starts[0], stop, sum(costs[: starts[0]]) + sum(costs[stop:]))
-    return None
+        if stops and not is_kept:
+            least -= max(sum(costs[starts[0] : stops[-1]]) - smallest, 0)
+    return least
 
 
 def _speaker(message: Message) -> str:
@@ -164,15 +202,16 @@ def _speaker(message: Message) -> str:
 
 
 @given(trajectories("sharegpt"), st.integers(1, 5_000))
-def test_one_group_less_would_not_do(items: list[object], room: int):
+def test_one_group_less_would_not_do(items: list[object], kept_tokens: int):
     """No shorter region with the same start and a fitting end leaves so little."""
     log = load(items).messages
     costs = [10 * (at % 7 + 1) for at in range(len(log))]
-    found = choose_region(
-        log, _Asked(costs), text_length, keep_last=2, room_tokens=room, alternates=True
+    found = choose_regions(
+        log, _Asked(costs), text_length, keep_last=2, room=_room(kept_tokens), alternates=True
     )
-    if found is None or found.kept_tokens > room:
+    if found is None or len(found.regions) > 1 or found.kept_tokens > kept_tokens:
         return
+    region = found.regions[0]
     for stop in Groups(log).starts:
-        if found.start < stop < found.stop and log[stop].role != "user":
-            assert found.kept_tokens + sum(costs[stop : found.stop]) > room
+        if region.start < stop < region.stop and log[stop].role != "user":
+            assert found.kept_tokens + sum(costs[stop : region.stop]) > kept_tokens

@@ -12,7 +12,7 @@ import pytest
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
 from holdfast.trajectories.reading import find_sources
-from holdfast.trajectories.verify import verify
+from holdfast.trajectories.verify import read_over_target, verify
 
 JOB = BatchSettings(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
 
@@ -86,3 +86,39 @@ def test_without_its_marks_a_record_that_is_not_in_the_input_is_named(tmp_path: 
     source.write_text("".join(source.read_text().splitlines(keepends=True)[:-1]))
     found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
     assert [fault.what for fault in found] == ["comes from in.jsonl:10, which is not in the input"]
+
+
+def test_a_record_over_its_target_is_named_with_the_reason(tmp_path: Path):
+    """It is no fault of the batch, and it is said what of the record cannot be folded."""
+    source = tmp_path / "in.jsonl"
+    source.write_text(_lines([1]) + _lines([2], size=2_000))
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=1_000))
+    done = compress_batch(find_sources([str(source)]), tmp_path / "out", job)
+    (found,) = verify(tmp_path / "out", find_sources([str(source)]))
+    assert (found.where, found.over_target) == ("part-00000.jsonl:2", True)
+    assert "tokens of 1,000: it needs at least" in found.what
+    assert "of which $.conversations[0] (user)" in found.what
+    assert found.what.endswith("(in.jsonl:2)")
+    (row,) = read_over_target(tmp_path / "out", done.report)
+    assert (row.source, row.line) == ("in.jsonl", 2)
+
+
+@pytest.mark.parametrize("at", [0, 3, 4, 6, -1])
+def test_a_turn_that_was_changed_beside_several_folds_is_found(tmp_path: Path, at: int):
+    """Turns before, between and after the folds are compared with those of the input."""
+    turns = [{"from": who, "value": f"{number} " * 300 if number in (3, 4, 8, 9, 10) else "x"}
+             for number, who in enumerate(["human", "gpt", *["human", "gpt"] * 2, "tool",
+                                           *["gpt", "human"] * 3, "gpt"])]  # fmt: skip
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_text(json.dumps({"conversations": turns}) + "\n")
+    policy = TrajectoryPolicy(target_tokens=400, keep_last=1)
+    compress_batch(find_sources([str(source)]), out, BatchSettings(policy=policy))
+    assert list(verify(out, find_sources([str(source)]))) == []
+    record = json.loads((out / "part-00000.jsonl").read_text())
+    summaries = [n for n, one in enumerate(record["conversations"]) if "holdfast" in one["value"]]
+    assert len(summaries) == 2
+    assert at not in summaries
+    record["conversations"][at]["value"] = "y"
+    (out / "part-00000.jsonl").write_text(json.dumps(record) + "\n")
+    found = [fault.what for fault in verify(out, find_sources([str(source)]))]
+    assert [what for what in found if what.startswith("differs from its input")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import to_builtins
 
 from holdfast.caching.economics import usd
-from holdfast.cli import CommandGroup, say
+from holdfast.cli import NOT_DONE, CommandGroup, say
 from holdfast.cli.draw import Picture, progress_bar
 from holdfast.cli.files import counted, label, mode_of, readable_as, write_output
 from holdfast.cli.inputs import (
@@ -35,6 +36,7 @@ from holdfast.trajectories.batch import (
     estimate_batch,
 )
 from holdfast.trajectories.counting import counter_for
+from holdfast.trajectories.folder import BatchReport
 from holdfast.trajectories.model_client import Spent
 from holdfast.trajectories.policy import (
     BINS,
@@ -50,6 +52,7 @@ from holdfast.trajectories.policy import (
 from holdfast.trajectories.reading import RecordSource, find_sources, one_line, read_records
 from holdfast.trajectories.stats import QUANTILES, Stats, stats_of
 from holdfast.trajectories.stats import sample as draw_sample
+from holdfast.trajectories.verify import Fault, over_target_sentence, read_over_target
 from holdfast.trajectories.verify import verify as verify_batch
 
 ASKED_FROM_USD = 1.0
@@ -64,6 +67,9 @@ RATIO_COLUMNS = 40
 """The width of the longest bar of the histogram."""
 SHOWN_REASONS = 8
 """Reasons for which records cannot be read that are listed."""
+SHOWN_OVER = 10
+"""Records over the target that `compress` lists; `verify` lists all of them."""
+OVER_REMEDY = "To fit these records, raise --target-tokens or lower --keep-last, or leave them out."
 
 
 @click.group(cls=CommandGroup)
@@ -157,6 +163,9 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
     is named. What cannot be read goes to quarantine.jsonl with its line and the reason. The same
     input and settings give the same bytes, whatever the number of processes and restarts.
 
+    A record is over the target only if turns that always stay leave no room. It is written all the
+    same, and is named with the reason. The exit code is then 3.
+
     \b
     holdfast trajectories compress runs/ -o fitted --target-tokens 16000
     holdfast trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
@@ -177,14 +186,23 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
             return code
     with readable_as(mode_of(*(source.path for source in found))):
         done = _compress(found, folder, job, given)
+    code = NOT_DONE if done.report.total.still_over_limit else 0
     if given["as_json"]:
         asked = {"asked": to_builtins(done.spent)} if done.spent else {}
-        click.echo(msgspec.json.encode({**to_builtins(done.report), **asked}))
-        return 0
+        over = {"over_target": list(_over_target(folder, done.report))} if code else {}
+        click.echo(msgspec.json.encode({**to_builtins(done.report), **asked, **over}))
+        return code
     show_batch(folder, done)
     if done.spent is not None:
         click.echo(_spent_sentence(done.spent, priced))
-    return 0
+    return code
+
+
+def _over_target(folder: Path, report: BatchReport) -> Iterator[Fault]:
+    """Yield the records that are over the target, by their place in the input."""
+    target = report.job.policy.target_tokens
+    for row in read_over_target(folder, report):
+        yield Fault(f"{row.source}:{row.line}", over_target_sentence(row, target), over_target=True)
 
 
 def _find(names: Sequence[str]) -> list[RecordSource]:
@@ -378,6 +396,13 @@ def show_batch(folder: Path, done: BatchResult) -> None:
     if any(total.ratios) and not done.drawn:
         said.append("ratios.png needs holdfast[trajectories]")
     picture.line(("; ".join(said), "dim"))
+    for fault in islice(_over_target(folder, report), SHOWN_OVER):
+        picture.line((f"over the target: {label(fault.where)} {fault.what}", "yellow"))
+    more = total.still_over_limit - SHOWN_OVER
+    if more > 0:
+        picture.line((f"and {more:,} more over the target; `verify` names all", "yellow"))
+    if total.still_over_limit:
+        picture.line((OVER_REMEDY, "dim"))
 
 
 @trajectories.command()
@@ -467,7 +492,9 @@ def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json
     DST is the folder of `holdfast trajectories compress -o`. Every record is read and counted
     again. With --against, which takes the input of the batch in the same order, it is also
     compared with its input: turns that were not folded are the same, no call is separated from its
-    result, and no rule is broken that was kept before. The exit code is 1 if there are faults.
+    result, and no rule is broken that was kept before. Every record over its target is named with
+    the reason. The exit code is 1 if there are faults, and 3 if there are none but records are
+    over their target.
 
     \b
     holdfast trajectories verify fitted --against runs/
@@ -478,10 +505,15 @@ def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json
             f"{more[0]!r} is none of them; name all input behind one --against, in its order"
         )
     sources = find_sources([*against, *more]) if against else []
-    count = 0
+    faults = over = 0
     for fault in verify_batch(Path(folder), sources):
-        count += 1
+        over += fault.over_target
+        faults += not fault.over_target
         click.echo(msgspec.json.encode(fault) if as_json else f"{fault.where}: {fault.what}")
     if not as_json:
-        click.echo(f"{folder}: {count:,} faults" if count else f"{folder}: all is well")
-    return 1 if count else 0
+        said = [counted(faults, "fault")] if faults else []
+        said += [f"{counted(over, 'record')} over the target"] if over else []
+        click.echo(f"{folder}: {', '.join(said) or 'all is well'}")
+        if over:
+            click.echo(OVER_REMEDY)
+    return 1 if faults else NOT_DONE if over else 0

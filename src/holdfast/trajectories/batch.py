@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,6 +63,7 @@ from holdfast.trajectories.summaries import (
     WrittenSummary,
     ask_model,
     region_material,
+    write_left_out,
 )
 from holdfast.trajectories.workers import WorkerSetup, do_shards
 from holdfast.transcript import Message
@@ -339,32 +341,30 @@ def count_shard(shard: Shard, run: ShardRun) -> CallEstimate:
     """Return what the records of a shard would ask."""
     settings = run.settings
     model = model_for(settings, run.tools.counter, run.tools.redact)
-    writer = _counting_writer(model, run.folder / STATE / ANSWERS, settings.answers_of)
-    tools = replace(run.tools, write=writer)
-    total = CallEstimate()
+    answers, total = run.folder / STATE / ANSWERS, CallEstimate()
     for at, record in enumerate(shard.records):
         run.on_record(at)
         if record.problem or at in run.poison:
             continue
+        found: list[CallEstimate] = []
+        write = _counting_writer(model, answers, settings.answers_of, found.append)
+        tools = replace(run.tools, write=write)
         try:
             compress_transcript(load_parsed(parse(record.data)), settings.policy, tools)
-        except _Counted as counted:
-            total = _add_estimates(total, counted.estimate)
         except HoldfastError:
             continue  # goes to quarantine in the run
         # the boundary of a record, as in the run itself
         except Exception:  # noqa: BLE001
             continue
+        asked = reduce(_add_estimates, found, CallEstimate())
+        total = _add_estimates(total, replace(asked, records=int(asked.calls > 0)))
     return total
 
 
-class _Counted(Exception):
-    def __init__(self, estimate: CallEstimate) -> None:
-        self.estimate = estimate
-
-
-def _counting_writer(model: SummaryModel, answers: Path, who: str) -> SummaryWriter:
-    """Return a writer that never writes: it raises what would be asked."""
+def _counting_writer(
+    model: SummaryModel, answers: Path, who: str, tell: Callable[[CallEstimate], None]
+) -> SummaryWriter:
+    """Return a writer that asks nobody and tells what would be asked."""
 
     def write(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
         material, _ = region_material(messages, region, model, room)
@@ -374,12 +374,14 @@ def _counting_writer(model: SummaryModel, answers: Path, who: str) -> SummaryWri
             nonlocal kept
             found = read_answer(answers, answer_key(who, pending.question))
             if found is None:
-                raise _Counted(replace(_estimate_rest(pending, model.counter), kept=kept))
+                tell(_estimate_rest(pending, model.counter))
+                return ModelAnswer(None)
             kept += 1
             return found
 
         ask_model(material, model, answer)
-        raise _Counted(CallEstimate(kept=kept))
+        tell(CallEstimate(kept=kept))
+        return write_left_out(messages, region, room)
 
     return write
 
@@ -393,9 +395,7 @@ def _estimate_rest(pending: PendingQuestion, counter: TokenCounter) -> CallEstim
         told + asking.note_tokens + counter.count(chunk.record) for chunk in later
     )
     calls = 1 + len(later)
-    return CallEstimate(
-        records=1, calls=calls, input_tokens=tokens, output_tokens=calls * asking.max_tokens
-    )
+    return CallEstimate(calls=calls, input_tokens=tokens, output_tokens=calls * asking.max_tokens)
 
 
 def _add_estimates(one: CallEstimate, other: CallEstimate) -> CallEstimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -35,12 +35,14 @@ from holdfast.trajectories.record import (
     strip_generated,
     with_notice,
 )
-from holdfast.trajectories.region import Region, choose_region
+from holdfast.trajectories.region import FoldedRegions, RecordRoom, Region, choose_regions
 from holdfast.trajectories.summaries import (
     SummaryWriter,
     WrittenSummary,
     frame_summary,
     region_summary,
+    smallest_text,
+    sum_counts,
 )
 from holdfast.transcript import Message, Text, Transcript
 
@@ -66,8 +68,10 @@ def compress_trajectory(
 
     A record is a list of turns or an object that contains one, in any dialect. One under the target
     is the very object that was given. Otherwise the fewest turns from the front of the middle are
-    folded into one user's turn; see `choose_region` for what is never folded. What comes out costs
-    less than what went in, or is what went in. Raises `NotReadable` for what is not a trajectory.
+    folded into one user's turn, and those of other stretches if that is not enough; see
+    `choose_regions` for what is never folded. It is over the target only if what is never folded
+    and the smallest summaries are; the metrics then say why. What comes out costs less than what
+    went in, or is what went in. Raises `NotReadable` for what is not a trajectory.
     """
     hide = redact or Redactor(RedactionPolicy(personal=False))
     tools = CompressionTools(counter or Estimator(), hide, write)
@@ -91,7 +95,12 @@ def compress_transcript(
         tokens = record_tokens(made, tools.counter)
         over = tokens > policy.target_tokens
         metrics = replace(
-            metrics, turns_after=len(made.messages), tokens_after=tokens, still_over_limit=over
+            metrics,
+            turns_after=len(made.messages),
+            tokens_after=tokens,
+            still_over_limit=over,
+            least_tokens=metrics.least_tokens if over else 0,
+            over_because=metrics.over_because if over else "",
         )
     gone = len(given.messages) - len(clean.messages)
     return made, replace(metrics, stripped=gone) if gone else metrics
@@ -108,24 +117,38 @@ def _fold(
         return given, _unchanged("under target", costs)
     messages = recognize(given.messages)
     noted = with_notice(given) if policy.notice else given
-    room = target - costs.outside - _notice_tokens(given, noted, costs, counter)
-    region = choose_region(
+    outside = costs.outside + _notice_tokens(given, noted, costs, counter)
+    room = RecordRoom(
+        target - outside, policy.allowed_summary_tokens, lambda turns: _smallest(turns, counter)
+    )
+    chosen = choose_regions(
         messages,
         costs,
         lambda message: turn_chars(message, dialect),
         keep_last=policy.keep_last,
-        room_tokens=room - policy.summary_tokens,
+        room=room,
         alternates=profile_for(dialect).has(ROLES_ALTERNATE),
     )
-    if region is None:
-        return given, _unchanged("nothing to fold", costs)
-    written = _write_summary(messages, region, tools, _budget(policy, region, room, costs))
-    summary = Message("user", (Text(written.text),), origin="summary", intact=False)
-    head, tail = noted.messages[: region.start], noted.messages[region.stop :]
-    made = with_messages(noted, (*head, summary, *tail))
-    after = target - room + region.kept_tokens + turn_tokens(summary, dialect, counter)
+    if chosen is None:
+        return given, _unchanged("nothing to fold", costs, _over(given, costs))
+    over = None
+    if room.least_of(chosen) > room.tokens:
+        over = _over(given, costs, chosen.regions, outside + room.least_of(chosen))
+        chosen = _first_alone(chosen, costs)
+    budgets = _budgets(room, chosen, costs)
+    written = {
+        region: _write_summary(messages, region, tools, budget)
+        for region, budget in zip(chosen.regions, budgets, strict=True)
+    }
+    made, after = _replace_regions(noted, written, counter)
+    after += outside + chosen.kept_tokens
+    regions, counts = sorted(written, key=lambda one: one.start), sum_counts(written.values())
+    if after > target and over is None:
+        over = OverTarget(after, "its summary is longer than it was asked to be")
     if not costs.exceed(after):
-        return given, replace(_unchanged("nothing to fold", costs), **written.counts())
+        if over and not costs.exceed(over.least_tokens):
+            over = _over(given, costs)
+        return given, replace(_unchanged("nothing to fold", costs, over), **counts)
     return made, Metrics(
         outcome="compressed",
         turns_before=len(given.messages),
@@ -133,37 +156,85 @@ def _fold(
         tokens_before=costs.whole(),
         tokens_after=after,
         before_is_estimate=not costs.all_counted,
-        region=(region.start, region.stop),
-        still_over_limit=after > target,
-        **written.counts(),
+        regions=tuple((one.start, one.stop) for one in regions),
+        still_over_limit=over is not None,
+        least_tokens=over.least_tokens if over else 0,
+        over_because=over.because if over else "",
+        **counts,
     )
 
 
-def _unchanged(outcome: RecordOutcome, costs: TurnCosts) -> Metrics:
+class OverTarget(Struct, frozen=True):
+    """What a record needs that does not fit, and why."""
+
+    least_tokens: int
+    because: str
+
+
+def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over: OverTarget | None = None) -> Metrics:
     """Return the metrics of a record that stays as it is."""
-    turns, over = len(costs), outcome != "under target"
-    tokens = costs.count_all()
+    turns, tokens = len(costs), costs.count_all()
     return Metrics(
         outcome=outcome,
         turns_before=turns,
         turns_after=turns,
         tokens_before=tokens,
         tokens_after=tokens,
-        still_over_limit=over,
+        still_over_limit=outcome != "under target",
+        least_tokens=over.least_tokens if over else 0,
+        over_because=over.because if over else "",
     )
 
 
-def _budget(policy: TrajectoryPolicy, region: Region, room_tokens: int, costs: TurnCosts) -> int:
-    """Return what the summary turn may cost.
-
-    All that was allowed for it if enough is folded; otherwise what is left, if a summary says
-    something in that; and always clearly less than the region itself.
+def _over(
+    given: Transcript, costs: TurnCosts, regions: Sequence[Region] = (), least_tokens: int = 0
+) -> OverTarget:
+    """Say what a record needs at least, and which of the turns outside the regions needs most of
+    it; without regions all of the record.
     """
-    left = room_tokens - region.kept_tokens
-    if left >= LEAST_SUMMARY_TOKENS:
-        return min(policy.summary_tokens, left)
-    folded = costs.span(region.start, region.stop, most=2 * policy.summary_tokens)
-    return min(policy.summary_tokens, max(folded // 2, LEAST_SUMMARY_TOKENS))
+    least_tokens = least_tokens if regions else costs.count_all()
+    folded = {at for one in regions for at in range(one.start, one.stop)}
+    kept = [at for at in range(len(costs)) if at not in folded]
+    needs = f"it needs at least {least_tokens:,}"
+    largest = max(kept, key=lambda at: costs[at], default=None)
+    if largest is None or costs[largest] < costs.outside:
+        return OverTarget(least_tokens, f"{needs}, the system text and tools {costs.outside:,}")
+    where = f"{given.frame.path}[{largest}] ({given.messages[largest].role})"
+    return OverTarget(least_tokens, f"{needs}, of which {where} {costs[largest]:,}")
+
+
+def _first_alone(chosen: FoldedRegions, costs: TurnCosts) -> FoldedRegions:
+    """Return only the first region: more is not given up for a target that cannot be reached."""
+    first, *others = chosen.regions
+    more = sum(costs[at] for one in others for at in range(one.start, one.stop))
+    return FoldedRegions((first,), chosen.kept_tokens + more)
+
+
+def _budgets(room: RecordRoom, chosen: FoldedRegions, costs: TurnCosts) -> tuple[int, ...]:
+    """Return what each summary may cost; in a record that is over half of its region at most."""
+    budgets = room.budgets(chosen.regions, chosen.kept_tokens)
+    if chosen.kept_tokens + sum(budgets) <= room.tokens:
+        return budgets
+    (region,), (budget,) = chosen.regions, budgets
+    folded = costs.span(region.start, region.stop, most=2 * budget)
+    return (min(budget, max(folded // 2, LEAST_SUMMARY_TOKENS)),)
+
+
+def _smallest(turns: int, counter: TokenCounter) -> int:
+    return MESSAGE_OVERHEAD_TOKENS + counter.count(smallest_text(turns))
+
+
+def _replace_regions(
+    noted: Transcript, written: Mapping[Region, WrittenSummary], counter: TokenCounter
+) -> tuple[Transcript, int]:
+    """Return the record with a user's turn in the place of each region, and what these cost."""
+    messages, tokens = list(noted.messages), 0
+    for region in sorted(written, key=lambda one: one.start, reverse=True):
+        parts = (Text(written[region].text),)
+        summary = Message("user", parts, origin="summary", intact=False)
+        messages[region.start : region.stop] = [summary]
+        tokens += turn_tokens(summary, noted.dialect, counter)
+    return with_messages(noted, tuple(messages)), tokens
 
 
 def _notice_tokens(
@@ -180,10 +251,16 @@ def _notice_tokens(
 def _write_summary(
     messages: Sequence[Message], region: Region, tools: CompressionTools, budget: int
 ) -> WrittenSummary:
-    """Return the text of the summary turn: a model's if there is one and it did not fail."""
+    """Return the text of the summary turn: a model's if there is one and it did not fail.
+
+    Nobody is asked if there is no room for more than the smallest summary.
+    """
+    turns = region.stop - region.start
+    if budget <= _smallest(turns, tools.counter):
+        return WrittenSummary(smallest_text(turns))
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
     asked = WrittenSummary(text="") if tools.write is None else tools.write(messages, region, room)
     if asked.text:
         return asked
     summary = region_summary(messages, region, tools.counter, tools.redact, room)
-    return replace(asked, text=frame_summary(summary, tools.counter, tools.redact, room))
+    return replace(asked, text=frame_summary(summary, region, tools.counter, tools.redact, room))

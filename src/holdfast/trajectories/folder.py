@@ -42,7 +42,7 @@ DRAFT = ".tmp"
 BYTES_READ = f".read{DRAFT}"
 """In the state folder: how many bytes are read, if another process than the parent reads."""
 GO_ON = "what is finished stays; run the same command again to go on"
-FORMAT = 1
+FORMAT = 2
 """Of the manifest; a folder of another format is refused."""
 DEATHS = 3
 """Processes that must die on a record before it is given up: somebody may have killed one or two

@@ -24,6 +24,9 @@ Format: TypeAlias = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 
 LEAST_SUMMARY_TOKENS = 120
 """Twice what the frame of a summary costs, so that half of the turn says something."""
+_SUMMARY_SHARE = 5
+"""Summaries have a fifth of the target at most, as a model's note has of a summary: 750 tokens are
+less than that from 3,750 tokens on."""
 BINS = 20
 """Ratios are counted in twentieths, the bars of the picture."""
 
@@ -34,7 +37,8 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     target_tokens: int
     """What a record may cost; shorter ones stay as they are."""
     summary_tokens: int = 750
-    """What the summary turn may cost, its frame included; counted in when turns are chosen."""
+    """What the summary turns of a record may cost together, frames included, up to a fifth of the
+    target; counted in when turns are chosen."""
     keep_last: int = 4
     """Turns at the end that are never folded."""
     notice: bool = True
@@ -49,6 +53,13 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
         """Check the ranges."""
         least = {"target_tokens": 1, "summary_tokens": LEAST_SUMMARY_TOKENS, "keep_last": 0}
         _check_least(self, {**least, "max_turns": 1})
+
+    @property
+    def allowed_summary_tokens(self) -> int:
+        """What the summary turns may cost if enough turns can be folded."""
+        return min(
+            self.summary_tokens, max(self.target_tokens // _SUMMARY_SHARE, LEAST_SUMMARY_TOKENS)
+        )
 
 
 class BatchSettings(Struct, frozen=True, kw_only=True):
@@ -108,9 +119,14 @@ class Metrics(Struct, frozen=True, kw_only=True):
     before_is_estimate: bool = False
     """Whether folded turns were not counted: `tokens_before` has them at the rate of the others.
     `tokens_after` and whether a record was over the target are always counted."""
-    region: tuple[int, int] | None = None
-    """The turns that were folded: the first, and the one after the last."""
+    regions: tuple[tuple[int, int], ...] = ()
+    """The turns that were folded, in their order: of each region the first, and the one after the
+    last."""
     still_over_limit: bool = False
+    least_tokens: int = 0
+    """If it is still over: the smallest target that it fits with the same settings."""
+    over_because: str = ""
+    """Why it is still over the target; "" if it is not."""
     summary_calls: int = 0
     """How often a model was asked for its summary, in this run or in one before."""
     errors: int = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import TypeAlias
 
@@ -50,11 +51,13 @@ class WrittenSummary(Struct, frozen=True):
     patched: int = 0
     dropped: int = 0
 
-    def counts(self) -> dict[str, int]:
-        """Return everything but the text."""
-        found = asdict(self)
-        del found["text"]
-        return found
+
+def sum_counts(written: Iterable[WrittenSummary]) -> dict[str, int]:
+    """Return everything but the texts, added up."""
+    sums = Counter[str]()
+    for one in written:
+        sums.update({name: n for name, n in asdict(one).items() if name != "text"})
+    return dict(sums)
 
 
 SummaryWriter: TypeAlias = Callable[[Sequence[Message], Region, int], WrittenSummary]
@@ -146,25 +149,27 @@ def _without_sources(summary: Summary) -> Summary:
 
 
 def frame_summary(
-    summary: Summary, counter: TokenCounter, redact: Redact, budget_tokens: int
+    summary: Summary, region: Region, counter: TokenCounter, redact: Redact, budget_tokens: int
 ) -> str:
     """Return the summary in its frame, which marks it as not a user's words, within the budget.
 
-    The frame itself is never cut: in a budget that is smaller the text is over it. What is left
-    out is chosen by length; the text as a whole is counted.
+    What is left out is chosen by length; the text as a whole is counted. If no entry fits, the
+    text is the smallest one, which says how many turns were left out and is never cut.
     """
     room = budget_tokens - counter.count(summary_text("", "", brief=True))
     words = "\n".join([entry.text for rows in summary.sections.values() for entry in rows])
     by_length = _ByLength(_CountsStart(counter).count(words) / max(len(words), 1))
-    text = ""
     for _ in range(_ROUNDS):
-        body = redact(_without_empty(render_summary(summary, by_length, max(room, 1)), summary))
-        text = summary_text(body, "", brief=True)
+        body = render_summary(summary, by_length, max(room, 1))
+        text = summary_text(redact(_without_empty(body, summary)), "", brief=True)
         excess = counter.count(text) - budget_tokens
-        if excess <= 0 or room <= 1:
+        if excess <= 0:
+            return text
+        if room <= 1:
             break
-        room -= excess
-    return text
+        # less than was taken, or the same entries would come again
+        room = min(room - excess, by_length.count(body) - 1)
+    return smallest_text(region.stop - region.start)
 
 
 class _CountsStart:
@@ -236,7 +241,7 @@ def model_writer(model: SummaryModel, ask: Ask) -> SummaryWriter:
         note, ledger = found.checked.summary, facts.summary
         both = _without_sources(joined(note, ledger, facts.around.room_chars))
         return WrittenSummary(
-            text=frame_summary(both, model.counter, model.redact, room),
+            text=frame_summary(both, region, model.counter, model.redact, room),
             verified=found.checked.verified,
             unverified=found.checked.unverified,
             dropped=found.checked.dropped,
@@ -298,6 +303,10 @@ def ask_model(
 
 def write_left_out(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
     """Say in the frame of a summary how many turns there were, and nothing else."""
-    turns = region.stop - region.start
+    return WrittenSummary(text=smallest_text(region.stop - region.start))
+
+
+def smallest_text(turns: int) -> str:
+    """Return the smallest summary: its frame, and how many turns were left out."""
     said = f"{turns:,} turns were left out here." if turns > 1 else "One turn was left out here."
-    return WrittenSummary(text=summary_text(said, "", brief=True))
+    return summary_text(said, "", brief=True)

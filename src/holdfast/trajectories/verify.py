@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -34,7 +35,7 @@ from holdfast.trajectories.reading import (
 )
 from holdfast.trajectories.record import is_compacted
 from holdfast.trajectories.shard import MetricsRow, read_metrics
-from holdfast.transcript import Transcript, survey
+from holdfast.transcript import Message, Transcript, survey
 
 
 class Fault(Struct, frozen=True):
@@ -42,11 +43,28 @@ class Fault(Struct, frozen=True):
 
     where: str
     what: str
+    over_target: bool = False
+    """Whether all is as the batch says, and it says that the record is over its target."""
+
+
+def over_target_sentence(row: MetricsRow, target: int) -> str:
+    """Say by how much a record is over its target, and why."""
+    why = f": {row.over_because}" if row.over_because else ""
+    return f"costs {row.tokens_after:,} tokens of {target:,}{why}"
+
+
+def read_over_target(folder: Path, report: BatchReport) -> Iterator[MetricsRow]:
+    """Yield the metrics of the records of a finished batch that are over its target."""
+    for number in range(report.shards if report.total.still_over_limit else 0):
+        for row in read_metrics(folder / METRICS / f"part-{number:05d}.jsonl"):
+            if row.still_over_limit and row.outcome != "excluded":
+                yield row
 
 
 def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault]:
     """Yield what is wrong with the output of a finished batch; nothing if all is well.
 
+    A record that is over the target is named too, with the reason, as `over_target`.
     Every record is read and counted again. With the input at hand, as the batch was given it,
     every record is also compared with its own: turns outside the folded region are the same, calls
     have their results as before, no rule is broken that was kept, order and number are those of
@@ -74,6 +92,9 @@ def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault
                 yield Fault(where, what)
             for what in given.differences(record, row, report) if given else ():
                 yield Fault(where, what)
+            if row.still_over_limit:
+                what = over_target_sentence(row, job.policy.target_tokens)
+                yield Fault(where, f"{what} ({row.source}:{row.line})", over_target=True)
     if next(shards, None) is not None:
         yield Fault(REPORT, f"tells of {report.total.records:,} records, the input has more")
     quarantined, total = _line_count(folder / QUARANTINE), report.total
@@ -133,10 +154,10 @@ def _differences(
     except HoldfastError:
         return  # told already
     if report.job.policy.artifacts != "strip":
-        if row.region is None and made.messages != given.messages:
+        if not row.regions and made.messages != given.messages:
             yield "was changed without a fold"
-        elif row.region is not None:
-            yield from _outside_region(made, given, row.region)
+        elif row.regions:
+            yield from _outside_regions(made, given, row.regions)
     if _unpaired(made) > _unpaired(given):
         yield "parts a call from its result"
     fresh = _broken(made) - _broken(given)
@@ -144,18 +165,26 @@ def _differences(
         yield f"breaks {', '.join(sorted(fresh))}, which its input does not"
 
 
-def _outside_region(made: Transcript, given: Transcript, region: tuple[int, int]) -> Iterator[str]:
-    start, stop = region
-    head = [message.wire for message in made.messages[:start] if message.role != "system"]
-    mine = [message.wire for message in given.messages[:start] if message.role != "system"]
-    if head != mine:
-        yield "differs from its input before the fold"
-    if [one.wire for one in made.messages[start + 1 :]] != [
-        one.wire for one in given.messages[stop:]
-    ]:
-        yield "differs from its input after the fold"
-    if made.messages[start].role != "user":
-        yield "has no user's turn in the place of the fold"
+def _outside_regions(
+    made: Transcript, given: Transcript, regions: Sequence[tuple[int, int]]
+) -> Iterator[str]:
+    """Yield how turns outside the folds differ; system text before the first may have a notice."""
+    first, at, shift = regions[0][0], 0, 0
+    for start, stop in (*regions, (len(given.messages), len(given.messages))):
+        mine, theirs = given.messages[at:start], made.messages[at - shift : start - shift]
+        is_head = start == first
+        if _wires(mine, notice=is_head) != _wires(theirs, notice=is_head):
+            yield f"differs from its input {'before' if is_head else 'after'} the fold"
+        at, place = stop, start - shift
+        shift += stop - start - 1
+        if start < stop and (place >= len(made.messages) or made.messages[place].role != "user"):
+            yield "has no user's turn in the place of the fold"
+    if len(made.messages) != len(given.messages) - shift - 1:
+        yield "differs from its input in the number of turns"
+
+
+def _wires(messages: Sequence[Message], *, notice: bool) -> list[Any]:
+    return [one.wire for one in messages if not notice or one.role != "system"]
 
 
 def _unpaired(transcript: Transcript) -> int:
