@@ -15,7 +15,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model gate test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -63,6 +63,10 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
 # an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it
+# summaries of the frozen set are not worse than they were
+gate: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -m soak tests/lab/test_run.py -k frozen_set
+
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
 	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20

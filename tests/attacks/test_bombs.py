@@ -130,8 +130,9 @@ def test_a_compressed_stream_is_measured_before_anything_is_taken(put: Any) -> N
         read_file(path, Limits(max_stream_mb=1))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["x.json.gz", "x.jsonl.gz"])
-@pytest.mark.parametrize("command", [pytest.param("import", marks=pytest.mark.soak), "check"])
+@pytest.mark.parametrize("command", ["import", "check"])
 def test_lists_of_nothing_are_refused_before_they_are_parsed(
     command: str, name: str, tmp_path: Path, put: Any
 ) -> None:

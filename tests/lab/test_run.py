@@ -182,6 +182,7 @@ def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("without_plots")
 def test_the_frozen_set_is_not_worse_than_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

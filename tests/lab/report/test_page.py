@@ -145,11 +145,9 @@ def test_what_failed_and_what_was_skipped_is_told(report: dict[str, bytes]) -> N
 
 @pytest.mark.parametrize(
     ("families", "strategies"),
-    [
-        (HOSTILE[:2], HOSTILE[2:]),
-        pytest.param(HOSTILE[4:6], HOSTILE[:4], marks=pytest.mark.soak),
-    ],
+    [(HOSTILE[:2], HOSTILE[2:]), (HOSTILE[4:6], HOSTILE[:4])],
 )
+@pytest.mark.soak
 def test_hostile_names_do_no_harm(
     tmp_path: Path, make_run: Make, families: tuple[str, ...], strategies: tuple[str, ...]
 ) -> None:
