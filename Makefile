@@ -2,6 +2,7 @@
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all tests
 #   make test-fast  the pure parts in a minute, while you work
+#   make docs    the documentation as a site, in build/site, with search
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-ray  batches on a real Ray, in minutes; installs it here
@@ -86,8 +87,11 @@ SECONDS ?= 600
 soak-faults: $(VENV)/.stamp-dev
 	$(BIN)/python tests/soak_faults/run.py --kills $(KILLS) --cuts $(CUTS) --full $(FULL) --seconds $(SECONDS)
 
-docs: $(VENV)/.stamp-dev
+# help texts and pictures from the program, then the site; a broken link is an error
+docs: $(VENV)/.stamp-dev $(VENV)/.stamp-docs
 	$(BIN)/python docs/make_docs.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "build/site is the documentation; $(BIN)/python -m http.server -d build/site shows it"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache
@@ -108,6 +112,10 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.stamp-bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'
+	@touch $@
+
+$(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.stamp-ray: pyproject.toml | $(BIN)/python

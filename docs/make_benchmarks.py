@@ -1,4 +1,5 @@
-"""Write docs/benchmarks.md from the files of a run, and of a larger one beside it.
+"""Write docs/benchmarks.md and bench/notes/benchmarks.md from the files of a run, and of a larger
+one.
 
     python docs/make_benchmarks.py RUN [--full RUN2] [--docs DIR]
 
@@ -122,6 +123,8 @@ def main() -> int:
     parser.add_argument("run", type=Path)
     parser.add_argument("--full", type=Path, help="a run of more sessions, shown as well")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the page goes")
+    notes = ROOT / "bench" / "notes"
+    parser.add_argument("--notes", type=Path, default=notes, help="where its tables go")
     options = parser.parse_args()
     try:
         run = read(options.run)
@@ -132,6 +135,9 @@ def main() -> int:
     names = copy_plots(options.run / "plots", options.docs / "pictures")
     text = "\n".join(page(run, full, names)) + "\n"
     (options.docs / "benchmarks.md").write_text(text, encoding="utf-8")
+    options.notes.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(details(run, full)) + "\n"
+    (options.notes / "benchmarks.md").write_text(text, encoding="utf-8")
     return 0
 
 
@@ -151,7 +157,11 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     sessions = len(run.summary.manifest.sessions)
     yield "# Benchmarks"
     yield ""
-    yield "Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand."
+    yield (
+        "Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand. "
+        "[bench/notes/benchmarks.md](../bench/notes/benchmarks.md) has every score of every "
+        "strategy."
+    )
     yield ""
     yield from part(f"Verdict at {run.share} of the tokens, {sessions} sessions", verdict(run))
     yield from picture("scores", plots)
@@ -160,24 +170,31 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     yield from part("Why some are missed", WHY)
     yield from part("Method", method(run))
     yield from part("Data", data(run))
-    yield from part("The halves, and how clean they are", halves(run))
     yield from part("What it cannot show", [CANNOT_SHOW, ""])
+    for name in ("budget", "signals", "reach", "drift", "cost", "speed"):
+        yield from picture(name, plots)
+    yield from part("Commands", commands(run, full))
+
+
+def details(run: Run, full: Run | None) -> Iterator[str]:
+    """Yield the lines of the page with all tables."""
+    yield "# Benchmarks: all tables"
+    yield ""
+    yield "Made by `docs/make_benchmarks.py`, with [docs/benchmarks.md](../../docs/benchmarks.md)."
+    yield ""
+    yield from part("The halves, and how clean they are", halves(run))
     yield from part(f"Results at {run.share}", legend())
     for lines in groups(run.main).values():
         yield from table(lines)
-    for name in ("budget", "signals", "reach", "cost", "speed"):
-        yield from picture(name, plots)
     yield from part("Faults", faults(run))
     if drifting(run.rows, MAIN_SCORES):
         yield from part("Compactions in a row", again_and_again(run))
-        yield from picture("drift", plots)
     if own(run.found):
         yield from part("Beside the agents' own summaries", beside_own(run))
         for lines in groups([one for one in run.summary.lines if one.part == "own"]).values():
             yield from table(lines)
     if full is not None:
         yield from the_whole(full)
-    yield from part("Commands", commands(run, full))
 
 
 def part(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -287,7 +304,7 @@ def halves(run: Run) -> Iterator[str]:
         f"half, {counts['tuning']} of the tuning half, {counts['']} of neither."
     )
     yield ""
-    yield f"How clean the test half is: {found[1]}"
+    yield f"How clean the test half is: {found[1]}".replace("](../docs/", "](../../docs/")
     yield ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import html
 import json
 import os
 import re
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import check
+from holdfast import check, compress
 from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,3 +143,18 @@ def test_the_loop_in_the_readme_is_the_one_that_runs() -> None:
     (shown,) = re.findall(r"```py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert (ROOT / "examples" / "agent_openai.py").read_text().endswith(shown)
     assert "while True:" in shown
+
+
+def test_the_figures_and_the_picture_of_the_readme_are_of_today() -> None:
+    """The number of the opening, its example and docs/compaction.md are those of the run; the
+    picture shows what `docs/make_docs.py` would draw."""
+    session = json.loads(gzip.decompress((ROOT / "examples" / "session.json.gz").read_bytes()))
+    report = compress(session, context_length=64_000).report
+    page = (ROOT / "README.md").read_text()
+    assert f"{report.tokens_before:,} tokens, becomes {report.tokens_after:,} in" in page
+    assert f"# {report.headline}\n" in page
+    shown = report.headline.replace("%", " %")
+    assert shown in (ROOT / "docs" / "compaction.md").read_text()
+    drawn = (ROOT / "docs" / "pictures" / "compress.svg").read_text()
+    smaller = compress(session, target_tokens=12_000).report.headline.replace("%", " %")
+    assert smaller in html.unescape(drawn).replace("\xa0", " ")

@@ -21,9 +21,15 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 import holdfast
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+NOTES = [*(ROOT / "bench").glob("*.md"), *(ROOT / "bench" / "notes").glob("*.md")]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *NOTES])
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 INDEX_HOSTS = ("pypi" + ".org", "python" + "hosted.org")
+
+
+def name_of(page: Path) -> str:
+    """Return the path of a page in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 def test_the_public_names_are_sorted_few_and_there() -> None:
@@ -107,14 +113,14 @@ def test_the_command_is_the_one_of_the_project() -> None:
     assert callable(getattr(importlib.import_module(module), function))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_python_block_of_the_documents_runs(page: Path) -> None:
     """An example that does not run is no example."""
     for number, block in enumerate(PYTHON_BLOCK.findall(page.read_text())):
         exec(compile(block, f"{page.name} block {number}", "exec"), {})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     """A document names only files that are there."""
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
@@ -122,7 +128,7 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_target_that_a_document_names_exists(page: Path) -> None:
     """`make x` in a document is a target of the Makefile."""
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -56,28 +56,39 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
     folder: Path, tmp_path: Path, script: dict[str, Any], make: Callable[..., int]
 ) -> None:
     """Twice gives the same bytes; every link leads somewhere; the figures are the summary's."""
-    arguments = (str(folder), "--full", str(folder), "--docs", str(tmp_path))
+    notes = tmp_path / "notes"
+    arguments = (
+        str(folder), "--full", str(folder), "--docs", str(tmp_path), "--notes", str(notes)
+    )  # fmt: skip
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    first = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    first = {
+        str(path.relative_to(tmp_path)): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
     assert make(*arguments) == 0
-    again = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = {
+        str(path.relative_to(tmp_path)): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
     assert first == again
-    page = first["benchmarks.md"].decode()
+    page, tables = (first[name].decode() for name in ("benchmarks.md", "notes/benchmarks.md"))
     for target in re.findall(r"\]\((pictures/[^)]+)\)", page):
         assert (tmp_path / target).exists()
     assert page.count("pictures/benchmarks-") == 7
     run = script["read"](folder)
     for line in run.main:
         assert all(
-            format_cell(line.figures[name]) in page for name in line.figures if name in ("bound",)
+            format_cell(line.figures[name]) in tables for name in line.figures if name in ("bound",)
         )
     for one in run.found:
         if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
             assert f"| peer | **{format_difference(one.by)}** |" in page
-    assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in page
+    assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in tables
 
 
 def test_plots_of_an_earlier_run_do_not_stay(
@@ -88,7 +99,7 @@ def test_plots_of_an_earlier_run_do_not_stay(
     pictures.mkdir()
     (pictures / "benchmarks-old.svg").write_text("old")
     (pictures / "check.svg").write_text("other")
-    assert make(str(folder), "--docs", str(tmp_path)) == 0
+    assert make(str(folder), "--docs", str(tmp_path), "--notes", str(tmp_path / "notes")) == 0
     assert not (pictures / "benchmarks-old.svg").exists()
     assert (pictures / "check.svg").read_text() == "other"
 

@@ -1,0 +1,51 @@
+"""What the site needs beside `docs/`: pages from elsewhere in the repository, links to them, and a
+check that no page loads anything from another host.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "bench/**/*.md", "examples/*.*")
+LINK = re.compile(r"(\]\()([^)#:\s]+)([^)]*\))")
+LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=[\"']?(https?:)?//[^>]*>")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages and examples that are outside `docs/`, under their path in the repository."""
+    for pattern in OUTSIDE:
+        for path in sorted(ROOT.glob(pattern)):
+            name = path.relative_to(ROOT).as_posix()
+            if "/." not in f"/{name}" and name != "README.md":
+                files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Return the page with links as they are in the site, where `docs/` is the top folder."""
+    here = page.file.src_uri
+    outside = (ROOT / here).is_file() and not (ROOT / "docs" / here).is_file()
+    folder = PurePosixPath(here if outside else f"docs/{here}").parent
+
+    def link(match: re.Match[str]) -> str:
+        target = normpath((folder / match[2]).as_posix()).removeprefix("docs/")
+        target = "index.md" if target == "README.md" else target
+        known = files.get_file_from_path(target) is not None
+        shown = relpath(target, PurePosixPath(here).parent) if known else match[2]
+        return f"{match[1]}{shown}{match[3]}"
+
+    return LINK.sub(link, markdown)
+
+
+def on_post_build(config: Any) -> None:
+    """Refuse a site that loads a script, a style or a picture from another host."""
+    for path in sorted(Path(config["site_dir"]).rglob("*.html")):
+        for found in LOADED.finditer(path.read_text(encoding="utf-8")):
+            raise PluginError(f"{path.name} loads from another host: {found[0]}")
