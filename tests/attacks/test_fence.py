@@ -69,6 +69,7 @@ def test_nothing_that_is_fenced_gets_out(text: str) -> None:
     "<", "< ", "<\u200b", "&", "&amp;", "&#0", "<recalled", f"<{TAG} ", "<r", " ", "<memory-",
     *(pytest.param(unit, marks=pytest.mark.soak) for unit in (f"</{TAG}", f"<{TAG}>", f"<{TAG} x")),
 ])  # fmt: skip
+@pytest.mark.soak
 def test_the_time_grows_with_the_length(unit: str) -> None:
     """Eight times the text takes less than twenty times as long."""
 

@@ -65,6 +65,7 @@ def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[LabSessio
     assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
 
 
+@pytest.mark.soak
 def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Finished sessions are not made again, a torn line is, and the end is the same."""
     asked = manifest(sessions)

@@ -62,6 +62,7 @@ def test_a_manifest_is_redacted_the_same_in_pieces(text: str) -> None:
         '}"kind": "Secret", "data": ', "kind: Secret\ndata:\n" + "  a: =\n" * 500,
     ],
 )  # fmt: skip
+@pytest.mark.soak
 def test_many_secrets_cost_in_proportion(
     piece: str, assert_proportion: Callable[..., None]
 ) -> None:

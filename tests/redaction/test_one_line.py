@@ -49,6 +49,7 @@ def test_names_within_names_cost_in_proportion(
 
 @pytest.mark.parametrize("size", [50_000, pytest.param(200_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("signs", ["-.@", "-.@:"])
+@pytest.mark.soak
 def test_letters_with_at_signs_cost_no_more_than_addresses_do(
     signs: str, size: int, cpu_of: Callable[..., float]
 ) -> None:

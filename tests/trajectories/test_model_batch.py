@@ -360,6 +360,7 @@ def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("at", [{1}, pytest.param({2, 4}, marks=pytest.mark.soak)])
+@pytest.mark.soak
 def test_a_worker_killed_while_it_asks_costs_no_answer(
     records: Path, tmp_path: Path, server: ModelServer, at: set[int]
 ):

@@ -84,6 +84,7 @@ def many(seed: int, count: int, kinds: tuple[FactKind, ...] = KINDS) -> list[Fac
 
 @settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 12_000), min_size=1, max_size=3))
+@pytest.mark.soak
 def test_rounds_make_no_difference_where_bounds_are_passed(seed: int, cuts: list[int]) -> None:
     """What was let go in an earlier round would have been let go at the end, and nothing else."""
     rows = many(seed, 12_000)
@@ -191,6 +192,7 @@ def calls_in(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("kind", ["line", "file", "ask", "error", "command", "place", "slot"])
+@pytest.mark.soak
 def test_three_times_the_facts_are_three_times_the_work(kind: FactKind) -> None:
     """Counted in calls: nothing is walked again for each fact; quadratic work would be nine."""
     few, more = many(3, 10_000, (kind,)), many(3, 30_000, (kind,))
