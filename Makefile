@@ -44,6 +44,7 @@ check: $(VENV)/.stamp-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python docs/check_english.py
 
 # what a process reads instead of redaction/rules/*.toml
 rules: $(VENV)/.stamp-dev

@@ -67,10 +67,10 @@ DRIFT_AIM = -0.05
 CANNOT_SHOW = (
     "Whether the agent would have solved its task: that takes a model and an environment, and none "
     "was run. What is needed is judged by what the agent did with everything in view; with less it "
-    "might have gone another way. Facts are told by their shapes, so an idea in plain prose counts "
-    "only through copy4. Tokens are estimates, the same for all. A few sessions of few projects "
-    "say little about others, and a bootstrap knows only the sessions that it has: with fewer than "
-    "some twenty, the true intervals are wider than those shown."
+    "might have gone another way. Facts are recognized by their shapes, so an idea in plain prose "
+    "counts only through copy4. Tokens are estimates, the same for all. A few sessions of few "
+    "projects say little about others, and a bootstrap knows only the sessions that it has: with "
+    "fewer than some twenty, the true intervals are wider than those shown."
 )
 WHY = (
     "- **Short sessions** (SWE-agent, tau-bench, tau2, SQL): the live request, the newest messages "
@@ -265,12 +265,12 @@ def method(run: Run) -> Iterator[str]:
         "Each session is cut at 40, 60 and 80 % of its text, just before an agent message. Each "
         f"strategy sees what came before and gets {budgets} % of its tokens (peers "
         f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %); system "
-        "prompt and tool definitions stand outside for all. What the agent used after the cut is "
-        "the truth, found by code that shares nothing with Holdfast's own (an import rule forbids "
-        "it both ways). Where Holdfast cannot go as low as asked it counts as over, and all others "
-        "get as many tokens as it took. Scores are averaged over the cuts of a session, then over "
-        "sessions; intervals are 95 % bootstrap intervals over sessions. More: [lab.md](lab.md), "
-        "the peers: [lab-peers.md](lab-peers.md)."
+        "prompt and tool definitions are not counted for anyone. What the agent used after the cut "
+        "is the truth, found by code that shares nothing with Holdfast's own (an import rule "
+        "forbids it both ways). If Holdfast cannot go as low as asked it counts as over, and "
+        "all others get as many tokens as it took. Scores are averaged over the cuts of a session, "
+        "then over sessions; intervals are 95 % bootstrap intervals over sessions. More: "
+        "[lab.md](lab.md), the peers: [lab-peers.md](lab-peers.md)."
     )
     yield ""
 
@@ -360,10 +360,10 @@ def verdict(run: Run) -> Iterator[str]:
         yield f"- {write_headline(found, score)} {describe_over_budget(over, score)}".rstrip()
     yield ""
     yield (
-        "“Ahead” and “behind” are said only where the 95 % interval of the difference, session by "
+        "“Ahead” and “behind” are said only if the 95 % interval of the difference, session by "
         f"session, lies wholly on one side of zero, and at least {LEAST_SESSIONS} sessions have "
         "both. Holdfast is the one without a model. A strategy that takes more than it was allowed "
-        "in more than one of ten cuts, or that keeps no usable text, is no equal and stands apart."
+        "in more than one of ten cuts, or that keeps no usable text, is reported separately."
     )
     yield ""
     others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)

@@ -13,7 +13,14 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "bench/**/*.md", "examples/*.*")
+OUTSIDE = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "bench/**/*.md",
+    "examples/*.*",
+)
 LINK = re.compile(r"(\]\()([^)#:\s]+)([^)]*\))")
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=[\"']?(https?:)?//[^>]*>")
 

@@ -116,7 +116,7 @@ class Summarizer(Protocol):
 
     @property
     def context_length(self) -> int:
-        """How many tokens it can read and write in one request; 0 where that is not known."""
+        """How many tokens it can read and write in one request; 0 if that is not known."""
         ...
 
     def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:

@@ -27,11 +27,11 @@ from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript,
 def check(
     messages: Any, *, provider: str | None = None, dialect: str | None = None
 ) -> list[Violation]:
-    """Return where `messages` break the provider's rules, in order; empty where they do not.
+    """Return where `messages` break the provider's rules, in order; empty if they do not.
 
     `messages` is a message list or a whole request body, as parsed from JSON. The dialect is found
     from the data unless named; the provider is the dialect's own unless named, and a provider
-    implies its dialect. Nothing is mutated. Raises `NotReadable` where there are no messages, and
+    implies its dialect. Nothing is mutated. Raises `NotReadable` if there are no messages, and
     `WrongDialect` where the provider does not speak the dialect.
     """
     transcript = load(messages, dialect=dialect_for(provider, dialect))

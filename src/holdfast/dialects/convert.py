@@ -61,7 +61,7 @@ def convert(messages: Any, to: str, *, dialect: str | None = None) -> Converted:
 
     `messages` is a message list or a body that holds one; its dialect is found from the data
     unless named. Nothing is mutated. Raises `UnknownName` for a dialect that does not exist and
-    `NotReadable` where there are no messages.
+    `NotReadable` if there are no messages.
     """
     target = dialect_named(to).name
     transcript = load(messages, dialect=dialect)

@@ -27,8 +27,8 @@ def load(value: Any, *, dialect: str | None = None) -> Transcript:
     """Return the transcript in a value from Python: a message list, or an object that holds one.
 
     Any mapping is an object and any sequence but text a list; elements that are plain dicts are
-    the payloads of their messages. The dialect is found from the data where none is named. Raises
-    `NotReadable` where there are no messages, or something that JSON cannot say.
+    the payloads of their messages. The dialect is found from the data if none is named. Raises
+    `NotReadable` if there are no messages, or something that JSON cannot say.
     """
     try:
         return load_parsed(plain(value), dialect=dialect)
@@ -63,7 +63,7 @@ def load_parsed(value: Any, *, dialect: str | None = None) -> Transcript:
 def dump(transcript: Transcript) -> Any:
     """Return the wire value of a transcript, in its frame.
 
-    Messages that nobody changed are their own payload objects; where nothing changed at all,
+    Messages that nobody changed are their own payload objects; if nothing changed at all,
     `dump(load(x))` holds the very elements of `x`.
     """
     encode = dialect_named(transcript.dialect).encode

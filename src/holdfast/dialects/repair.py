@@ -23,7 +23,7 @@ _ROUNDS = 6
 class Repaired(Struct, frozen=True):
     """A list that its provider accepts, and what was done to get there.
 
-    `messages` has the shape that was given (list or request body); where nothing was wrong it is
+    `messages` has the shape that was given (list or request body); if nothing was wrong it is
     the very object that was given.
     """
 
@@ -33,10 +33,10 @@ class Repaired(Struct, frozen=True):
 
 
 def repair(messages: Any, *, provider: str | None = None, dialect: str | None = None) -> Repaired:
-    """Return `messages` mended for the provider, with the list of what was done.
+    """Return `messages` repaired for the provider, with the list of what was done.
 
     Idempotent; the input is never mutated; messages without fault are the same objects. Raises
-    `CannotRepair` with the violations that cannot be mended without inventing content, and what
+    `CannotRepair` with the violations that cannot be fixed without inventing content, and what
     `check` raises.
     """
     transcript = load(messages, dialect=dialect_for(provider, dialect))

@@ -211,7 +211,7 @@ class Compressor:
         self.prepare_if_due()
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
-        """Take what stands beside the messages in the next request: its tools, system prompt,
+        """Take what else is in the next request: its tools, system prompt,
         model and settings; and messages that are sent after those of the log.
         """
         if frame is not None:
@@ -811,7 +811,7 @@ class Compressor:
         self._seen = self._encoded(log.render())
 
     def hide_with(self, redact: Redact) -> None:
-        """Take the redactor of whoever keeps the conversation, before the first message is taken.
+        """Take the host's redactor, before the first message is taken.
 
         One that the compressor was made with stays.
         """

@@ -44,7 +44,7 @@ from holdfast.writing.writers import Writers, with_request, writers_of
 class Compressed(Struct, frozen=True):
     """A transcript made smaller, what was done, and the way back.
 
-    `messages` has the shape and dialect that was given; where nothing changed it is the very
+    `messages` has the shape and dialect that was given; if nothing changed it is the very
     object that was given.
     """
 

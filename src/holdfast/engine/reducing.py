@@ -23,9 +23,9 @@ def reduce(
     counter: TokenCounter | None = None,
     reducer: TextReducer | str | None = None,
 ) -> Reduced:
-    """Return a text in at most `budget_tokens`; as it is where it fits.
+    """Return a text in at most `budget_tokens`; as it is if it fits.
 
-    What it is (`kind`, found from the text and `hint`, the name of a file, where it is not named)
+    What it is (`kind`, found from the text and `hint`, the name of a file, if it is not named)
     decides what stays: errors, failing tests, changed files, counts, status before everything
     else. The result says what it left out and names the `reference`, by which the caller can give
     the original back. It never has more tokens or characters than the text, reducing it again

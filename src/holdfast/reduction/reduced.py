@@ -17,15 +17,15 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Reduced(Struct, frozen=True, kw_only=True):
-    """A text made smaller, or the text as it was where it fits."""
+    """A text made smaller, or the text as it was if it fits."""
 
     text: str
     kind: Kind | None
-    """How it was read; None where it was not, because it fits."""
+    """How it was read; None if it was not, because it fits."""
     tokens_before: int
     tokens_after: int
     left_out: tuple[str, ...] = ()
-    """What is not there any more, in words; empty where nothing is missing."""
+    """What is not there any more, in words; empty if nothing is missing."""
     counts: Mapping[str, int] = {}
     """The same in numbers: units left out, by their name."""
     notes: tuple[str, ...] = ()

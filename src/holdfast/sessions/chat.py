@@ -133,7 +133,7 @@ class Chat:
         return self._with_memory(self.session.messages)
 
     def send(self, call: Callable[[list[Any]], T]) -> T:
-        """Compact where it is due and hand the messages to `call`; once more where the provider
+        """Compact if it is due and hand the messages to `call`; once more if the provider
         says that they were too long.
         """
         return self.session.send(lambda messages: call(self._with_memory(messages)))
@@ -143,7 +143,7 @@ class Chat:
         return await self.session.asend(lambda messages: call(self._with_memory(messages)))
 
     def reply(self, message: Any, usage: object = None) -> Report:
-        """Take the agent's answer; remember the turn, and compact where that is due."""
+        """Take the agent's answer; remember the turn, and compact if that is due."""
         self._finish(message, usage)
         return self.session.compact()
 

@@ -83,12 +83,12 @@ class Store:
     ) -> SessionInfo:
         """Make a session, with its first `messages` in the same transaction.
 
-        A `branch` shares the log of its parent up to the position `at`, the whole where it is
-        None, and its view where that covers no more; so does `compression`. A `delegation` and a
+        A `branch` shares the log of its parent up to the position `at`, the whole if it is
+        None, and its view if that covers no more; so does `compression`. A `delegation` and a
         `reset` share nothing. An empty title becomes the parent's with the next number, an empty
         goal, model, folder or frame of a branch its parent's. `Conflict` where the id, or the
         source id within its source, is taken. A session that it `replaces` is erased with it;
-        `Conflict` where that was appended to or compacted since.
+        `Conflict` if that was appended to or compacted since.
         """
         ready = log.made_ready(messages)
 
@@ -120,7 +120,7 @@ class Store:
         return self._read(lambda tx: lineage.folders(self._space, tx))
 
     def by_source(self, source: str, source_id: str) -> SessionInfo | None:
-        """Return the session that a source knows by this id, None where there is none."""
+        """Return the session that a source knows by this id, None if there is none."""
         return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
 
     def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
@@ -205,7 +205,7 @@ class Store:
         return self._read(lambda tx: log.keys(self._space, tx, session_id))
 
     def view(self, session_id: str, number: int | None = None) -> StoredView | None:
-        """Return a view, the current one where no number is given; None for the log as it is."""
+        """Return a view, the current one if no number is given; None for the log as it is."""
         return self._read(lambda tx: views.view(self._space, tx, session_id, number))
 
     def views(self, session_id: str) -> tuple[StoredView, ...]:
@@ -218,7 +218,7 @@ class Store:
         """Swap a view in; messages that came meanwhile are kept.
 
         `Conflict` where the current view is not number `expect`, `LeaseLost` where the lease of
-        `fence` is over, `InvalidView` where it covers more than the log.
+        `fence` is over, `InvalidView` if it covers more than the log.
         """
         return self._write(lambda tx: views.commit(
             self._space, tx, session_id, new, expect=expect, fence=fence
@@ -254,7 +254,7 @@ class Store:
         self._write(lambda tx: views.save_state(self._space, tx, session_id, state))
 
     def state(self, session_id: str) -> bytes:
-        """Return what was kept last, nothing where there is none."""
+        """Return what was kept last, nothing if there is none."""
         return self._read(lambda tx: views.state(self._space, tx, session_id))
 
     def places(self, ref: str, *, session_id: str = "") -> tuple[Place, ...]:
@@ -274,7 +274,7 @@ class Store:
         self._write(lambda tx: views.pin(self._space, tx, session_id, position, note))
 
     def unpin(self, session_id: str, position: int) -> None:
-        """Take a pin away, where there is one."""
+        """Take a pin away, if there is one."""
         self._write(lambda tx: views.unpin(self._space, tx, session_id, position))
 
     def pins(self, session_id: str) -> tuple[Pin, ...]:

@@ -1,0 +1,72 @@
+"""Refuse the habits that docs/english.toml lists, in README.md, docs/ and public docstrings.
+
+Help texts are part of docs/cli.md, which a test compares with the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = re.compile(r"```(?!text).*?```|`[^`\n]*`", re.DOTALL)
+GENERATED = ("docs/rules.md",)
+"""Pages that come from the sentences of the code."""
+
+
+def main() -> int:
+    """Print every place; 1 if there is one."""
+    data = tomllib.loads((ROOT / "docs" / "english.toml").read_text(encoding="utf-8"))
+    allowed = re.compile("|".join(map(re.escape, data["allowed"])), re.IGNORECASE)
+    habits = [(re.compile(one["find"], re.IGNORECASE), one["instead"]) for one in data["habit"]]
+    found = [
+        f"{place}:{line}: {match[0].strip()!r}; write: {instead}"
+        for place, first, text in texts()
+        for shown in [allowed.sub(blank, CODE.sub(blank, text))]
+        for habit, instead in habits
+        for match in habit.finditer(shown)
+        for line in [first + shown.count("\n", 0, match.start())]
+    ]
+    sys.stdout.write("".join(f"{one}\n" for one in found))
+    return int(bool(found))
+
+
+def texts() -> Iterator[tuple[str, int, str]]:
+    """Yield each text with the name of its file and its first line."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        name = path.relative_to(ROOT).as_posix()
+        if name not in GENERATED:
+            yield name, 1, path.read_text(encoding="utf-8")
+    public = ROOT / "src" / "holdfast" / "__init__.py"
+    tree = ast.parse(public.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("holdfast."):
+            names = {one.name for one in node.names}
+            yield from docstrings(str(node.module), names)
+
+
+def docstrings(module: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
+    """Yield the docstrings of the names, and of their public methods, that a module defines."""
+    path = ROOT / "src" / (module.replace(".", "/") + ".py")
+    if not path.exists():
+        return
+    for top in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(top, ast.ClassDef | ast.FunctionDef) or top.name not in names:
+            continue
+        for node in [top, *(top.body if isinstance(top, ast.ClassDef) else [])]:
+            is_named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_named and not node.name.startswith("_") and (text := ast.get_docstring(node)):
+                yield path.relative_to(ROOT).as_posix(), node.lineno + 1, text
+
+
+def blank(match: re.Match[str]) -> str:
+    """Return as many lines as the match has, and no words."""
+    return "\n" * match[0].count("\n") or "·"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
