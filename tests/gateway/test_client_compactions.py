@@ -116,13 +116,13 @@ async def test_the_answer_is_the_record_in_the_form_of_the_wire(
 
 
 def _anthropic(url: str, body: dict[str, Any]) -> str:
-    client = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0)
     headers = {"x-holdfast-session": "one"}
-    if not body.pop("stream"):
-        got = client.messages.create(**body, extra_headers=headers)
-    else:
-        with client.messages.stream(**body, extra_headers=headers) as stream:
-            got = stream.get_final_message()
+    with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
+        if not body.pop("stream"):
+            got = client.messages.create(**body, extra_headers=headers)
+        else:
+            with client.messages.stream(**body, extra_headers=headers) as stream:
+                got = stream.get_final_message()
     assert (got.usage.input_tokens, got.usage.output_tokens) == (0, 0)
     (block,) = got.content
     assert block.text.startswith("<summary>")
@@ -138,21 +138,28 @@ def _openai(url: str) -> Any:
 
 
 def _chat(url: str, body: dict[str, Any]) -> str:
-    got = _openai(url).chat.completions.create(**body)
-    if not body["stream"]:
-        assert got.usage.total_tokens == 0
-        return got.choices[0].message.content
-    return "".join(chunk.choices[0].delta.content or "" for chunk in got)
+    with _openai(url) as client:
+        got = client.chat.completions.create(**body)
+        if not body["stream"]:
+            assert got.usage.total_tokens == 0
+            return got.choices[0].message.content
+        return "".join(chunk.choices[0].delta.content or "" for chunk in got)
 
 
 def _responses(url: str, body: dict[str, Any]) -> str:
-    if not body.pop("stream"):
-        return _openai(url).responses.create(**body).output_text
-    with _openai(url).responses.stream(**body) as stream:
-        kinds = [event.type for event in stream]
-        assert kinds[0] == "response.created"
-        assert kinds[-1] == "response.completed"
-        return stream.get_final_response().output_text
+    streams = body.pop("stream")
+    with _openai(url) as client:
+        if not streams:
+            return client.responses.create(**body).output_text
+        with client.responses.stream(**body) as stream:
+            return _whole(stream)
+
+
+def _whole(stream: Any) -> str:
+    kinds = [event.type for event in stream]
+    assert kinds[0] == "response.created"
+    assert kinds[-1] == "response.completed"
+    return stream.get_final_response().output_text
 
 
 _READERS: dict[str, Callable[[str, dict[str, Any]], str]] = {
