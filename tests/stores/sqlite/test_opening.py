@@ -15,6 +15,7 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.open import open_store
+from holdfast.stores.sqlite.opening import check, connect, make_ready
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionFilter
 
@@ -123,6 +124,27 @@ def test_a_file_that_cannot_be_used_is_refused_and_left_alone(
     assert caught.value.remedy
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("statement", range(4))
+def test_a_file_that_another_process_fills_during_the_check_is_ours(
+    tmp_path: Path, statement: int
+) -> None:
+    """Before each statement of the check in turn, another connection makes the tables."""
+    path = tmp_path / "new.db"
+    path.touch()
+    connection, seen = connect(str(path)), 0
+
+    def fill_before(*_: object) -> bool:
+        nonlocal seen
+        if seen == statement:
+            make_ready(str(path))
+        seen += 1
+        return True
+
+    connection.exec_trace = fill_before
+    check(connection, str(path))
+    connection.close()
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:

@@ -99,15 +99,18 @@ def open_connection(name: str, flags: int) -> apsw.Connection:
 
 
 def check(connection: apsw.Connection, path: str) -> None:
-    """Raise `StoreUnavailable` where the file is not ours, or was made by a newer version."""
-    application, schema = _application(connection), _schema(connection)
-    if application != APPLICATION and not _is_empty(connection):
+    """Raise `StoreUnavailable` if the file is not ours, or was made by a newer version.
+
+    Another process may fill an empty file between two reads. It writes its mark with the tables,
+    so the mark is read after them.
+    """
+    if not _is_empty(connection) and _application(connection) != APPLICATION:
         raise StoreUnavailable(
             path,
             "the file is a database of another program",
             remedy="name another file; nothing in this one was changed",
         )
-    refuse_newer(path, "file", schema, newest())
+    refuse_newer(path, "file", _schema(connection), newest())
 
 
 def check_readable(connection: apsw.Connection, path: str) -> None:
