@@ -72,14 +72,17 @@ def prices_of(model: str) -> Prices | None:
     return None
 
 
+def known_prices(model: str) -> Prices | None:
+    """Return the prices of a model; None if they are not known, or the extra is not there."""
+    try:
+        return prices_of(model) if model else None
+    except MissingExtra:
+        return None
+
+
 def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
     """Return what costs are reckoned by; None if nobody knows the prices."""
-    found = prices
-    if found is None:
-        try:
-            found = prices_of(model)
-        except MissingExtra:
-            found = None
+    found = prices or known_prices(model)
     return None if found is None else Economy(prices=found, ttl=ttl)
 
 

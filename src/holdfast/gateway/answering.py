@@ -27,7 +27,7 @@ works on, and few clients use one gateway at once."""
 
 
 async def own_answer(
-    conversations: Conversations, route: Route, asked: Turn | Passing, query: bytes
+    conversations: Conversations, route: Route, asked: Turn | Passing
 ) -> OwnAnswer | None:
     """Return the record of a conversation in the form that its client wants; None if the
     conversation is not known, or there is nothing to tell.
@@ -42,7 +42,7 @@ async def own_answer(
     if sign.operation == "compact":
         return compact_answer(sealed(record), _said_by_user(turn.body))
     said = sealed(record) if sign.gives == "sealed" else sign.gives.replace("{}", record)
-    manner = _manner(route, split_object(turn.body), query)
+    manner = _manner(route, split_object(turn.body))
     return answer_with(route.wire.name, turn.model, said, manner)
 
 
@@ -70,9 +70,9 @@ def _said_by_user(body: bytes) -> list[Any]:
     return [{"type": "message", **one} for one in items if one.get("role") == "user"]
 
 
-def _manner(route: Route, fields: Mapping[str, Any], query: bytes) -> Manner:
+def _manner(route: Route, fields: Mapping[str, Any]) -> Manner:
     if route.wire is GEMINI:
-        return Manner(streams=route.streams, is_array=b"alt=sse" not in query)
+        return Manner(streams=bool(route.streams), is_array=route.streams == "list")
     options: Any = parse(fields["stream_options"]) if "stream_options" in fields else None
     with_usage = route.wire is not CHAT or (bool(options) and options.get("include_usage") is True)
     streams = "stream" in fields and parse(fields["stream"]) is True

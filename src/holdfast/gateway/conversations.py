@@ -21,11 +21,11 @@ from msgspec.structs import replace
 
 from holdfast.caching.economics import PAYS_FROM
 from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
+from holdfast.catalog import known_prices
 from holdfast.engine.economy import Clock
 from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
-from holdfast.gateway.figures import known_prices
 from holdfast.gateway.hidden import HiddenCalls
 from holdfast.gateway.reading import OwnCall
 from holdfast.gateway.recall_tool import RecallTool

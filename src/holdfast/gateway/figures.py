@@ -11,11 +11,11 @@ from msgspec import Struct, to_builtins
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from holdfast.caching.prices import Prices, bill, paid
-from holdfast.catalog import prices_of
-from holdfast.errors import MissingExtra
+from holdfast.catalog import known_prices
 from holdfast.sessions.rows import turn_usage
 
 _LOG = logging.getLogger("holdfast.gateway")
+_prices = lru_cache(maxsize=256)(known_prices)
 _MOST_REMEMBERED = 4_096
 """Conversations whose last size is remembered; far more than are open at once."""
 
@@ -111,7 +111,7 @@ class Figures:
         grown = outcome.bytes_in - self._last.get(outcome.conversation, 0)
         if outcome.conversation:
             self._remember(outcome)
-        prices = known_prices(outcome.model) or self._fallback
+        prices = _prices(outcome.model) or self._fallback
         if prices is None or not outcome.bytes_out:
             return
         spent = paid(
@@ -134,12 +134,3 @@ class Figures:
         self._last[outcome.conversation] = outcome.bytes_in
         if len(self._last) > _MOST_REMEMBERED:
             del self._last[next(iter(self._last))]
-
-
-@lru_cache(maxsize=256)
-def known_prices(model: str) -> Prices | None:
-    """Return the list prices of a model, None if they are not known."""
-    try:
-        return prices_of(model) if model else None
-    except MissingExtra:
-        return None

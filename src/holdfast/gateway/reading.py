@@ -8,6 +8,7 @@ goes on as the bytes that came.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
@@ -31,7 +32,7 @@ class OwnCall(Struct, frozen=True):
     """The call as the provider gave it."""
 
 
-class Reader:
+class Reader(ABC):
     """What the readers of all wires share. `read` takes an event, `turn` is what a round adds to
     the list, `shown` what the client saw of the message.
     """
@@ -68,38 +69,38 @@ class Reader:
     # By each wire
 
     @property
+    @abstractmethod
     def client_calls(self) -> bool:
         """Whether the model called a tool of the client in this round."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def seen_units(self) -> int:
         """How much the client saw of this round, in the units of `HiddenCalls.skip`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, raw: bytes, value: dict[str, Any]) -> bytes:
         """Return what the client gets for an event."""
-        raise NotImplementedError
 
+    @abstractmethod
     def turn(self) -> list[Any]:
         """Return the elements that this round adds to the list, as the provider gave them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def results(self, texts: Sequence[str]) -> list[Any]:
         """Return results of the calls of this round."""
-        raise NotImplementedError
 
+    @abstractmethod
     def closing(self, results: Sequence[Any]) -> list[Any]:
         """Return the elements that hold results of a round of our calls alone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shown(self) -> list[Any]:
         """Return the elements that the client will have in its list for this message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ending(self, value: Any, gives_up: bool) -> Any:
         """Return a held event as the client gets it."""
-        raise NotImplementedError
 
     def next_round(self) -> None:
         """Take what comes now as the answer to results of ours."""
@@ -107,13 +108,13 @@ class Reader:
         self.spent = total(self.spent, self.usage)
         self.calls, self.usage, self.stop, self.held, self._buffer = [], {}, "", [], b""
 
+    @abstractmethod
     def opened(self, whole: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the events that say what an answer says that came as a whole."""
-        raise NotImplementedError
 
+    @abstractmethod
     def closed(self, whole: dict[str, Any], gives_up: bool) -> dict[str, Any]:
         """Return the last answer that came as a whole as the client gets it."""
-        raise NotImplementedError
 
     # Streams
 

@@ -53,7 +53,7 @@ class Recalling:
 
         `body` is what came, `made` what would be sent in its place.
         """
-        if not route.streams_events:
+        if route.streams == "list":
             return None
         if isinstance(turn, Passing):
             if not self._options.recall_tool or turn.reason != NOT_KNOWN_YET:

@@ -116,9 +116,7 @@ class Relay:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
-        route = route_of(scope["method"], scope["path"], headers)
-        if scope["path"].endswith(":streamGenerateContent") and b"sse" not in scope["query_string"]:
-            route = replace(route, streams_events=False)
+        route = route_of(scope["method"], scope["path"], headers, scope["query_string"])
         body = await _read(receive, self._options.most_bytes)
         if isinstance(body, str):
             if body == "too large":
@@ -126,7 +124,7 @@ class Relay:
                               f"than {self._options.most_bytes:,} bytes")  # fmt: skip
             return
         begun = time.perf_counter()
-        sent = await self._prepared(route, headers, body, scope["query_string"])
+        sent = await self._prepared(route, headers, body)
         held = time.perf_counter() - begun
         if sent.answer is not None:
             await self._give(send, sent.answer, Outcome(
@@ -147,9 +145,7 @@ class Relay:
 
     # What is sent
 
-    async def _prepared(
-        self, route: Route, headers: Mapping[str, str], body: bytes, query: bytes
-    ) -> Sent:
+    async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
@@ -157,7 +153,7 @@ class Relay:
         try:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             turn = asked(route, headers, body, self._options.most_bytes)
-            answered = await self._answered(route, turn, body, query)
+            answered = await self._answered(route, turn, body)
             if answered is not None:
                 return answered
             if isinstance(turn, Turn):
@@ -178,14 +174,12 @@ class Relay:
             return await self._counted(turn, body)
         return await self._followed(turn, body)
 
-    async def _answered(
-        self, route: Route, turn: Turn | Passing, body: bytes, query: bytes
-    ) -> Sent | None:
+    async def _answered(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent | None:
         """Return our own answer to a client's compaction, None if its provider is to answer."""
         if turn.sign is None or not self._options.answers_compactions:
             return None
         try:
-            answering = own_answer(self._conversations, route, turn, query)
+            answering = own_answer(self._conversations, route, turn)
             seconds = _PATIENCE * deadline(len(body), self._options)
             answer = await asyncio.wait_for(answering, seconds)
         except Exception as error:  # noqa: BLE001 then it is a request like any other

@@ -52,10 +52,8 @@ class Route(Struct, frozen=True):
     operation: Operation = "other"
     model: str = ""
     """The model, if the path names it."""
-    streams: bool = False
-    """Whether the path asks for a stream."""
-    streams_events: bool = True
-    """Whether its answer is no stream in another form; Gemini has one that is a list."""
+    streams: Literal["", "events", "list"] = ""
+    """The stream that the address asks for, if it does: of events, or one that is a list."""
 
 
 _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (
@@ -70,13 +68,15 @@ _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (
 )
 
 
-def route_of(method: str, path: str, headers: Mapping[str, str]) -> Route:
+def route_of(method: str, path: str, headers: Mapping[str, str], query: bytes = b"") -> Route:
     """Return what a request asks for; of an unknown path at least whose API it is."""
     if method == "POST":
         for pattern, wire, operation in _ROUTES:
             if found := pattern.search(path):
                 model = found.groupdict().get("model") or ""
-                return Route(wire, operation, model, ":stream" in found[0])
+                if ":stream" not in found[0]:
+                    return Route(wire, operation, model)
+                return Route(wire, operation, model, "events" if b"alt=sse" in query else "list")
     other: Operation = "models" if method == "GET" and path.endswith("/models") else "other"
     if "anthropic-version" in headers or "x-api-key" in headers or "/messages" in path:
         return Route(MESSAGES, other)
