@@ -43,7 +43,7 @@ def test_the_public_names_are_sorted_few_and_there() -> None:
 
 PUBLIC_MODULES = (
     "caching", "errors", "importers", "memory", "parts", "redaction", "reduction", "sessions",
-    "stores", "summarizers", "testing", "tokens", "trajectories",
+    "stores", "summarizers", "testing", "testing.model_server", "tokens", "trajectories",
 )  # fmt: skip
 """What is promised beside `import holdfast`; docs/architecture.md says the same."""
 
