@@ -271,7 +271,7 @@ def method(run: Run) -> Iterator[str]:
         "system prompt and tool definitions. What the agent used after the cut is the truth, found "
         "by code that shares nothing with Holdfast's own. If Holdfast cannot go as low as asked, "
         "all others get as many tokens as it took. More: [lab.md](lab.md), the peers: "
-        "[lab-peers.md](lab-peers.md)."
+        "[lab-peers.md](../bench/notes/lab-peers.md)."
     )
     yield ""
 
@@ -353,7 +353,7 @@ def read(folder: Path) -> Run:
 
 def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
     """Yield the verdict in words, and the differences that it stands on; a short one says nothing
-    in words of strategies that took more tokens than allowed.
+    in words of strategies that took more tokens than allowed, and has one table.
     """
     found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
     over = compare_at_budget(
@@ -371,7 +371,7 @@ def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
     )
     yield ""
     others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)
-    for score in MAIN_SCORES:
+    for score in MAIN_SCORES[: 1 if is_short else None]:
         mine = {one.family: one for one in found if one.figure == score}
         above = {one.family: one for one in over if one.figure == score}
         if not mine:

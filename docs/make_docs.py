@@ -17,13 +17,13 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli import CommandGroup, holdfast
+from holdfast.cli import holdfast
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
 BLOCK = re.compile(r"(<!-- help: ?([a-z ]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
 SHARED = "shared options"
-SHARED_BY = 3
+SHARED_BY = 2
 """Options with the same help in this many commands are explained once, in the shared block."""
 COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 FONT = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)
@@ -68,8 +68,8 @@ def command_help(path: str) -> str:
     if others[:-1]:
         with formatter.section("Shared options"):
             formatter.write_text(" ".join(others[:-1]))
-    if isinstance(command, CommandGroup):
-        command.format_commands(context, formatter)
+    if not path:
+        holdfast.format_commands(context, formatter)
     command.format_epilog(context, formatter)
     return formatter.getvalue().rstrip()
 
@@ -83,13 +83,13 @@ def shared_help() -> str:
 
 @cache
 def shared() -> list[tuple[str, str]]:
-    """Return the options that many commands have, the most common first."""
+    """Return the options that many commands have, by their names."""
     counted = Counter(one for context in contexts().values() for one in options(context))
     names: dict[str, tuple[str, str]] = {}
     for one, number in counted.most_common():
         if number >= SHARED_BY:
             names.setdefault(one[0], one)
-    return list(names.values())
+    return sorted(names.values(), key=lambda one: one[0].lstrip("-").removeprefix("h, --"))
 
 
 def options(context: click.Context) -> list[tuple[str, str]]:
