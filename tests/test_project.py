@@ -114,13 +114,6 @@ def test_the_command_is_the_one_of_the_project() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_python_block_of_the_documents_runs(page: Path) -> None:
-    """An example that does not run is no example."""
-    for number, block in enumerate(PYTHON_BLOCK.findall(page.read_text())):
-        exec(compile(block, f"{page.name} block {number}", "exec"), {})
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     """A document names only files that are there."""
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
