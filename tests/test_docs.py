@@ -239,7 +239,7 @@ def check_command(command: Command) -> None:
 def parse(arguments: list[str], wrong: type[click.UsageError] = click.UsageError) -> None:
     """Fail with the sentence of the program if a command or an option does not exist."""
     command: click.Command = GROUP
-    context = click.Context(command, info_name="holdfast")
+    context = click.Context(command, info_name="holdfast", **GROUP.context_settings)
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
         name, *arguments = arguments
         found = command.get_command(context, name)
