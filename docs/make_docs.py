@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from textwrap import fill, indent
 
 import click
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -66,8 +67,9 @@ def command_help(path: str) -> str:
         with formatter.section("Options"):
             formatter.write_dl(own)
     if others[:-1]:
+        names = fill(" ".join(others[:-1]), 76, break_on_hyphens=False)
         with formatter.section("Shared options"):
-            formatter.write_text(" ".join(others[:-1]))
+            formatter.write(indent(names, "  ") + "\n")
     if not path:
         holdfast.format_commands(context, formatter)
     command.format_epilog(context, formatter)

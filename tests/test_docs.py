@@ -18,12 +18,14 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import pytest
 
+from holdfast import errors
 from holdfast.cli import holdfast as GROUP  # noqa: N812 - a constant of this file
 from holdfast.cli import run
 from holdfast.config.sections import SECTIONS
@@ -202,12 +204,12 @@ def run_command(command: Command, codes: frozenset[int] | set[int] = frozenset({
         kept = Path(words[words.index("--originals") + 1]).read_text()
         words[words.index(REFERENCE)] = re.findall(r"hf-[0-9a-f]{10}", kept)[0]
     words = [one for word in words for one in sorted(glob.glob(word)) or [word]]
-    said, errors = io.BytesIO(), io.StringIO()
+    said, wrong = io.BytesIO(), io.StringIO()
     printed = io.TextIOWrapper(said, encoding="utf-8", write_through=True)
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(wrong):
         code = run([os.path.expanduser(word) for word in words])
     text = said.getvalue().decode()
-    assert code in codes, f"{command.typed}: {code}\n{text}{errors.getvalue()}"
+    assert code in codes, f"{command.typed}: {code}\n{text}{wrong.getvalue()}"
     return text
 
 
@@ -302,6 +304,17 @@ def test_the_page_of_settings_has_every_key_with_its_default() -> None:
     assert tomllib.loads(text) == defaults
     for section, found in schema.items():
         assert [name for name in found["properties"] if name not in text] == [], section
+
+
+def test_the_page_of_errors_has_every_error_with_its_attributes() -> None:
+    """Each that is raised has a row, and what the row names can be read from it."""
+    page = (ROOT / "docs" / "errors.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", page, re.MULTILINE))
+    kinds = {name: getattr(errors, name) for name in errors.__all__}
+    roots = {base.__name__ for kind in kinds.values() for base in kind.__bases__}
+    assert set(rows) == set(kinds) - roots
+    for name, cell in rows.items():
+        assert set(re.findall(r"`(\w+)`", cell)) <= set(signature(kinds[name]).parameters), name
 
 
 @pytest.fixture
