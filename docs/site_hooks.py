@@ -1,4 +1,4 @@
-"""What the site needs beside `docs/`: pages from elsewhere in the repository, links by their titles,
+"""What the site needs beside `docs/`: pages from elsewhere in the repository, links by titles,
 lists as GitHub shows them, and a check that no page loads anything from another host.
 """
 
