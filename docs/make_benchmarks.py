@@ -80,6 +80,8 @@ WHY = (
     "words.",
     "",
 )
+CPU_LINE = "  - CPU"
+"""What the page leaves to its plot of speed, and to the notes."""
 INTERVAL = re.compile(r" \([^()]* to [^()]*\)")
 """An interval after its mean; the page leaves it to the notes."""
 CAPTIONS = {
@@ -161,7 +163,8 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     title = f"Verdict at {run.share} of the tokens, {sessions} sessions"
     yield from part(title, without_intervals(verdict(run, is_short=True)))
     yield from picture("scores", plots)
-    yield from part(f"Where Holdfast loses, at {run.share}", without_intervals(losses(run)))
+    lost = (line for line in losses(run) if not line.startswith(CPU_LINE))
+    yield from part(f"Where Holdfast loses, at {run.share}", without_intervals(lost))
     yield from part("Aims", without_intervals(aims(run)))
     yield from part("Why some are missed", WHY)
     yield from part("Method", method(run))
