@@ -177,7 +177,7 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
 
 def details(run: Run, full: Run | None) -> Iterator[str]:
     """Yield the lines of the page with all tables."""
-    yield "# Benchmarks: all tables"
+    yield "# All tables of the benchmarks"
     yield ""
     yield "Made by `docs/make_benchmarks.py`, with [docs/benchmarks.md](../../docs/benchmarks.md)."
     yield ""

@@ -46,7 +46,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         target = normpath((folder / match[2]).as_posix()).removeprefix("docs/")
         target = "index.md" if target == "README.md" else target
         file = files.get_file_from_path(target)
-        text = title_of(file) if file and match[1] == PurePosixPath(target).name else match[1]
+        is_path = re.fullmatch(rf"\S*{re.escape(PurePosixPath(target).name)}", match[1])
+        text = title_of(file) if file and is_path else match[1]
         shown = relpath(target, PurePosixPath(here).parent) if file else match[2]
         return f"[{text}]({shown}{match[3]}"
 
