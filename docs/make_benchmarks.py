@@ -165,8 +165,6 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     yield from picture("scores", plots)
     lost = (line for line in losses(run) if not line.startswith(CPU_LINE))
     yield from part(f"Where Holdfast loses, at {run.share}", without_intervals(lost))
-    yield from part("Aims", without_intervals(aims(run)))
-    yield from part("Why some are missed", WHY)
     yield from part("Method", method(run))
     yield from part("Data", data(run))
     yield from part("What it cannot show", [CANNOT_SHOW, ""])
@@ -183,6 +181,8 @@ def details(run: Run, full: Run | None) -> Iterator[str]:
     yield ""
     yield from part(f"Verdict at {run.share}", verdict(run))
     yield from part("Where Holdfast loses", where_it_loses(run))
+    yield from part("Aims", aims(run))
+    yield from part("Why some are missed", WHY)
     yield from part("The halves, and how clean they are", halves(run))
     yield from part(f"Results at {run.share}", legend())
     for lines in groups(run.main).values():
