@@ -289,6 +289,13 @@ def test_every_reason_is_needed() -> None:
     assert set(RUN_BY_OTHERS) <= languages
 
 
+def test_the_documentation_stays_short() -> None:
+    """README.md and docs/ have at most half of the 90,000 words that they once had."""
+    words = [len(page.read_text().split())
+             for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]  # fmt: skip
+    assert sum(words) <= 45_000
+
+
 def test_the_page_of_settings_has_every_key_with_its_default() -> None:
     """A setting that nobody documents is not a setting."""
     (text,) = (one.text for one in blocks(ROOT / "docs" / "settings.md") if one.language == "toml")
