@@ -65,28 +65,25 @@ AIMS = (
 """Least scores of Holdfast without a model, at 20 % of the tokens."""
 DRIFT_AIM = -0.05
 CANNOT_SHOW = (
-    "Whether the agent would have solved its task: that takes a model and an environment, and none "
-    "was run. What is needed is judged by what the agent did with everything in view; with less it "
-    "might have gone another way. Facts are recognized by their shapes, so an idea in plain prose "
-    "counts only through copy4. Tokens are estimates, the same for all. A few sessions of few "
-    "projects say little about others, and a bootstrap knows only the sessions that it has: with "
-    "fewer than some twenty, the true intervals are wider than those shown."
+    "Whether the agent would have solved its task: no model and no environment was run. What is "
+    "needed is judged by what the agent did with everything in view. Facts are recognized by their "
+    "shapes, so an idea in plain prose counts only through copy4. With fewer than some twenty "
+    "sessions of a family, the true intervals are wider than those shown."
 )
 WHY = (
     "- **Short sessions** (SWE-agent, tau-bench, tau2, SQL): the live request, the newest messages "
-    "and the frame of a summary are never given up, and are more than the budget by themselves. So "
-    "Holdfast goes over, all others get as many tokens, and with half of a short text everybody "
-    "keeps most of it: little is left to be ahead by.",
-    "- **copy4** rewards verbatim text near the cut, and keep-tail gives it everything. A larger "
-    "tail was tried on sixteen sessions of the tuning half: copy4 fell in Claude Code and rose a "
-    "little in Codex, far recall fell much in both.",
-    "- **Few sessions**: with nine of a family only large differences leave chance behind, and few "
-    "are long enough for eight compactions.",
-    "- **reach** in the airline dialogues: probably because the words beside one booking are the "
-    "words beside all of them; single records of this half are not looked at.",
-    "- **Files of SWE-agent**: one cut of one session, not looked at for the same reason.",
+    "and the frame of a summary always stay, and are more than the budget by themselves. All "
+    "others then get as many tokens, and everybody keeps most of a short text.",
+    "- **copy4** rewards verbatim text near the cut, and keep-tail gives it everything.",
+    "- **Few sessions**: with nine of a family only large differences are beyond chance.",
+    "- **reach** in the airline dialogues: probably because all bookings are described in the same "
+    "words.",
     "",
 )
+CPU_LINE = "  - CPU"
+"""What the page leaves to its plot of speed, and to the notes."""
+INTERVAL = re.compile(r" \([^()]* to [^()]*\)")
+"""An interval after its mean; the page leaves it to the notes."""
 CAPTIONS = {
     "scores": "All strategies at the main budget; hollow: more tokens than allowed",
     "budget": "Score against the tokens that were really taken",
@@ -160,14 +157,14 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     yield (
         "Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand. "
         "[bench/notes/benchmarks.md](../bench/notes/benchmarks.md) has every score of every "
-        "strategy."
+        "strategy, with 95 % intervals."
     )
     yield ""
-    yield from part(f"Verdict at {run.share} of the tokens, {sessions} sessions", verdict(run))
+    title = f"Verdict at {run.share} of the tokens, {sessions} sessions"
+    yield from part(title, without_intervals(verdict(run, is_short=True)))
     yield from picture("scores", plots)
-    yield from part(f"Where Holdfast loses, at {run.share}", where_it_loses(run))
-    yield from part("Aims", aims(run))
-    yield from part("Why some are missed", WHY)
+    lost = (line for line in losses(run) if not line.startswith(CPU_LINE))
+    yield from part(f"Where Holdfast loses, at {run.share}", without_intervals(lost))
     yield from part("Method", method(run))
     yield from part("Data", data(run))
     yield from part("What it cannot show", [CANNOT_SHOW, ""])
@@ -178,10 +175,14 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
 
 def details(run: Run, full: Run | None) -> Iterator[str]:
     """Yield the lines of the page with all tables."""
-    yield "# Benchmarks: all tables"
+    yield "# All tables of the benchmarks"
     yield ""
     yield "Made by `docs/make_benchmarks.py`, with [docs/benchmarks.md](../../docs/benchmarks.md)."
     yield ""
+    yield from part(f"Verdict at {run.share}", verdict(run))
+    yield from part("Where Holdfast loses", where_it_loses(run))
+    yield from part("Aims", aims(run))
+    yield from part("Why some are missed", WHY)
     yield from part("The halves, and how clean they are", halves(run))
     yield from part(f"Results at {run.share}", legend())
     for lines in groups(run.main).values():
@@ -197,6 +198,11 @@ def details(run: Run, full: Run | None) -> Iterator[str]:
         yield from the_whole(full)
 
 
+def without_intervals(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines with means only."""
+    return (INTERVAL.sub("", line) for line in lines)
+
+
 def part(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield a part under its heading."""
     yield f"## {title}"
@@ -209,7 +215,7 @@ def aims(run: Run) -> Iterator[str]:
     ours = [line for line in run.main if line.strategy == OURS and line.figures]
     if not ours:
         return
-    yield "Holdfast without a model at the main budget; ✓ by the mean, the interval beside it."
+    yield "Holdfast without a model at the main budget; ✓ by the mean."
     yield ""
     yield f"| aim | {' | '.join(line.family for line in ours)} |"
     yield "| --- |" + " --- |" * len(ours)
@@ -264,13 +270,11 @@ def method(run: Run) -> Iterator[str]:
     yield (
         "Each session is cut at 40, 60 and 80 % of its text, just before an agent message. Each "
         f"strategy sees what came before and gets {budgets} % of its tokens (peers "
-        f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %); system "
-        "prompt and tool definitions are not counted for anyone. What the agent used after the cut "
-        "is the truth, found by code that shares nothing with Holdfast's own (an import rule "
-        "forbids it both ways). If Holdfast cannot go as low as asked it counts as over, and "
-        "all others get as many tokens as it took. Scores are averaged over the cuts of a session, "
-        "then over sessions; intervals are 95 % bootstrap intervals over sessions. More: "
-        "[lab.md](lab.md), the peers: [lab-peers.md](lab-peers.md)."
+        f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %), without "
+        "system prompt and tool definitions. What the agent used after the cut is the truth, found "
+        "by code that shares nothing with Holdfast's own. If Holdfast cannot go as low as asked, "
+        "all others get as many tokens as it took. More: [lab.md](lab.md), the peers: "
+        "[lab-peers.md](../bench/notes/lab-peers.md)."
     )
     yield ""
 
@@ -326,7 +330,7 @@ def the_whole(full: Run) -> Iterator[str]:
 
 def commands(run: Run, full: Run | None) -> Iterator[str]:
     """Yield how to make all this again."""
-    yield "```"
+    yield "```sh"
     yield "make bench          # the frozen sample, then this page"
     yield "make bench-quick    # minutes, on the tuning half"
     yield "make bench-full     # the whole test half, and the speed of the parts"
@@ -334,7 +338,7 @@ def commands(run: Run, full: Run | None) -> Iterator[str]:
     yield ""
     yield "As the lab was asked, by the run's own manifest:"
     yield ""
-    yield "```"
+    yield "```sh"
     for one in (run, full):
         if one is not None:
             manifest = one.summary.manifest
@@ -350,26 +354,29 @@ def read(folder: Path) -> Run:
     return Run(summary, rows, compare_strategies(rows))
 
 
-def verdict(run: Run) -> Iterator[str]:
-    """Yield the verdict in words, and the differences that it stands on."""
+def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
+    """Yield the verdict in words, and the differences that it stands on; a short one says nothing
+    in words of strategies that took more tokens than allowed, and has one table.
+    """
     found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
     over = compare_at_budget(
         run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over"
     )
     for score in MAIN_SCORES:
-        yield f"- {write_headline(found, score)} {describe_over_budget(over, score)}".rstrip()
+        more = "" if is_short else describe_over_budget(over, score)
+        yield f"- {write_headline(found, score)} {more}".rstrip()
     yield ""
     yield (
-        "“Ahead” and “behind” are said only if the 95 % interval of the difference, session by "
-        f"session, lies wholly on one side of zero, and at least {LEAST_SESSIONS} sessions have "
-        "both. Holdfast is the one without a model. A strategy that takes more than it was allowed "
-        "in more than one of ten cuts, or that keeps no usable text, is reported separately."
+        "“Ahead” and “behind” mean that the 95 % interval of the difference, session by session, "
+        f"is wholly on one side of zero, with at least {LEAST_SESSIONS} sessions. Holdfast runs "
+        "without a model. A strategy that takes more than it was allowed in more than one of ten "
+        "cuts, or that keeps no usable text, is reported separately."
     )
     yield ""
     others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)
-    for score in MAIN_SCORES:
+    for score in MAIN_SCORES[: 1 if is_short else None]:
         mine = {one.family: one for one in found if one.figure == score}
-        more = {one.family: one for one in over if one.figure == score}
+        above = {one.family: one for one in over if one.figure == score}
         if not mine:
             continue
         yield (
@@ -383,7 +390,7 @@ def verdict(run: Run) -> Iterator[str]:
         for other in others:
             cells = [
                 _difference(one.against, other, "")
-                or _difference(more[one.family].against, other, " †")
+                or _difference(above[one.family].against, other, " †")
                 or "–"
                 for one in mine.values()
             ]
@@ -400,13 +407,18 @@ def _difference(against: Sequence[ScoreDifference], other: str, mark: str) -> st
     return ""
 
 
-def where_it_loses(run: Run) -> Iterator[str]:
-    """Yield what speaks against Holdfast."""
+def losses(run: Run) -> Iterator[str]:
+    """Yield what speaks against Holdfast among strategies that kept to the budget."""
     for family, sentences in list_losses(run.summary, run.found).items():
         yield f"- **{family}**" + ("" if sentences else ": nowhere beyond chance, among equals.")
         for sentence in sentences:
             yield f"  - {sentence}"
     yield ""
+
+
+def where_it_loses(run: Run) -> Iterator[str]:
+    """Yield what speaks against Holdfast."""
+    yield from losses(run)
     yield "With more tokens than allowed, or without usable text:"
     yield ""
     for family in dict.fromkeys(line.family for line in run.main):

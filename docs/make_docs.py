@@ -8,15 +8,24 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from functools import cache
 from pathlib import Path
+from textwrap import fill, indent
 
+import click
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
+from holdfast.cli import holdfast
+
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
 BLOCK = re.compile(r"(<!-- help: ?([a-z ]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
+SHARED = "shared options"
+SHARED_BY = 2
+"""Options with the same help in this many commands are explained once, in the shared block."""
 COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 FONT = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)
 
@@ -37,15 +46,82 @@ def main() -> None:
 
 
 def with_help(page: str) -> str:
-    """Return the page with the help text of each command between its markers."""
+    """Return the page with the help of each command between its markers."""
 
     def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{output('--help', of=match[2])}\n{match[3]}"
+        text = shared_help() if match[2] == SHARED else command_help(match[2])
+        return f"{match[1]}{text}\n{match[3]}"
 
     return BLOCK.sub(block, page)
 
 
-def output(*arguments: str, of: str = "", colour: bool = False, columns: int = 80) -> str:
+def command_help(path: str) -> str:
+    """Return the help of a command at 80 columns, with its shared options by name only."""
+    context = contexts()[path]
+    command, formatter = context.command, click.HelpFormatter(width=78)
+    own = [one for one in options(context) if one not in shared()]
+    others = [one[0].split()[0].rstrip(",") for one in options(context) if one in shared()]
+    command.format_usage(context, formatter)
+    command.format_help_text(context, formatter)
+    if own:
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+    if others[:-1]:
+        names = fill(" ".join(others[:-1]), 76, break_on_hyphens=False)
+        with formatter.section("Shared options"):
+            formatter.write(indent(names, "  ") + "\n")
+    if not path:
+        holdfast.format_commands(context, formatter)
+    command.format_epilog(context, formatter)
+    return formatter.getvalue().rstrip()
+
+
+def shared_help() -> str:
+    """Return the options that many commands have, each with its help."""
+    formatter = click.HelpFormatter(width=78)
+    formatter.write_dl(shared())
+    return formatter.getvalue().rstrip()
+
+
+@cache
+def shared() -> list[tuple[str, str]]:
+    """Return the options that many commands have, by their names."""
+    counted = Counter(one for context in contexts().values() for one in options(context))
+    names: dict[str, tuple[str, str]] = {}
+    for one, number in counted.most_common():
+        if number >= SHARED_BY:
+            names.setdefault(one[0], one)
+    return sorted(names.values(), key=lambda one: one[0].lstrip("-").removeprefix("h, --"))
+
+
+def options(context: click.Context) -> list[tuple[str, str]]:
+    """Return the options of a command with their help; the last is --help."""
+    return [
+        record
+        for one in context.command.get_params(context)
+        if isinstance(one, click.Option) and (record := one.get_help_record(context))
+    ]
+
+
+@cache
+def contexts() -> dict[str, click.Context]:
+    """Return a context for every command and every command of a group, by what is typed."""
+    found: dict[str, click.Context] = {}
+
+    def visit(command: click.Command, path: str, parent: click.Context | None) -> None:
+        name = path.split()[-1] if path else "holdfast"
+        context = click.Context(command, parent, name, **command.context_settings)
+        found[path] = context
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                if child := command.get_command(context, inner):
+                    visit(child, f"{path} {inner}".strip(), context)
+
+    visit(holdfast, "", None)
+    return found
+
+
+def output(*arguments: str, colour: bool = False, columns: int = 80) -> str:
     """Return what the real command prints."""
     env = {
         **os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": str(columns), "PYTHONUTF8": "1",
@@ -53,7 +129,7 @@ def output(*arguments: str, of: str = "", colour: bool = False, columns: int = 8
     if colour:
         env |= {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color"}
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *of.split(), *arguments], cwd=ROOT, env=env,
+        [sys.executable, "-m", "holdfast", *arguments], cwd=ROOT, env=env,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.stderr:

@@ -1,5 +1,5 @@
-"""What the site needs beside `docs/`: pages from elsewhere in the repository, links to them, and a
-check that no page loads anything from another host.
+"""What the site needs beside `docs/`: pages from elsewhere in the repository, links by titles,
+lists as GitHub shows them, and a check that no page loads anything from another host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ OUTSIDE = (
     "bench/**/*.md",
     "examples/*.*",
 )
-LINK = re.compile(r"(\]\()([^)#:\s]+)([^)]*\))")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)([^)]*\))")
+FENCE = re.compile(r" *`{3,}")
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=[\"']?(https?:)?//[^>]*>")
 
 
@@ -44,11 +45,33 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     def link(match: re.Match[str]) -> str:
         target = normpath((folder / match[2]).as_posix()).removeprefix("docs/")
         target = "index.md" if target == "README.md" else target
-        known = files.get_file_from_path(target) is not None
-        shown = relpath(target, PurePosixPath(here).parent) if known else match[2]
-        return f"{match[1]}{shown}{match[3]}"
+        file = files.get_file_from_path(target)
+        is_path = re.fullmatch(rf"\S*{re.escape(PurePosixPath(target).name)}", match[1])
+        text = title_of(file) if file and is_path else match[1]
+        shown = relpath(target, PurePosixPath(here).parent) if file else match[2]
+        return f"[{text}]({shown}{match[3]}"
 
-    return LINK.sub(link, markdown)
+    return deepen_lists(LINK.sub(link, markdown))
+
+
+def title_of(file: Any) -> str:
+    """Return the title of a page, without a subtitle, or the name of a file that is not a page."""
+    if not file.src_uri.endswith(".md"):
+        return PurePosixPath(file.src_uri).name
+    return file.content_string.lstrip().partition("\n")[0][2:].partition(":")[0]
+
+
+def deepen_lists(markdown: str) -> str:
+    """Return the text with what belongs to a list item indented by four, as the site wants it."""
+    lines: list[str] = []
+    fence: int | None = None
+    for line in markdown.split("\n"):
+        indent = len(line) - len(line.lstrip(" "))
+        by = indent if fence is None else fence
+        lines.append(" " * (4 - by) + line if by in (2, 3) and line else line)
+        if FENCE.match(line):
+            fence = indent if fence is None else None
+    return "\n".join(lines)
 
 
 def on_post_build(config: Any) -> None:

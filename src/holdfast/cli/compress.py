@@ -97,18 +97,18 @@ SHOWN_RECORDS = 20
 def compress(file: str, **given: Any) -> int:
     """Make a transcript smaller; the originals can be restored.
 
-    The result is valid for the provider: the newest messages stay as they are (results that do
-    not fit are cut in the middle), older tool results become one-line digests, and the rest is
-    folded into a summary. The summary is made without a model; with --summarizer a model writes
-    it, and it is checked against the transcript (a preview calls no model and says how many calls
-    it would take). With --native the provider is asked to compact the conversation first, and its
-    answer is used unchanged instead of a summary. Digests and summaries have references; the
-    originals are in OUT.originals.jsonl (readable by its owner only), written before OUT:
-    `holdfast recall` prints one, `holdfast undo` restores all. If OUT is standard output, there
-    are references only with --originals. What breaks the provider's rules is repaired first, or
-    refused with exit code 2. If nothing can be saved, OUT is a copy of FILE, and the reason is
-    printed. The exit code is 3 if a compaction was wanted and did not happen (the summarizer
-    failed, the window is too small).
+    The newest messages stay as they are (results that do not fit are cut in the middle), older
+    tool results become one-line digests, and the rest is folded into a summary. The result is
+    valid for the provider. No model is called, except with --summarizer (a model writes the
+    summary, and it is checked) and --native (the provider compacts the conversation).
+
+    The originals are written to OUT.originals.jsonl before OUT: `holdfast recall` prints one,
+    `holdfast undo` restores all. If OUT is standard output, there are references only with
+    --originals.
+
+    What breaks the provider's rules is repaired first, or refused with exit code 2. If nothing
+    can be saved, OUT is a copy of FILE. The exit code is 3 if a compaction was wanted and did not
+    happen.
 
     \b
     holdfast compress session.json -o small.json

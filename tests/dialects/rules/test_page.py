@@ -16,12 +16,10 @@ HEAD = """# The rules
 
 What `holdfast check` looks at, and what `holdfast repair` does about it. Everything that is
 reported is refused by the provider, or by some gateway: `alternating` is for those that want roles
-to take turns, `known-keys` for those that refuse unknown keys, `strict` for those that do both. The
-rules are in `src/holdfast/dialects/rules/`, a file for each subject; which of them a provider has
-is in `src/holdfast/dialects/profiles.py`. This page is generated from them.
+to take turns, `known-keys` for those that refuse unknown keys, `strict` for those that do both.
+This page is generated from `src/holdfast/dialects/rules/` and `profiles.py`.
 
-Repair invents nothing. What it adds says of itself that it was added: stub results, placeholders
-and notes carry an origin that tells them from real messages, and stand in square brackets.
+Repair invents nothing. Stub results, placeholders and notes that it adds are in square brackets.
 
 """
 
@@ -52,9 +50,12 @@ def rules() -> list[Rule]:
 
 
 def where(rule: Rule) -> str:
-    """Return the profiles that have a rule; `all` where every one has it."""
+    """Return the profiles that have a rule, or those that do not if these are at most two."""
     names = [each.name for each in PROFILES.values() if rule in each.rules]
-    return "all" if len(names) == len(PROFILES) else ", ".join(names)
+    others = [each.name for each in PROFILES.values() if rule not in each.rules]
+    if len(others) > 2:
+        return ", ".join(names)
+    return f"all but {', '.join(others)}" if others else "all"
 
 
 def test_the_page_is_what_the_profiles_say() -> None:

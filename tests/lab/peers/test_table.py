@@ -16,7 +16,7 @@ from holdfast.lab.peers.table import MODES, PEERS, Peer
 from holdfast.lab.peers.worker import Failure, Request
 
 WORKERS = Path(peers.__file__).parent / "workers"
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "lab-peers.md"
+PAGE = Path(__file__).resolve().parents[3] / "bench" / "notes" / "lab-peers.md"
 REQUEST = Request(messages=[], budget_tokens=1, context_length=10)
 
 

@@ -16,7 +16,7 @@ import pytest
 from holdfast.lab.output import write_tables
 from holdfast.lab.report.plots import PLOTS
 from holdfast.lab.report.tables import format_cell
-from holdfast.lab.report.verdict import format_difference
+from holdfast.lab.report.verdict import format_difference, format_sign
 from holdfast.lab.run import MANIFEST, ROWS
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
@@ -87,7 +87,8 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
         )
     for one in run.found:
         if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
-            assert f"| peer | **{format_difference(one.by)}** |" in page
+            assert f"| peer | **{format_difference(one.by)}** |" in tables
+            assert f"| peer | **{format_sign(one.by.mean)}** |" in page
     assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in tables
 
 

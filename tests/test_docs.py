@@ -1,0 +1,384 @@
+"""Every block of the documentation does what it says.
+
+Python runs, commands run, settings and JSON are read. What needs a server, a key or another program
+is parsed instead, and `NOT_RUN` says why. `python tests/test_docs.py` lists every block with what
+is done with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from inspect import signature
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+from holdfast import errors
+from holdfast.cli import holdfast as GROUP  # noqa: N812 - a constant of this file
+from holdfast.cli import run
+from holdfast.config.sections import SECTIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+NAVIGATION = re.findall(r"([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+FENCE = re.compile(r"^( *)(`{3,})(\w*)$")
+REFERENCE = "hf-0123456789"
+"""Stands for a reference of the file of originals that the command names."""
+SAID = {"--workers 8": "--workers 1"}
+"""What is typed otherwise here: eight processes take seconds to start."""
+
+NOT_RUN = {
+    r"^holdfast (serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"--(summarizer|native) ": "asks a model",
+    r"--engine ray": "needs a cluster",
+    r"^holdfast lab ": "takes minutes; tests/cli and tests/lab run it",
+    r"FILE|OUT\.jsonl|\.\./shared/": "names files that only the benchmarks have",
+}
+"""Commands of the program that are only parsed, and why."""
+OTHERS = {
+    "pip": "installs packages; the extras that it names exist",
+    "make": "takes minutes; the target exists",
+    "python": "is run by tests/test_examples.py or by hand; script and options exist",
+    "curl": "needs a gateway; the page about REST has the address",
+    "claude": "another program",
+    "open": "another program",
+}
+"""Programs that are not ours, and what is done with them."""
+BEFORE = {"docs/operations.md": ("holdfast import",)}
+"""What a page takes for granted."""
+RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
+"""Languages of blocks that another test runs."""
+
+
+class Block(NamedTuple):
+    """A fenced block: where it is, what it is, and its text."""
+
+    line: int
+    language: str
+    text: str
+
+
+class Command(NamedTuple):
+    """One command as it is typed, and the lines that are shown as its output."""
+
+    typed: str
+    shown: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """What the shell makes of it, up to a pipe, without variables before it."""
+        found = shlex.split(self.typed, comments=True)
+        while found and re.match(r"[A-Z_]+=", found[0]):
+            del found[0]
+        if found[:1] == ["uvx"]:
+            found[1:2] = [found[1].partition("[")[0]]
+            del found[0]
+        ends = [at for at, word in enumerate(found) if word in ("|", ">", "<")]
+        return found[: ends[0]] if ends else found
+
+    @property
+    def reason(self) -> str:
+        """Why it is not run; "" if it is."""
+        program = Path(self.words[0]).name
+        if program != "holdfast":
+            assert program in OTHERS, f"{program}: say in OTHERS what is done with it"
+            return OTHERS[program]
+        typed = f"{shlex.join(self.words)} "
+        return next((why for found, why in NOT_RUN.items() if re.search(found, typed)), "")
+
+
+def pages() -> list[Path]:
+    """Return every page of the navigation, and README.md."""
+    docs = [ROOT / "docs" / name for name in NAVIGATION]
+    return [ROOT / "README.md", *(one if one.exists() else ROOT / one.relative_to(ROOT / "docs")
+                                  for one in docs)]  # fmt: skip
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the fenced blocks of a page; one without a language is for the shell."""
+    lines = page.read_text().splitlines()
+    at = 0
+    while at < len(lines):
+        if opened := FENCE.match(lines[at]):
+            end = lines.index(opened[1] + opened[2], at + 1)
+            inside = (line.removeprefix(opened[1]) for line in lines[at + 1 : end])
+            yield Block(at + 1, opened[3] or "sh", "\n".join(inside))
+            at = end
+        at += 1
+
+
+def commands(block: Block) -> list[Command]:
+    """Return the commands of a block, for a console with the lines that follow each."""
+    text = block.text.replace("\\\n", " ")
+    if block.language == "sh":
+        return [Command(line) for line in text.splitlines() if shlex.split(line, comments=True)]
+    return [
+        Command(typed, tuple(shown))
+        for typed, *shown in (one.splitlines() for one in re.split(r"^\$ ", text, flags=re.M)[1:])
+    ]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_block_of_a_page_does_what_it_says(page: Path, folder: Path) -> None:
+    """In their order, in one folder with a home of its own; nothing is skipped silently."""
+    for typed in BEFORE.get(name_of(page), ()):
+        run_command(Command(typed))
+    for block in blocks(page):
+        try:
+            DONE[block.language](block)
+        except Exception as error:
+            error.add_note(f"{name_of(page)}:{block.line}")
+            raise
+
+
+def run_python(block: Block) -> None:
+    exec(compile(block.text, f"block at line {block.line}", "exec"), {"__name__": "__main__"})
+
+
+def run_commands(block: Block) -> None:
+    for command in commands(block):
+        check_command(command)
+        if not command.reason:
+            said = run_command(command)
+            for line in command.shown:
+                assert_shown(line, said)
+
+
+def read_json(block: Block) -> None:
+    try:
+        json.loads(block.text)
+    except json.JSONDecodeError:
+        for line in block.text.splitlines():
+            json.loads(line)
+
+
+def read_toml(block: Block) -> None:
+    """Settings are checked by the program, rules by the redactor."""
+    found = tomllib.loads(block.text)
+    Path("block.toml").write_text(block.text)
+    if set(found) <= set(SECTIONS):
+        run_command(Command("holdfast config check block.toml"))
+    elif "rule" in found:
+        run_command(Command("holdfast redact --rules block.toml --check session.json"), {0, 1})
+    else:
+        assert set(found) == {"project"}
+
+
+def look_at_text(block: Block) -> None:
+    """Output and drawings have no commands; those of help texts are parsed by another test."""
+    assert not re.search(r"^\$ ", block.text, re.MULTILINE), "the language of this block is console"
+
+
+def leave_to_others(_: Block) -> None:
+    """Another test runs it: `RUN_BY_OTHERS`."""
+
+
+DONE: dict[str, Callable[[Block], None]] = {
+    "python": run_python, "sh": run_commands, "console": run_commands, "json": read_json,
+    "toml": read_toml, "text": look_at_text, **dict.fromkeys(RUN_BY_OTHERS, leave_to_others),
+}  # fmt: skip
+
+
+def run_command(command: Command, codes: frozenset[int] | set[int] = frozenset({0})) -> str:
+    """Return what a command of the program prints; it must end well."""
+    typed = command.typed
+    for other, here in SAID.items():
+        typed = typed.replace(other, here)
+    words = Command(typed).words[1:]
+    if REFERENCE in words:
+        kept = Path(words[words.index("--originals") + 1]).read_text()
+        words[words.index(REFERENCE)] = re.findall(r"hf-[0-9a-f]{10}", kept)[0]
+    words = [one for word in words for one in sorted(glob.glob(word)) or [word]]
+    said, wrong = io.BytesIO(), io.StringIO()
+    printed = io.TextIOWrapper(said, encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(wrong):
+        code = run([os.path.expanduser(word) for word in words])
+    text = said.getvalue().decode()
+    assert code in codes, f"{command.typed}: {code}\n{text}{wrong.getvalue()}"
+    return text
+
+
+def check_command(command: Command) -> None:
+    """A command, its options, script, target or extras exist."""
+    program, *arguments = command.words
+    match Path(program).name:
+        case "holdfast":
+            parse(arguments)
+        case "pip":
+            extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+            for named in re.findall(r"holdfast\[([\w,]+)\]", command.typed):
+                assert set(named.split(",")) <= set(extras["optional-dependencies"]), named
+        case "make":
+            made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            assert arguments[0] in made, arguments
+        case "python" if arguments[0] != "-c":
+            source = (ROOT / arguments[0]).read_text()
+            options = [one for one in arguments if re.match(r"--[a-z-]+$", one)]
+            assert [one for one in options if f'"{one}"' not in source] == [], command.typed
+        case "curl":
+            address = next(word for word in arguments if "://" in word)
+            path = re.sub(r"/\d{8}-[^/]*", "/{id}", address.partition("8787")[2].partition("?")[0])
+            assert f" {path}`" in (ROOT / "docs" / "gateway-api.md").read_text()
+        case _:
+            pass
+
+
+def parse(arguments: list[str], wrong: type[click.UsageError] = click.UsageError) -> None:
+    """Fail with the sentence of the program if a command or an option does not exist."""
+    command: click.Command = GROUP
+    context = click.Context(command, info_name="holdfast", **GROUP.context_settings)
+    while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
+        name, *arguments = arguments
+        found = command.get_command(context, name)
+        assert found is not None, f"no command {name!r}"
+        command, context = found, click.Context(found, context, name)
+    try:
+        command.make_parser(context).parse_args(list(arguments))
+    except click.UsageError as error:
+        if isinstance(error, wrong):
+            raise AssertionError(f"{context.command_path}: {error.format_message()}") from None
+
+
+def assert_shown(line: str, said: str) -> None:
+    """The pieces of a line, between `…`, are in the output."""
+    flat = " ".join(said.split())
+    for piece in line.split("…"):
+        assert " ".join(piece.split()) in flat, f"{piece!r} is not in\n{said}"
+
+
+INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
+HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
+HISTORY = ("CHANGELOG.md",)
+"""Pages that name what is no more."""
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_command_that_a_page_names_exists(page: Path) -> None:
+    """In its sentences and tables, and in the examples of help texts."""
+    text = page.read_text()
+    named = [] if name_of(page) in HISTORY else INLINE.findall(text)
+    for block in blocks(page):
+        named += HELP.findall(block.text.replace("\\\n", " ")) if block.language == "text" else []
+    for typed in named:
+        for one in re.split(r"   +", typed)[:1]:
+            parse(Command(one).words[1:], click.NoSuchOption)
+
+
+def test_every_reason_is_needed() -> None:
+    """No reason stays when the last command that had it goes."""
+    given = [command for page in pages() for block in blocks(page)
+             if DONE[block.language] is run_commands for command in commands(block)]  # fmt: skip
+    used = {command.reason for command in given}
+    assert [why for why in (*NOT_RUN.values(), *OTHERS.values()) if why not in used] == []
+    languages = {block.language for page in pages() for block in blocks(page)}
+    assert set(RUN_BY_OTHERS) <= languages
+
+
+def test_the_documentation_stays_short() -> None:
+    """README.md and docs/ have at most half of the 90,000 words that they once had."""
+    words = [len(page.read_text().split())
+             for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]  # fmt: skip
+    assert sum(words) <= 45_000
+
+
+def test_the_page_of_settings_has_every_key_with_its_default() -> None:
+    """A setting that nobody documents is not a setting."""
+    (text,) = (one.text for one in blocks(ROOT / "docs" / "settings.md") if one.language == "toml")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        run(["config", "schema"])
+    schema = json.loads(said.getvalue())["properties"]
+    defaults = {
+        section: {name: one["default"] for name, one in found["properties"].items()
+                  if one.get("default") is not None}
+        for section, found in schema.items()
+    }  # fmt: skip
+    assert tomllib.loads(text) == defaults
+    for section, found in schema.items():
+        assert [name for name in found["properties"] if name not in text] == [], section
+
+
+def test_the_page_of_errors_has_every_error_with_its_attributes() -> None:
+    """Each that is raised has a row, and what the row names can be read from it."""
+    page = (ROOT / "docs" / "errors.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|", page, re.MULTILINE))
+    kinds = {name: getattr(errors, name) for name in errors.__all__}
+    assert set(rows) == {name for name, kind in kinds.items() if "__init__" in vars(kind)}
+    for name, cell in rows.items():
+        assert set(re.findall(r"`(\w+)`", cell)) <= set(signature(kinds[name]).parameters), name
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with the files that the pages name, and a home with one agent."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / "runs").mkdir(parents=True)
+    for name in list(os.environ):
+        if name.startswith(("HOLDFAST_", "XDG_")):
+            monkeypatch.delenv(name)
+    for name, value in {"HOME": home, "HOLDFAST_HOME": home / "kept", "EDITOR": "true",
+                        "COLUMNS": 80, "XDG_CONFIG_HOME": home / "config"}.items():  # fmt: skip
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.chdir(work)
+    (work / "examples").symlink_to(ROOT / "examples")
+    session = gzip.decompress((ROOT / "examples" / "session.json.gz").read_bytes())
+    (work / "session.json").write_bytes(session)
+    projects = home / ".claude" / "projects" / "shop"
+    projects.mkdir(parents=True)
+    lines = "".join(f"{json.dumps(line)}\n" for line in agent_lines())
+    for path in (work / "session.jsonl", projects / "one.jsonl"):
+        path.write_text(lines)
+    record = {"conversations": [{"from": "human", "value": "Go."}, {"from": "gpt", "value": "Ok"}]}
+    (work / "runs" / "runs.jsonl").write_text(f"{json.dumps(record)}\n" * 3)
+    return work
+
+
+def agent_lines() -> Iterator[dict[str, Any]]:
+    """Yield a session of Claude Code in which a connection is refused, long enough to compact."""
+    before = None
+    for number in range(120):
+        asked = number % 2 == 0
+        text = f"Why is connection {number} refused? " if asked else f"Port {number} is closed. "
+        said: dict[str, Any] = {"role": "user" if asked else "assistant", "content": text * 40}
+        if not asked:
+            said |= {"model": "claude-sonnet-4-5", "id": f"msg_{number}", "usage": {
+                "input_tokens": 900, "output_tokens": 80, "cache_read_input_tokens": 100 * number,
+                "cache_creation_input_tokens": 90}}  # fmt: skip
+        yield {
+            "type": said["role"], "uuid": f"u{number}", "parentUuid": before, "sessionId": "s1",
+            "timestamp": f"2026-11-15T12:{number // 2:02}:{number % 2:02}.000Z", "cwd": "/home/me",
+            "isSidechain": False, "version": "2.1.7", "message": said,
+        }  # fmt: skip
+        before = f"u{number}"
+
+
+def done_with(block: Block) -> Iterator[tuple[str, str]]:
+    """Yield what is done with a block, or with each of its commands."""
+    if DONE[block.language] is not run_commands:
+        done = DONE[block.language].__name__.replace("_", " ")
+        yield RUN_BY_OTHERS.get(block.language, done), block.text.partition("\n")[0]
+    else:
+        for command in commands(block):
+            yield f"not run: {command.reason}" if command.reason else "run", command.typed
+
+
+if __name__ == "__main__":
+    for page in pages():
+        for block in blocks(page):
+            for done, what in done_with(block):
+                sys.stdout.write(f"{name_of(page)}:{block.line}  {done}  {what[:60]}\n")
