@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "build" / "release"
+OUT = ROOT / ".venv" / "release"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
