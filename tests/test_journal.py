@@ -15,6 +15,7 @@ import pytest
 
 from holdfast import Model, Options, Session, compress
 from holdfast.caching.prices import Prices
+from holdfast.config import read_settings
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import SummarizerFailed
 from holdfast.importers import sessions_in
@@ -118,8 +119,15 @@ class Unleased:
         return getattr(self._store, name)
 
 
+def settings(place: Path) -> None:
+    """A variable that nobody knows."""
+    assert read_settings(
+        environment={"HOLDFAST_HOME": str(place), f"HOLDFAST_{MARK}": SECRET}
+    ).warnings
+
+
 def sessions(place: Path) -> None:
-    """Followed, rotated, undone, searched, held by another, with a hook that raises."""
+    """Followed, rotated, undone, searched, held by another, with a hook that raises, or passed."""
 
     def fail(_: object) -> None:
         raise ValueError(MARK)
@@ -139,6 +147,8 @@ def sessions(place: Path) -> None:
         assert discover(store, MARK)
         unleased: Any = Unleased(store)
         Session(unleased, other.id, **WINDOW).compact(force=True)
+        passing = Session(store, other.id, on_error="pass", **WINDOW)
+        passing.follow([MARK, 7])
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": MARK}}
     assert mended([{"role": "assistant", "content": [call]}], "anthropic").rules
     assert not mended([{"role": "user", "content": ""}], "openai-chat").rules
@@ -172,7 +182,14 @@ def memories(place: Path) -> None:
         guest.free.set()
 
 
-FLOWS: Sequence[Callable[[Path], None]] = (compactions, summaries, sessions, imports, memories)
+FLOWS: Sequence[Callable[[Path], None]] = (
+    compactions,
+    summaries,
+    settings,
+    sessions,
+    imports,
+    memories,
+)
 GATEWAY = {event for event in EVENTS if event.startswith("gateway.")}
 """Their records are checked with a gateway that runs, in tests/gateway."""
 

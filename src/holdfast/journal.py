@@ -28,8 +28,13 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "repair.failed": (logging.WARNING, "messages cannot be repaired without inventing content"),
     "redaction.applied": (logging.DEBUG, "secrets were hidden in a text"),
     "session.switched": (logging.INFO, "a conversation goes on under another id"),
+    "session.passed": (logging.WARNING, "a session failed, and the host goes on as it asked to"),
     "session.hook_failed": (logging.WARNING, "a hook of the host raised"),
     "session.no_lease": (logging.WARNING, "leases do not work; the first writer wins"),
+    "settings.ignored": (
+        logging.WARNING,
+        "settings were ignored: see `holdfast config show`",
+    ),
     "store.opened": (logging.DEBUG, "a store was opened"),
     "store.migrated": (logging.INFO, "a store was created or brought up to date"),
     "import.taken": (logging.DEBUG, "a session of another agent was imported"),

@@ -20,6 +20,7 @@ from holdfast.config.sections import (
     parse_text,
 )
 from holdfast.dialects.limits import Limits
+from holdfast.journal import log_event
 from holdfast.policy import Policy
 
 PREFIX = "HOLDFAST_"
@@ -69,6 +70,8 @@ def read_settings(
                 given.pop(dependent, None)
         given.update(layer)
     warnings = [warning for one in read for warning in one.warnings] + unknown
+    if warnings:
+        log_event("settings.ignored", settings=len(warnings))
     return _settings(given, tuple(one.file for one in read), tuple(warnings))
 
 

@@ -131,7 +131,11 @@ def apply_install(change: FileChange, home: Path) -> Path | None:
             file.write(msgspec_json.encode(record))
     except OSError as error:
         raise _not_written(folder, error) from error
-    _write(change)
+    try:
+        _write(change)
+    except NotWritable:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return kept if change.before is not None else None
 
 
@@ -152,12 +156,14 @@ def _write(change: FileChange) -> None:
             _refuse_changed(path, _bytes(path), change)
             path.unlink()
             return
-        mode = os.stat(path).st_mode & 0o777 if change.before is not None else PRIVATE
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         with os.fdopen(handle, "wb") as file:
             file.write(change.after)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if change.before is not None:
+                like = path.stat()
+                os.fchown(file.fileno(), like.st_uid, like.st_gid)
+                os.fchmod(file.fileno(), like.st_mode & 0o777)
             os.fsync(file.fileno())
         replace_file(new, path, old, must_keep=True)
         found = _bytes(old) if old.exists() else None

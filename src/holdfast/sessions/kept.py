@@ -177,10 +177,11 @@ class KeptConversation:
         """Let a failure of the store go if the host said so; what it holds is read again later."""
         try:
             yield
-        except (StoreError, OSError):
+        except (StoreError, OSError) as error:
             self._stale = True
             if self._options.on_error == "raise":
                 raise
+            log_event("session.passed", error=type(error).__name__)
 
     @property
     def system(self) -> str:
