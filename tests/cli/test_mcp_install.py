@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +65,21 @@ def test_without_a_terminal_it_writes_only_with_yes(holdfast: Any, home: Path) -
     assert "--yes" in refused.err
     assert files(home) == before
     assert holdfast("mcp", "install", "emacs").code == 2
+
+
+def test_the_end_of_input_at_a_question_stops_it(home: Path) -> None:
+    """As Control-C does: exit code 130 without a word of a bug, and nothing is written."""
+    before = files(home)
+    main, end = pty.openpty()
+    os.write(main, b"\x04")  # Control-D
+    command = [sys.executable, "-m", "holdfast", "mcp", "install", "cursor"]
+    done = subprocess.run(command, stdin=end, capture_output=True, check=False, timeout=60)
+    os.close(end)
+    os.close(main)
+    assert done.returncode == 130
+    assert b"stopped" in done.stderr
+    assert b"bug" not in done.stderr
+    assert files(home) == before
 
 
 def test_a_file_that_cannot_be_changed_does_not_stop_the_others(holdfast: Any, home: Path) -> None:

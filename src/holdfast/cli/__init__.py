@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _invoke(arguments)
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # Abort at a question
         return say(f"stopped{how_to_continue(arguments)}", INTERRUPTED)
     except BrokenPipeError:
         _let_go_of_output()
