@@ -3,6 +3,7 @@
 #   make test    all tests
 #   make test-fast  the pure parts in a minute, while you work
 #   make docs    the documentation as a site, in build/site, with search
+#   make release-check  what would be published, built and tried in fresh environments
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-ray  batches on a real Ray, in minutes; installs it here
@@ -16,7 +17,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model gate test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs release-check clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -93,6 +94,10 @@ docs: $(VENV)/.stamp-dev $(VENV)/.stamp-docs
 	$(BIN)/python docs/make_docs.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site is the documentation; $(BIN)/python -m http.server -d build/site shows it"
+
+# wheel and sdist in fresh environments of every Python from 3.11 to 3.14 that is here: minutes
+release-check: $(VENV)/.stamp-plain
+	$(BIN)/python bench/release.py $(RELEASE_OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache

@@ -52,6 +52,7 @@ OTHERS = {
     "python": "is run by tests/test_examples.py or by hand; script and options exist",
     "curl": "needs a gateway; the page about REST has the address",
     "claude": "another program",
+    "docker": "is not on every machine; tests/test_project.py reads the Dockerfile",
     "open": "another program",
 }
 """Programs that are not ours, and what is done with them."""

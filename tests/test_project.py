@@ -107,6 +107,28 @@ def test_the_version_is_the_one_of_the_project() -> None:
     assert installed == project()["project"]["version"] == holdfast.__version__
 
 
+def test_the_newest_heading_of_the_changes_is_the_version() -> None:
+    """Whoever reads CHANGELOG.md reads of the version that is here."""
+    heading = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heading is not None
+    assert heading[1] == holdfast.__version__
+
+
+def test_the_image_of_the_gateway_fits_the_project() -> None:
+    """Its extras exist, its Python is supported, its files are sent, and it is not root."""
+    image, table = (ROOT / "Dockerfile").read_text(), project()["project"]
+    (python,) = set(re.findall(r"^FROM python:(3\.\d+)-slim", image, re.MULTILINE))
+    assert f"Programming Language :: Python :: {python}" in cast("list[str]", table["classifiers"])
+    extras = re.findall(r"/src\[([a-z,]+)\]", image)[0].split(",")
+    assert set(extras) <= set(cast("dict[str, object]", table["optional-dependencies"]))
+    sent = (ROOT / ".dockerignore").read_text().split()
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", image, re.MULTILINE)
+    for name in " ".join(copied).split():
+        assert f"!{name}" in sent
+        assert (ROOT / name).exists()
+    assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["10001"]
+
+
 def test_the_command_is_the_one_of_the_project() -> None:
     """The script that pip makes calls a function that is there."""
     module, _, function = project()["project"]["scripts"]["holdfast"].partition(":")
@@ -124,8 +146,8 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_target_that_a_document_names_exists(page: Path) -> None:
     """`make x` in a document is a target of the Makefile."""
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE))
     assert named <= targets
 
 

@@ -103,6 +103,21 @@ def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None
     assert ("Traceback" in done.stderr) == bool(debug)
 
 
+@pytest.mark.parametrize("by_option", [True, False])
+def test_decisions_are_written_to_standard_error_if_asked(by_option: bool, tmp_path: Path) -> None:
+    """The output stays what it is; the variable does the same as the option."""
+    given = tmp_path / "broken.json"
+    given.write_text('[{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}]')
+    options = ["--log-level", "Info"] if by_option else []
+    variable = "" if by_option else "info"
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", *options, "repair", str(given)], capture_output=True,
+        text=True, env=environment(HOLDFAST_LOG_LEVEL=variable), check=False,
+    )  # fmt: skip
+    assert "INFO repair.done repairs=" in done.stderr
+    assert json.loads(done.stdout)
+
+
 def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
     """Control-C ends it at once and says so, also if the tests run in the background."""
     fifo = tmp_path / "slow.json"

@@ -481,6 +481,7 @@ def test_a_store_that_fails_is_an_answer(
     assert answer.status_code == status
     assert answer.json()["error"]["kind"] == type(error).__name__
     assert "words" not in answer.text + caplog.text
+    assert ("gateway.api_failed" in caplog.text) is (status == 500)
 
 
 @given(st.text(min_size=1, max_size=20))

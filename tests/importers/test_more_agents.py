@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -200,9 +201,10 @@ def test_what_a_compaction_of_goose_adds_is_marked_and_a_copy_is_not_taken(tmp_p
 def test_an_export_of_goose_is_what_its_database_holds(tmp_path: Path) -> None:
     """Both forms give the same messages under the same ids."""
     kept = session_in("goose.sql", tmp_path)
-    rows = sqlite3.connect(tmp_path / "goose.db").execute(
-        "SELECT message_id, role, created_timestamp, content_json, metadata_json FROM messages"
-    )
+    with closing(sqlite3.connect(tmp_path / "goose.db")) as store:
+        rows = store.execute(
+            "SELECT message_id, role, created_timestamp, content_json, metadata_json FROM messages"
+        ).fetchall()
     conversation = [
         {"id": own, "role": role, "created": at, "content": json.loads(content),
          "metadata": json.loads(about)}

@@ -29,6 +29,7 @@ def test_a_stem_is_what_sqlite_indexes(drawn: list[str]) -> None:
     connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
     connection.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", list(enumerate(drawn)))
     indexed = dict(connection.execute("SELECT doc, term FROM v"))
+    connection.close()
     assert [stem(word) for word in drawn] == [indexed[number] for number in range(len(drawn))]
 
 

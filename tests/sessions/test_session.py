@@ -197,7 +197,7 @@ def test_leases_that_do_not_work_are_done_without_and_said_once(
         assert session.compact(force=True).status == "compacted"
         session.append(*talk(20, 20))
         assert session.compact(force=True).status == "compacted"
-    assert sum("leases" in record.message for record in caplog.records) == 1
+    assert sum("session.no_lease" in record.message for record in caplog.records) == 1
 
 
 def test_two_processes_append_and_both_see_everything(store: Store) -> None:

@@ -16,6 +16,7 @@ from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
 from holdfast.engine.recall import TOOLS
 from holdfast.engine.run import Model, model_of
 from holdfast.errors import HoldfastError
+from holdfast.journal import log_event
 from holdfast.sessions.following import Followed
 from holdfast.sessions.hooks import Hooks, told
 from holdfast.sessions.session import Session
@@ -152,9 +153,10 @@ class HermesEngine(ContextEngine):
         if details.get("boundary_reason") == "compression":
             try:
                 self._rotate(details.get("old_session_id") or self._key, session_id)
-            except (HoldfastError, OSError):
+            except (HoldfastError, OSError) as error:
                 if self._settings.get("on_error") != "pass":
                     raise
+                log_event("session.passed", error=type(error).__name__)
         else:
             super().on_session_reset()
             self._work_on(session_id)

@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
         code = _invoke(arguments)
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # Abort at a question
         return say(f"stopped{how_to_continue(arguments)}", INTERRUPTED)
     except BrokenPipeError:
         _let_go_of_output()
@@ -207,6 +207,20 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     context.exit()
 
 
+def _log_to_stderr(context: click.Context, _: click.Parameter, level: str | None) -> None:
+    """Write the records of Holdfast to standard error, for as long as the command runs."""
+    if level is None:
+        return
+    import logging
+
+    logger, handler = logging.getLogger("holdfast"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())
+    context.call_on_close(lambda: (logger.removeHandler(handler), logger.setLevel(before)))
+
+
 def version_of(package: str) -> str:
     """Return the version of a package, "" if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
@@ -229,6 +243,12 @@ def version_of(package: str) -> str:
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version and exit.",
+)  # fmt: skip
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    metavar="LEVEL", envvar="HOLDFAST_LOG_LEVEL", is_eager=True, expose_value=False,
+    callback=_log_to_stderr,
+    help="Write decisions to standard error: debug, info, warning or error.",
 )  # fmt: skip
 @click.option(
     "--json", "as_json", is_flag=True,

@@ -44,6 +44,7 @@ from holdfast.dialects.profiles import PROFILES
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.rule import Action, Profile
 from holdfast.errors import CannotRepair, NotReadable
+from holdfast.journal import log_event
 from holdfast.transcript import Transcript, Violation
 
 SHOWN_REMEDIES = 3
@@ -163,9 +164,12 @@ def _repair(given: Input) -> _Repaired:
         try:
             whole, taken = repair_transcript(transcript, profile)
         except CannotRepair as error:
+            log_event("repair.failed", violations=len(error.violations), dialect=transcript.dialect)
             hopeless += locate(given, number, error.violations)
             continue
         mended.append(whole)
+        if taken:
+            log_event("repair.done", repairs=len(taken), dialect=transcript.dialect)
         actions += locate(given, number, taken)
     if hopeless:
         return _Repaired(hopeless=hopeless)

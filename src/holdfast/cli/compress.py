@@ -60,9 +60,8 @@ from holdfast.engine.difference import difference_made, source_position
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import Generation, Placed, added, joined, write_originals
-from holdfast.engine.run import Model
+from holdfast.engine.run import LoggingRedactor, Model
 from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
-from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens import exact_counter
 from holdfast.transcript import Transcript, Violation
@@ -253,7 +252,7 @@ def _compress_record(
         policy=settings.policy,
         provider=given["provider"] or transcript.dialect,
         summarizer=asked.writers,
-        redact=Redactor(redaction_policy(settings)),
+        redact=LoggingRedactor(redaction_policy(settings)),
         options=Options(
             focus=given["focus"],
             force=given["force"],

@@ -126,19 +126,20 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        facts = getattr(record, "outcome", None) or {"fault": getattr(record, "fault", "")}
         line = {"time": record.created, "level": record.levelname.lower(),
-                "message": record.getMessage(), **facts}  # fmt: skip
+                "event": getattr(record, "holdfast_event", record.getMessage()),
+                **getattr(record, "holdfast_facts", {})}  # fmt: skip
         return dump_text(line)
 
 
 def _log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_JsonLines())
-    log = logging.getLogger("holdfast.gateway")
+    log = logging.getLogger("holdfast")
     log.addHandler(handler)
-    log.setLevel(logging.INFO if level == "requests" else logging.WARNING)
     log.propagate = False
+    if level == "requests":
+        logging.getLogger("holdfast.gateway").setLevel(logging.INFO)
 
 
 def _tell(address: str) -> None:

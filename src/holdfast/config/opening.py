@@ -132,9 +132,9 @@ def open_engine(
         model = Model(chosen.model, cache_ttl=chosen.cache_ttl)
         given |= {"summarizer": writers_from(chosen), "model": model}
         if chosen.rules_files or chosen.rules_without:
-            from holdfast.redaction import Redactor
+            from holdfast.engine.run import LoggingRedactor
 
-            given["redact"] = Redactor(redaction_policy(chosen))
+            given["redact"] = LoggingRedactor(redaction_policy(chosen))
     return engine_named(chosen.engine, **(given | more))
 
 

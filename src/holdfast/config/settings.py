@@ -20,13 +20,15 @@ from holdfast.config.sections import (
     parse_text,
 )
 from holdfast.dialects.limits import Limits
+from holdfast.journal import log_event
 from holdfast.policy import Policy
 
 PREFIX = "HOLDFAST_"
 OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in (
-        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "SOAK", "STREAM_MB", "TEST_POSTGRES",
+        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SOAK", "STREAM_MB",
+        "TEST_POSTGRES",
     )
 )  # fmt: skip
 """Variables of ours that are no settings."""
@@ -68,6 +70,8 @@ def read_settings(
                 given.pop(dependent, None)
         given.update(layer)
     warnings = [warning for one in read for warning in one.warnings] + unknown
+    if warnings:
+        log_event("settings.ignored", settings=len(warnings))
     return _settings(given, tuple(one.file for one in read), tuple(warnings))
 
 

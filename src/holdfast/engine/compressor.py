@@ -33,6 +33,7 @@ from holdfast.engine.run import (
     Model,
     Run,
     finish_run,
+    log_run,
     model_of,
     report_of,
     settings_for,
@@ -40,6 +41,7 @@ from holdfast.engine.run import (
     work_on,
 )
 from holdfast.engine.saved import pack_snapshot, unpack_snapshot
+from holdfast.journal import log_event
 from holdfast.policy import Policy
 from holdfast.ports import (
     CachedPrefix,
@@ -378,7 +380,7 @@ class Compressor:
         they are.
         """
         options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        return run_calls(self._steps(options, force=force))
+        return log_run(run_calls(self._steps(options, force=force)))
 
     async def acompact(
         self,
@@ -390,7 +392,7 @@ class Compressor:
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
         options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        return await arun_calls(self._steps(options, force=force))
+        return log_run(await arun_calls(self._steps(options, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
         """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
@@ -520,6 +522,7 @@ class Compressor:
         self._undone.pop()
         log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
         self._show(seen, replace(state, references=self.state.references), self.estimate())
+        log_event("compaction.undone", tokens=self.estimate())
         return True
 
     def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
@@ -547,7 +550,7 @@ class Compressor:
         if isinstance(done, Compaction):
             self.adopt(done, report)
         self.last_report = report
-        return report
+        return log_run(report)
 
     def record(self, stop: int) -> str:
         """Return all that is known of the log up to `stop`, in one text; nothing changes."""

@@ -24,6 +24,7 @@ from holdfast.engine.run import (
     Finished,
     Model,
     finish_run,
+    log_run,
     model_of,
     report_of,
     settings_for,
@@ -31,6 +32,7 @@ from holdfast.engine.run import (
 )
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.facts.frame import merged_summaries, recognize, without_summary
+from holdfast.journal import log_event
 from holdfast.policy import Policy
 from holdfast.ports import CachedPrefix, Redact, Summarizer, TokenCounter
 from holdfast.report import Report
@@ -100,6 +102,8 @@ def compress(
     transcript, actions = repair_transcript(
         with_safe_names(given, settings.redact), profile.without("call-pending")
     )
+    if actions:
+        log_event("repair.done", repairs=len(actions), dialect=given.dialect)
     work = _work(settings, transcript, options)
     todo = plan(work)
     if isinstance(todo, Skipped):
@@ -115,7 +119,7 @@ def compress(
         context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
-    return _compressed(messages, given, transcript, finished.done, report)
+    return _compressed(messages, given, transcript, finished.done, log_run(report))
 
 
 def _work(settings: EngineSettings, transcript: Transcript, options: Options) -> CompactionInput:

@@ -20,10 +20,13 @@ from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.check import wire_rules
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS
+from holdfast.journal import log_event
 from holdfast.policy import Budget, Policy, at_size, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.report import Report, SummaryNote
+from holdfast.redaction.mask import Dressing
+from holdfast.redaction.text import Span
+from holdfast.report import Reason, Report, SummaryNote
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
 from holdfast.writing.write import Draft, count_patched
@@ -89,6 +92,15 @@ def model_of(given: str | Model) -> Model:
     return Model(given) if isinstance(given, str) else given
 
 
+class LoggingRedactor(Redactor):
+    """A redactor that logs how much it hides."""
+
+    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
+        """Return `data` with a placeholder in place of each span."""
+        log_event("redaction.applied", secrets=len(spans), bytes=len(data))
+        return super().masked(data, spans, dressing)
+
+
 def settings_for(
     *,
     model: Model,
@@ -114,7 +126,7 @@ def settings_for(
         provider=provider,
         dialect=dialect_for(provider, None),
         counter=model.counter or Estimator(),
-        redact=redact or Redactor(RedactionPolicy(personal=False)),
+        redact=redact or LoggingRedactor(RedactionPolicy(personal=False)),
     )
 
 
@@ -197,6 +209,38 @@ def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
 
 
 # The report
+
+_EVENTS: dict[Reason, str] = {
+    "deferred": "compaction.deferred",
+    "cooldown": "compaction.skipped",
+    "ineffective": "compaction.skipped",
+    "already running": "compaction.skipped",
+    "cannot": "compaction.failed",
+    "aborted": "compaction.failed",
+}
+
+
+def log_run(report: Report) -> Report:
+    """Log what a run came to, and return its report."""
+    event = "compaction.done"
+    if report.status == "unchanged":
+        event = _EVENTS.get(report.reason, "compaction.unchanged")
+    log_event(
+        event,
+        reason=report.reason,
+        urgency=report.urgency,
+        tokens_before=report.tokens_before,
+        tokens_after=report.tokens_after,
+        threshold_tokens=report.threshold_tokens,
+        context_length=report.context_length,
+        messages_before=report.messages_before,
+        messages_after=report.messages_after,
+        folded=report.folded,
+        rewritten=report.rewritten,
+        summary=report.summary_source.source,
+        count=report.compaction_count,
+    )
+    return report
 
 
 def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Transcript) -> Report:

@@ -5,7 +5,6 @@ One table makes the routes and their OpenAPI description.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
@@ -35,11 +34,10 @@ from holdfast.gateway.api_values import (
 )
 from holdfast.gateway.asked import unpacked
 from holdfast.gateway.events import SessionChanged, TooManyReaders
+from holdfast.journal import log_event
 from holdfast.sessions.answers import brief
 from holdfast.sessions.details import SessionRow
 from holdfast.sessions.showing import PLACEHOLDER, as_it_is
-
-_LOG = logging.getLogger("holdfast.gateway")
 
 ROOT: Final = "/holdfast"
 JSON: Final = "application/json"
@@ -289,7 +287,7 @@ def _problem(api: ApiContext, error: Exception) -> Response:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     kind = type(error).__name__
     if status == 500:
-        _LOG.error("the API failed", extra={"fault": kind})
+        log_event("gateway.api_failed", fault=kind)
         return _refusal(status, kind, "an error of the gateway; nothing was answered")
     try:
         shown = PLACEHOLDER.sub("[redacted]", api.show(str(error)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -12,9 +11,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 
 from holdfast.caching.prices import Prices, bill, paid
 from holdfast.catalog import known_prices
+from holdfast.journal import listens, log_event
 from holdfast.sessions.rows import turn_usage
 
-_LOG = logging.getLogger("holdfast.gateway")
 _prices = lru_cache(maxsize=256)(known_prices)
 _MOST_REMEMBERED = 4_096
 """Conversations whose last size is remembered; far more than are open at once."""
@@ -97,7 +96,8 @@ class Figures:
         self.bytes.labels(wire, "in").inc(outcome.bytes_in)
         self.bytes.labels(wire, "out").inc(outcome.bytes_out)
         self.held.labels(wire).observe(outcome.held)
-        _LOG.info("request", extra={"outcome": to_builtins(outcome)})
+        if listens("gateway.request"):
+            log_event("gateway.request", **to_builtins(outcome))
         if self._tell is not None:
             self._tell(outcome)
 

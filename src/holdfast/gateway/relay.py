@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import (
     AsyncIterator,
@@ -34,13 +33,13 @@ from holdfast.gateway.recalling import Recalling
 from holdfast.gateway.rounds import Rounds, pass_further
 from holdfast.gateway.spans import span_writer
 from holdfast.gateway.wires import Route, Wire, refused, route_of
+from holdfast.journal import log_event
 from holdfast.sessions.following import Followed
 from holdfast.sessions.too_long import Refusal, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-_LOG = logging.getLogger("holdfast.gateway")
 
 _TRACE = frozenset({b"traceparent", b"tracestate"})
 """Headers that say which trace a request belongs to, by W3C; they go on to the provider too."""
@@ -245,7 +244,7 @@ class Relay:
 
     def _note_fault(self, error: Exception) -> None:
         self._figures.fault(type(error).__name__)
-        _LOG.warning("passed a request as it came", extra={"fault": type(error).__name__})
+        log_event("gateway.fault", fault=type(error).__name__)
 
     # What comes back
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -10,8 +9,7 @@ from typing import TypeAlias
 from msgspec import to_builtins
 
 from holdfast.gateway.figures import Outcome
-
-_LOG = logging.getLogger("holdfast.gateway")
+from holdfast.journal import log_event
 
 AddSpan: TypeAlias = Callable[[Outcome, Mapping[str, str], int, int], None]
 """Takes a request with its headers, and when it began and ended, in nanoseconds since 1970."""
@@ -41,7 +39,7 @@ def span_writer() -> tuple[AddSpan | None, Callable[[], None]]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        _LOG.warning("no spans are sent; install holdfast[otel]")
+        log_event("gateway.no_spans")
         return None, _nothing
     name = os.environ.get("OTEL_SERVICE_NAME", "holdfast")
     provider = TracerProvider(resource=Resource.create({"service.name": name}))

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
+from holdfast.journal import log_event
 from holdfast.memory.provider import MemoryProvider
 
 T = TypeVar("T")
@@ -128,6 +129,7 @@ class ProviderRunner:
         future = self.notices.submit(work)
         if future is None:
             self.status.refused += 1
+            log_event("memory.refused", provider=self.provider.name)
         return future
 
     def close(self, until: float) -> int:
@@ -156,6 +158,7 @@ class ProviderRunner:
         """Return what a call gave by then; None, and counted, if it is late or raised."""
         if future is None or not wait([future], max(until - monotonic(), 0)).done:
             self.status.late += 1
+            log_event("memory.late", provider=self.provider.name)
             return None
         if (error := future.exception()) is not None:
             self._count_failure(error)
@@ -186,6 +189,7 @@ class ProviderRunner:
     def _count_failure(self, error: BaseException) -> None:
         self.status.failures += 1
         self.status.last_error = type(error).__name__
+        log_event("memory.failed", provider=self.provider.name, error=type(error).__name__)
 
 
 class _Worker:

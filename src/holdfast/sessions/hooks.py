@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 from msgspec import Struct
 
+from holdfast.journal import SESSION, log_event
 from holdfast.report import Report
 from holdfast.stores.values import Descent, SessionInfo
-
-_log = logging.getLogger(__name__)
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
@@ -76,21 +74,25 @@ def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
         return hook(value)
     except Exception as error:  # noqa: BLE001 a hook of the host must not undo what is durable
         name = getattr(hook, "__qualname__", type(hook).__name__)
-        _log.warning("the hook %s raised %s", name, type(error).__name__)
+        log_event("session.hook_failed", hook=name, error=type(error).__name__)
         return None
-
-
-_CURRENT: ContextVar[str] = ContextVar("holdfast_session", default="")
 
 
 def current_session() -> str:
     """Return the id of the session that this thread or task works on, "" where there is none."""
-    return _CURRENT.get()
+    return SESSION.get()
 
 
 def switch_to(session_id: str) -> None:
     """Make a session the current one, for this thread or task."""
-    _CURRENT.set(session_id)
+    SESSION.set(session_id)
+
+
+def announce_switch(hooks: Hooks, switched: Switched) -> None:
+    """Make the other session the current one, and tell the log and the host."""
+    switch_to(switched.session_id)
+    log_event("session.switched", descent=switched.descent)
+    told(hooks.session_switch, switched)
 
 
 class SessionField(logging.Filter):
@@ -98,5 +100,5 @@ class SessionField(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Set the field; no record is held back."""
-        record.holdfast_session = _CURRENT.get()
+        record.holdfast_session = SESSION.get()
         return True

@@ -14,6 +14,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import Conflict, HoldfastError, InvalidSetting
+from holdfast.journal import log_event
 from holdfast.report import Report
 from holdfast.sessions.following import (
     Course,
@@ -424,6 +425,7 @@ class FollowingConversation(KeptConversation):
         self._stale = True
         if self._options.on_error == "raise":
             raise error
+        log_event("session.passed", error=type(error).__name__)
         try:
             given = given_by(messages, request, "")
             items, body = list(given.own), given.source

@@ -13,6 +13,7 @@ from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, NotReadable, UnknownSession
 from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
+from holdfast.journal import log_event
 from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
@@ -79,6 +80,7 @@ def take_all(
     """
     for one in _parents_first(store, found):
         if isinstance(one, NotReadable):
+            log_event("import.skipped", file=os.path.basename(one.where))
             yield Taken(path=one.where, problem=str(one))
         elif store is None or dry_run:
             yield looked_at(store, one)
@@ -86,6 +88,7 @@ def take_all(
             try:
                 yield take(store, one, mode=mode)
             except Conflict as error:
+                log_event("import.skipped", file=os.path.basename(one.path), agent=one.agent)
                 yield Taken(path=one.path, problem=f"{one.path}: {error}")
 
 
@@ -112,6 +115,7 @@ def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
         added = len(store.append(there.id, to_do.rows))
         there = store.session(there.id)
     _keep_usage(store, found, there, len(to_do.rows))
+    log_event("import.taken", agent=found.agent, added=added, known=len(found.times) - added)
     return _taken(found, there, added, is_new=to_do.there is None)
 
 

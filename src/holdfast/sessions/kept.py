@@ -14,12 +14,13 @@ from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
-from holdfast.engine.run import model_of
+from holdfast.engine.run import log_run, model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
+from holdfast.journal import log_event
 from holdfast.report import Report
 from holdfast.sessions.following import shown_dialect
-from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
+from holdfast.sessions.hooks import Compacted, Pressure, Switched, announce_switch, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
@@ -176,10 +177,11 @@ class KeptConversation:
         """Let a failure of the store go if the host said so; what it holds is read again later."""
         try:
             yield
-        except (StoreError, OSError):
+        except (StoreError, OSError) as error:
             self._stale = True
             if self._options.on_error == "raise":
                 raise
+            log_event("session.passed", error=type(error).__name__)
 
     @property
     def system(self) -> str:
@@ -339,7 +341,7 @@ class KeptConversation:
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
                 )
                 busy = replace(run.report, detail=detail, reason="already running")
-                yield KeptRun(busy, is_wanted=False)
+                yield KeptRun(log_run(busy), is_wanted=False)
                 return
             self._lease = lease
             self._catch_up()
@@ -351,7 +353,7 @@ class KeptConversation:
                     yield run
             except (Conflict, LeaseLost) as error:
                 self._fresh()
-                run.report = replace(unchanged(self._engine, str(error)), reason="aborted")
+                run.report = log_run(replace(unchanged(self._engine, str(error)), reason="aborted"))
             else:
                 run.report = self._after(was, view, run.report)
             finally:
@@ -415,8 +417,7 @@ class KeptConversation:
         )  # fmt: skip
 
     def _switched(self, previous_id: str, descent: Descent) -> None:
-        switch_to(self.id)
-        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
+        announce_switch(self._hooks, Switched(previous_id, self.id, descent))
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
@@ -426,6 +427,7 @@ class KeptConversation:
         with self._unsettled():
             self._info = self._store.undo(self.id, expect=self._info.view)
             self._load()
+        log_event("compaction.undone", tokens=self._engine.estimate())
         self.render_system()
         return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import re
 import secrets
@@ -17,6 +16,7 @@ from weakref import WeakSet
 from msgspec.structs import replace
 
 from holdfast.errors import StoreError
+from holdfast.journal import log_event
 from holdfast.stores.store import Store
 from holdfast.stores.values import Held, Lease
 
@@ -26,7 +26,6 @@ _RENEWALS = 3
 _MARK = re.compile(r" \[(?P<machine>[0-9a-f]{12}) (?P<pid>\d+) (?P<started>\d+)\]$")
 """What a holder's name ends with: machine, process id, and when that process was started."""
 _PROC = Path("/proc")
-_log = logging.getLogger(__name__)
 _warned: WeakSet[Store] = WeakSet()
 """Stores whose leases do not work; said once for each."""
 
@@ -57,7 +56,7 @@ def leased(
     except Exception as error:  # noqa: BLE001 a lock that is broken in any way must not stop work
         if store not in _warned:
             _warned.add(store)
-            _log.warning("leases do not work, going on without: %s", type(error).__name__)
+            log_event("session.no_lease", error=type(error).__name__)
         yield None
         return
     if isinstance(lease, Held):

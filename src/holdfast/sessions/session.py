@@ -19,7 +19,7 @@ from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference
-from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
+from holdfast.sessions.hooks import Hooks, Switched, announce_switch
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
@@ -221,8 +221,7 @@ class Session(FollowingConversation):
     def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
         other = self._handle(info.id)
         if switches:
-            switch_to(info.id)
-            told(self._hooks.session_switch, Switched(self.id, info.id, descent))
+            announce_switch(self._hooks, Switched(self.id, info.id, descent))
         return other
 
     def close(self, reason: str = "closed") -> None:

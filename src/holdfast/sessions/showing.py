@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
+from holdfast.engine.run import LoggingRedactor
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.search.text import searchable
@@ -70,4 +71,4 @@ def redactor_of(
     goes on with it. A store that is only read and has no key yet gets the public one.
     """
     key = store.redaction_key() or DEFAULT_KEY
-    return Redactor(replace(policy or RedactionPolicy(personal=personal), key=key))
+    return LoggingRedactor(replace(policy or RedactionPolicy(personal=personal), key=key))

@@ -13,6 +13,7 @@ from holdfast.dialects.check import check
 from holdfast.dialects.repair import repair
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import CannotRepair, UnknownSession
+from holdfast.journal import log_event
 from holdfast.report import Report
 from holdfast.sessions.rows import frame_of
 from holdfast.stores.store import Store
@@ -105,6 +106,8 @@ def mended(messages: list[Any], dialect: str) -> MendedView:
     """Return messages repaired; as they are where a repair would have to invent something."""
     try:
         done = repair(messages, dialect=dialect)
-    except CannotRepair:
+    except CannotRepair as error:
+        log_event("repair.failed", violations=len(error.violations), dialect=dialect)
         return MendedView(messages)
+    log_event("repair.done", repairs=len(done.actions), dialect=dialect)
     return MendedView(list(done.messages), tuple(dict.fromkeys(each.rule for each in done.actions)))

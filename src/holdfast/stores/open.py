@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holdfast.disk import make_private_folder
 from holdfast.errors import MissingExtra, StoreUnavailable
+from holdfast.journal import log_event
 from holdfast.stores.store import Store
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
@@ -47,7 +48,9 @@ def open_store(
         place, read_only = f"{MEMORY}{secrets.token_hex(8)}", False
     else:
         place = _file(place, profile, read_only=read_only)
-    return Store(open_sqlite(place, tenant=tenant, read_only=read_only), profile=profile)
+    database = open_sqlite(place, tenant=tenant, read_only=read_only)
+    log_event("store.opened", kind="sqlite", profile=profile, read_only=read_only)
+    return Store(database, profile=profile)
 
 
 def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:
@@ -63,6 +66,7 @@ def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only:
         raise MissingExtra("postgres", "a store on a PostgreSQL server") from error
 
     database = open_postgres(place, profile=profile, tenant=tenant, read_only=read_only)
+    log_event("store.opened", kind="postgresql", profile=profile, read_only=read_only)
     return Store(database, profile=profile)
 
 

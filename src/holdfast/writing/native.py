@@ -20,6 +20,7 @@ from holdfast.compaction.state import Breaker
 from holdfast.compaction.work import CompactionInput
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import SummarizerFailed
+from holdfast.journal import log_event
 from holdfast.ports import NativeAnswer, NativeItem, NativeRequest
 from holdfast.report import SummaryNote
 from holdfast.transcript import (
@@ -260,6 +261,9 @@ def _outcome(ready: _Ready, answer: NativeAnswer) -> Compaction:
 
 
 def _failed(ready: _Ready, failure: SummarizerFailed, context: WriteContext) -> Draft:
+    log_event(
+        "summary.failed", summarizer=ready.native.compactor.name, failure=failure.kind, then="other"
+    )
     state, note = ready.todo.work.state, failure_note(failure.kind)
     if failure.kind == "cancelled":
         detail = f"{failure}; nothing was changed"

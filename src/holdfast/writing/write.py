@@ -18,6 +18,7 @@ from holdfast.compaction.compact import Compaction, Plan, Skipped
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.ledger import Ledger, is_complex
 from holdfast.facts.summary import Summary
+from holdfast.journal import log_event
 from holdfast.policy import Budget
 from holdfast.ports import CachedPrefix, Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.report import Reason, Report, SummaryNote, Urgency
@@ -191,6 +192,7 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
             step = next_step(
                 failure.kind, writers.on_failure, context.urgency, has_other=number < len(names)
             )
+            log_event("summary.failed", summarizer=writer.name, failure=failure.kind, then=step)
             said = sentence(failure, step)
             if step == "other":
                 notes.append(said)
@@ -206,6 +208,10 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
         if checked is None:
             return Draft(note=BY_LEDGER, breaker=breaker)
         note = _model_note(writer.name, checked, calls)
+        log_event(
+            "summary.written", summarizer=writer.name, calls=calls, confidence=note.confidence,
+            verified=note.verified, unverified=note.unverified, dropped=note.dropped,
+        )  # fmt: skip
         paused = Breaker() if writer is writers.main else first
         return Draft(checked=checked, note=note, notes=tuple(notes), first_breaker=paused)
     raise AssertionError("a failure of the last summarizer ends in a step")
@@ -349,6 +355,7 @@ def _preview(material: Material, writers: Writers, context: WriteContext) -> str
 def _while_paused(breaker: Breaker, writers: Writers, context: WriteContext) -> Draft:
     """Return what is done while no summarizer is asked."""
     seconds = round(breaker.until - context.now)
+    log_event("summary.skipped", failure=breaker.kind, seconds=seconds)
     said = f"the summarizer failed ({breaker.kind}) and is asked again in {seconds:,} s"
     note = failure_note(breaker.kind)
     if without_writer(breaker.kind, writers.on_failure, context.urgency) == "abort":

@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from holdfast.errors import StoreUnavailable
+from holdfast.journal import log_event
 from holdfast.stores.database import Row, Statements, migrations, refuse_newer
 
 _ADDRESS = "check that the server runs, and the user, password, host and database of the address"
@@ -218,6 +219,7 @@ def _migrate(connection: Connection, where: str) -> None:
             (newest(),),
         )
         connection.execute("COMMIT")
+        log_event("store.migrated", kind="postgresql", from_schema=done, to_schema=newest())
     finally:
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import apsw
 
 from holdfast.errors import StoreUnavailable
+from holdfast.journal import log_event
 from holdfast.stores.database import migrations, refuse_newer
 
 T = TypeVar("T")
@@ -194,6 +195,7 @@ def _migrate(connection: apsw.Connection) -> None:
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", newest())
         connection.execute("COMMIT")
+        log_event("store.migrated", kind="sqlite", from_schema=done, to_schema=newest())
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

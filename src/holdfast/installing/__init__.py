@@ -1,0 +1,1 @@
+"""Entries of ours in the settings files of other programs; nothing else is touched."""

@@ -1,0 +1,181 @@
+"""Our entry in the settings of others: what is theirs keeps its bytes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.installing import json_text, toml_text, yaml_text
+from holdfast.installing.plain import NotEditable
+
+PATH = ("servers", "holdfast")
+VALUE: dict[str, Any] = {"command": "/home/me/ü x/holdfast", "args": ["mcp", "--all-projects"]}
+
+
+def keeps_all(before: str, after: str) -> bool:
+    """Return whether every character is still there, in order."""
+    left = iter(after)
+    return all(char in left for char in before)
+
+
+@st.composite
+def json_texts(draw: st.DrawFn) -> str:
+    """Settings in any layout: comments, CRLF, trailing commas, on one line, without an end."""
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    unit = draw(st.sampled_from(["  ", "\t", "    "]))
+    gap = st.sampled_from(["", " ", " /* holdfast: { */ ", f" // , }} {newline}"])
+    scalars = st.sampled_from(
+        ['"a\\"}"', "1", "-2.5e3", "null", "true", '"ü // no"', "[1, [], {}]"]
+    )
+
+    def an_object(depth: int, names: list[str]) -> str:
+        flat = draw(st.booleans())
+        members: list[str] = []
+        for name in names:
+            if name == "servers":
+                inner = draw(st.lists(st.sampled_from(["a", "b", "c"]), unique=True, max_size=2))
+                value = an_object(depth + 1, inner)
+            elif depth < 2 and draw(st.booleans()):
+                value = an_object(depth + 1, draw(st.lists(st.just("x"), max_size=1)))
+            else:
+                value = draw(scalars)
+            members.append(f'"{name}"{draw(gap)}:{draw(gap)}{value}{draw(gap)}')
+        line = "" if flat else newline + unit * (depth + 1)
+        end = "," if members and draw(st.booleans()) else ""
+        close = "" if flat else newline + unit * depth
+        return "{" + draw(gap) + line + f",{line or ' '}".join(members) + end + close + "}"
+
+    names = draw(st.lists(st.sampled_from(["p", "q", "servers", "z"]), unique=True, max_size=4))
+    start = draw(st.sampled_from(["", "\ufeff", f"// mine{newline}"]))
+    return start + an_object(0, names) + draw(st.sampled_from(["", newline, f"{newline}// end"]))
+
+
+_TOML = [
+    'model = "x"', "# a note", "", "[a]\nb = 1", '[[rows]]\nn = """\n[servers.holdfast]\n"""',
+    "[servers.other]\ncommand = 'y'", '[servers."quoted"]\nargs = [\n  "[x]",\n]', "[z] # end\n",
+]  # fmt: skip
+_YAML = [
+    "MODEL: x", "# a note", "", "rows:\n- a\n- b: 1", "text: |\n  servers:\n    holdfast: 1",
+    "servers:\n    other:\n        cmd: y\n    # note\n\n    more:\n        - 1", "last: {a: 1}",
+]  # fmt: skip
+
+
+@st.composite
+def blocks(draw: st.DrawFn, choices: list[str]) -> str:
+    chosen = draw(st.lists(st.sampled_from(choices), unique=True))
+    chosen.sort(key=lambda one: one.startswith("["))  # keys come before tables
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    start = draw(st.sampled_from(["", "---\n"])) if choices is _YAML else ""
+    text = start + "\n".join(chosen) + draw(st.sampled_from(["", "\n", "\n\n"]))
+    return text.replace("\n", newline)
+
+
+def of_yaml(text: str) -> Any:
+    return yaml.safe_load(text) or {}
+
+
+FORMS = {
+    "json": (json_text, json_texts(), None),
+    "toml": (toml_text, blocks(_TOML), tomllib.loads),
+    "yaml": (yaml_text, blocks(_YAML), of_yaml),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.data())
+def test_an_entry_is_put_in_and_taken_out_and_nothing_else_changes(
+    form: str, data: st.DataObject
+) -> None:
+    """Every character of the others stays; another parser reads the same settings and our entry;
+    without the entry they are what they were."""
+    text, texts, parse = FORMS[form]
+    before = data.draw(texts)
+    after = text.put(before, PATH, VALUE)
+    assert keeps_all(before, after)
+    assert text.entry(before, PATH) is None
+    assert text.entry(after, PATH) == text.entry(text.put("", PATH, VALUE), PATH)
+    assert ("\r\n" in before) == ("\r\n" in after) or "\n" not in before
+    back = text.take(after, PATH)
+    assert text.entry(back, PATH) is None
+    if parse is not None:
+        old, new, end = parse(before), parse(after), parse(back)
+        assert new["servers"].pop("holdfast") == VALUE
+        for one in (old, new, end):
+            if not one.get("servers"):
+                one.pop("servers", None)
+        assert old == new == end
+    if text.take(before, ("servers", "other")) != before:  # a section with entries of others
+        assert back.rstrip() == before.rstrip()
+
+
+@given(text=json_texts())
+def test_json_with_entries_of_others_is_the_same_bytes_afterwards(text: str) -> None:
+    """Without any record of how it was."""
+    for name in ("a", "b", "c"):
+        if json_text.entry(text, ("servers", name)) is not None:
+            assert json_text.take(json_text.put(text, PATH, VALUE), PATH) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        (json_text, '{"a": 1'),
+        (json_text, '{"a" 1}'),
+        (json_text, "{'a': 1}"),
+        (json_text, '{"a": 1} {}'),
+        (json_text, '{"a": 1, "a": 2}'),
+        (json_text, '{"servers": []}'),
+        (json_text, "[]"),
+        (json_text, '{"a": 1 "b": 2}'),
+        (json_text, '{"servers": {"holdfast": 1}}'),
+        (json_text, "[" * 999 + "]" * 999),
+        (toml_text, "a = "),
+        (toml_text, "servers = 1"),
+        (toml_text, "servers = {a = {}}"),
+        (yaml_text, "servers: {a: 1}"),
+        (yaml_text, "servers:\n- a"),
+        (yaml_text, "servers:\n  - a"),
+        (yaml_text, "servers: # x\n\ta: 1"),
+        (yaml_text, "a: 1\n---\nservers:"),
+        (yaml_text, "\ufeffservers:\n  a: 1"),
+        (yaml_text, "{servers: {}}"),
+        (yaml_text, "---"),
+        (yaml_text, "servers:\n  'holdfast':\n    a: 1"),
+    ],
+)
+def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(NotEditable):
+        text.put(broken, PATH, VALUE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", '{\n  "servers": {\n    "holdfast": 1\n  }\n}'),
+        ('{"a": 1}', '{"a": 1, "servers": {"holdfast": 1}}'),
+        ('{\n\t"a": 1, // x\n}', '{\n\t"a": 1, // x\n\t"servers": {\n\t\t"holdfast": 1\n\t},\n}'),
+        ('{\r\n "a": 1 // x\r\n}',
+         '{\r\n "a": 1, // x\r\n "servers": {\r\n  "holdfast": 1\r\n }\r\n}'),
+        ('{"servers": {\n}}', '{"servers": {\n  "holdfast": 1\n}}'),
+    ],
+)  # fmt: skip
+def test_an_entry_looks_like_its_surroundings(before: str, after: str) -> None:
+    """Indent, line ends, trailing commas, one line or many."""
+    assert json_text.put(before, PATH, 1) == after
+
+
+def test_json_with_comments_says_what_json_says() -> None:
+    """The positions are right: the values are those of the library."""
+    value = {"a": [1, {"b": '\\ " ü'}], "c": {"d": None, "e": True}}
+    for indent in (None, 2):
+        text = json.dumps(value, indent=indent)
+        assert json_text.entry(text, ("c",)) == value["c"]
+        assert json_text.entry(f"/* x */{text}// y", ("a",)) == value["a"]
