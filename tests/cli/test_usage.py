@@ -1,14 +1,12 @@
-"""`holdfast`, `usage`, `watch` and `statusline`, against counts that share no code with them."""
+"""`holdfast`, `usage`, `watch` and `statusline`; `test_usage_count.py` counts independently."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import os
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -25,7 +23,6 @@ from holdfast.spending.reading import FILE_NAME
 from holdfast.stores.open import open_store
 from holdfast.stores.values import NewMessage, NewSession, TurnUsage
 
-NATIVE = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PLACES = {
     "claude-code": ".claude/projects/app",
     "codex": ".codex/sessions/2026/05/01",
@@ -409,94 +406,3 @@ def test_a_status_line_of_what_the_agent_gives(holdfast: Any, home: Path) -> Non
     assert "$" not in told  # only the end was read
     assert holdfast("statusline", stdin=b"{}").code == 0
     assert holdfast("statusline", stdin=b"nonsense").code == 2
-
-
-def shared_home(home: Path) -> None:
-    """Put the shared native files where their agents keep them."""
-    if not (NATIVE / "native").is_dir():
-        pytest.skip(f"no shared data at {NATIVE}; set HOLDFAST_DATA")
-    for agent, place in PLACES.items():
-        folder = home / place
-        folder.mkdir(parents=True)
-        for path in sorted((NATIVE / "native" / agent).glob("*.gz")):
-            (folder / path.name.removesuffix(".gz")).write_bytes(gzip.decompress(path.read_bytes()))
-
-
-def lines_below(folder: Path) -> Iterable[tuple[Path, Any]]:
-    for path in sorted(folder.glob("*")):
-        for line in path.read_text(errors="replace").splitlines():
-            try:
-                value = json.loads(line)
-            except ValueError:  # torn
-                continue
-            if isinstance(value, dict):
-                yield path, value
-
-
-CLAUDE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-PI = ("input", "output", "cacheWrite", "cacheRead")
-
-
-def counted_by_hand(home: Path) -> dict[Any, tuple[str, str, list[int]]]:
-    """The agent, model and plain, output, written, read tokens of each answer, and those that were
-    written for an hour, by nothing but the JSON of its file.
-    """
-    found: dict[Any, tuple[str, str, list[int]]] = {}
-    for _, value in lines_below(home / PLACES["claude-code"]):
-        message = value.get("message") or {}
-        usage = message.get("usage") if value.get("type") == "assistant" else None
-        if usage:
-            key = (message.get("id") or value["uuid"], value.get("requestId"), value["sessionId"])
-            hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
-            counts = [*(usage.get(name) or 0 for name in CLAUDE), hour]
-            found[key] = "claude-code", message["model"], counts
-    model, running = "", dict[Path, int]()
-    for path, value in lines_below(home / PLACES["codex"]):
-        payload = value.get("payload") or {}
-        model = payload.get("model") or model if value["type"] == "turn_context" else model
-        if payload.get("type") == "token_count" and payload.get("info"):
-            total, used = (payload["info"][f"{name}_token_usage"] for name in ("total", "last"))
-            running[path] = total["input_tokens"] + total["output_tokens"]
-            read = used.get("cached_input_tokens") or 0
-            counts = [used["input_tokens"] - read, used["output_tokens"], 0, read, 0]
-            found[path, total["total_tokens"]] = "codex", model, counts
-    codex = [sum(counts) for agent, _, counts in found.values() if agent == "codex"]
-    assert sum(codex) == sum(running.values())
-    for path, value in lines_below(home / PLACES["pi"]):
-        message = value.get("message") or {}
-        if usage := message.get("usage"):
-            key = (path, value.get("id"), value.get("timestamp"))
-            found[key] = "pi", message["model"], [*(usage[name] for name in PI), 0]
-    return found
-
-
-def priced_by_hand(model: str, counts: list[int]) -> float:
-    prices = prices_of(model)
-    assert prices is not None
-    plain, output, written, read, hour = counts
-    if prices.long is not None and plain + written + read > prices.long_from_tokens:
-        prices = prices.long
-    return (plain * prices.input + output * prices.output + (written - hour) * prices.cache_write_5m
-            + hour * prices.cache_write_1h + read * prices.cache_read) / 1e6  # fmt: skip
-
-
-def test_the_shared_files_give_what_was_counted_by_hand(holdfast: Any, home: Path) -> None:
-    """Tokens as the agents recorded them, money by the price table."""
-    shared_home(home)
-    by_hand = counted_by_hand(home)
-    (seen,) = holdfast("usage", "--by", "agent", "--json").reports
-    for row in seen["rows"]:
-        own = [
-            (model, counts) for agent, model, counts in by_hand.values() if agent == row["agent"]
-        ]
-        sums = [sum(column) for column in zip(*(counts for _, counts in own), strict=True)]
-        assert list(figures(row)) == sums[:4]
-        assert row["cost"] == pytest.approx(sum(priced_by_hand(*one) for one in own), abs=1e-4)
-    assert len(seen["rows"]) == len(PLACES)
-    (whole,) = holdfast("--json").reports
-    assert whole["total"] == seen["total"]
-    assert 0 < whole["simulated_cost_with_holdfast"] < whole["simulated_cost"]
-    for place in PLACES.values():
-        shutil.copytree(home / place, (home / place).parent / "copied")
-    (again,) = holdfast("--json").reports
-    assert (again["total"], again["agents"]) == (whole["total"], whole["agents"])

@@ -319,6 +319,44 @@ def test_the_first_agents_keep_what_their_answers_used() -> None:
     assert used(claude) == [(0, 9, 2, 8)]
 
 
+def test_an_answer_without_words_counts_too() -> None:
+    """What it used was paid: it was aborted, or it only thought."""
+    ask = {"type": "user", "uuid": "u0", "sessionId": "s", "message": {
+        "role": "user", "content": "Hi"}}  # fmt: skip
+    message = {"role": "assistant", "id": "m", "content": [], "usage": {"input_tokens": 7}}
+    assert used([ask, {"type": "assistant", "uuid": "u1", "sessionId": "s", "message": message}])
+    pi = [{"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"},
+          {"type": "message", "id": "e1", "message": {"role": "user", "content": "Hi"}},
+          {"type": "message", "id": "e2", "message": {
+              "role": "assistant", "content": [], "usage": {"input": 7}}}]  # fmt: skip
+    assert used(pi) == [(0, 7, 0, 0)]
+    finish = {"type": "step-finish", "tokens": {"input": 7, "output": 0}}
+    export = {"info": {"id": "s"}, "messages": [
+        {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Hi"}]},
+        {"info": {"role": "assistant"}, "parts": [{"type": "step-start"}, finish]}]}  # fmt: skip
+    assert used([export]) == [(0, 7, 0, 0)]
+    copilot = [json.loads(line) for line in (HERE / "copilot-cli.jsonl").read_text().splitlines()]
+    last = max(at for at, one in enumerate(copilot) if one["type"] == "assistant.message")
+    assert len(used(copilot[:last])) == len(used(copilot))
+
+
+def test_a_report_that_comes_again_keeps_the_time_of_the_first() -> None:
+    """Codex repeats the last one when the user comes back, maybe on another day."""
+    count = {"type": "token_count", "info": {
+        "total_token_usage": {"total_tokens": 15}, "last_token_usage": {"input_tokens": 10}}}  # fmt: skip
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "a"}],
+    }
+    lines = [{"type": "session_meta", "payload": {"id": "s"}},
+             {"type": "response_item", "payload": said},
+             {"type": "event_msg", "timestamp": "2026-01-01T10:00:00Z", "payload": count},
+             {"type": "event_msg", "timestamp": "2026-01-02T10:00:00Z", "payload": count}]  # fmt: skip
+    (session,) = read_bytes("\n".join(map(json.dumps, lines)).encode(), "file.jsonl")
+    assert [one.time for one in session.usage] == [1767261600.0]
+
+
 def used(lines: list[dict[str, Any]]) -> list[tuple[int, int, int, int]]:
     (session,) = read_bytes("\n".join(map(json.dumps, lines)).encode(), "file.jsonl")
     return [

@@ -188,17 +188,19 @@ class SessionDraft:
     def used(self, usage: AnswerUsage | None, key: str = "") -> None:
         """Take what the answer that was added last used.
 
-        An agent may repeat a report with each piece of an answer: of one key the last one counts,
-        at the position of the first. A report without a single figure is no report.
+        An agent may repeat a report with each piece of an answer, or later: of one key the last
+        one counts, at the position and time of the first. A report without a single figure is no
+        report. An answer without words counts at the message before it.
         """
         if usage is None:
             return
         key = key or f"#{len(self.usage)}"
-        before = self.usage.get(key)
-        at = max(len(self.rows) - 1, 0) if before is None else before.position
-        model, time = usage.model or self.model, usage.time
+        at, time = max(len(self.rows) - 1, 0), usage.time
         if time is None and self.rows:
             time = self.rows[-1].time
+        if before := self.usage.get(key):
+            at, time = before.position, before.time
+        model = usage.model or self.model
         self.usage[key] = replace(usage, position=at, model=model, time=time)
 
     def note(self, kind: NoteKind, where: str, said: str) -> None:

@@ -24,7 +24,7 @@ from holdfast.transcript import Message
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
 FILE_NAME = "usage.cache"
-VERSION = 1
+VERSION = 2
 """Changes with what is kept; a file of another version is read as if it were not there."""
 _SESSIONS_AT_ONCE = 500
 _MARK = "@"
