@@ -342,17 +342,15 @@ def test_an_answer_without_words_counts_too() -> None:
 
 def test_a_report_that_comes_again_keeps_the_time_of_the_first() -> None:
     """Codex repeats the last one when the user comes back, maybe on another day."""
-    count = {"type": "token_count", "info": {
-        "total_token_usage": {"total_tokens": 15}, "last_token_usage": {"input_tokens": 10}}}  # fmt: skip
-    said = {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "output_text", "text": "a"}],
-    }
-    lines = [{"type": "session_meta", "payload": {"id": "s"}},
-             {"type": "response_item", "payload": said},
-             {"type": "event_msg", "timestamp": "2026-01-01T10:00:00Z", "payload": count},
-             {"type": "event_msg", "timestamp": "2026-01-02T10:00:00Z", "payload": count}]  # fmt: skip
+    info = {"total_token_usage": {"total_tokens": 15}, "last_token_usage": {"input_tokens": 10}}
+    lines: list[Any] = [
+        {"type": "session_meta", "payload": {"id": "s"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Hi"}},
+    ]
+    for day in ("01", "02"):
+        count = {"type": "token_count", "info": info}
+        when = f"2026-01-{day}T10:00:00Z"
+        lines.append({"type": "event_msg", "timestamp": when, "payload": count})
     (session,) = read_bytes("\n".join(map(json.dumps, lines)).encode(), "file.jsonl")
     assert [one.time for one in session.usage] == [1767261600.0]
 
