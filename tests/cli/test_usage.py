@@ -124,7 +124,45 @@ def test_what_the_cache_keeps_for_an_hour_costs_more(holdfast: Any, home: Path) 
     prices = prices_of(MODEL)
     assert prices is not None
     written = 600 * prices.cache_write_5m + 400 * prices.cache_write_1h
-    assert totals(holdfast)["cost"] == pytest.approx((prices.input + prices.output + written) / 1e6)
+    cost = (prices.input + prices.output + written) / 1e6
+    assert totals(holdfast)["cost"] == pytest.approx(cost)
+    assert totals(holdfast)["cost"] == shown_cost(holdfast)
+
+
+def shown_cost(holdfast: Any) -> float:
+    """What `sessions show` says that the one session costs, after an import."""
+    assert holdfast("import").code == 0
+    return holdfast("sessions", "show", "last", "--json").reports[0]["totals"]["cost"]
+
+
+def test_recorded_costs_count_only_if_the_price_is_not_known(holdfast: Any, home: Path) -> None:
+    """The same rule in `usage` and in `sessions show`."""
+    for model, expected in ((MODEL, (1000 * 3 + 100 * 15) / 1e6), ("no-such-model", 7.0)):
+        usage = {"input": 1000, "output": 100, "cost": {"total": 7.0}}
+        lines = [{"type": "session", "id": f"p-{model}", "timestamp": "2026-01-01T00:00:00Z",
+                  "cwd": f"/work/{model}"},
+                 {"type": "message", "id": "e1", "message": {"role": "user", "content": "Hi"}},
+                 {"type": "message", "id": "e2", "message": {
+                     "role": "assistant", "content": [{"type": "text", "text": "Hello"}],
+                     "model": model, "usage": usage}}]  # fmt: skip
+        path = put_lines(home, "pi", "a.jsonl", lines)
+        assert totals(holdfast, "--project", model)["cost"] == pytest.approx(expected)
+        assert shown_cost(holdfast) == pytest.approx(expected)
+        path.unlink()
+        assert totals(holdfast, "--project", model)["cost"] == pytest.approx(expected)
+
+
+def test_a_total_is_not_priced_as_one_long_prompt(holdfast: Any, home: Path) -> None:
+    """SWE-agent records only sums: its own cost counts, otherwise the price of short prompts."""
+    for cost, expected in ((2.5, 2.5), (0, (3_000_000 * 3 + 1000 * 15) / 1e6)):
+        run = {"history": [{"role": "user", "content": "Hi"}],
+               "replay_config": {"agent": {"model": {"name": "claude-sonnet-4-20250514"}}},
+               "info": {"model_stats": {"tokens_sent": 3_000_000, "tokens_received": 1000,
+                                        "instance_cost": cost}}}  # fmt: skip
+        path = home / ".claude/projects/app/run.traj"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(run))
+        assert totals(holdfast)["cost"] == pytest.approx(expected)
 
 
 def test_counts_of_codex_are_the_last_of_its_running_sums(holdfast: Any, home: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.importers import (
     AnswerUsage,
@@ -378,3 +379,17 @@ def test_a_store_keeps_what_answers_used_and_only_once(tmp_path: Path) -> None:
         (5, 20130),
     ]
     assert {one.model for one in kept} == {"qwen3-coder-plus"}
+
+
+def test_a_session_that_was_imported_without_usage_gets_it_with_the_next_import(
+    tmp_path: Path,
+) -> None:
+    """Older versions did not keep it; all of it counts, and only once."""
+    (session,) = read_file(HERE / "qwen-code.jsonl")
+    store = open_store(tmp_path / "store.db")
+    taken = take(store, replace(session, usage=()))
+    assert taken.session is not None
+    assert not store.usage(taken.session.id)
+    for _ in range(2):
+        take(store, session)
+        assert len(store.usage(taken.session.id)) == len(session.usage)

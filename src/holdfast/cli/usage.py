@@ -14,6 +14,7 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
+from holdfast.catalog import PriceList
 from holdfast.cli.draw import Picture, Piece, progress_bar
 from holdfast.cli.files import counted, is_terminal, on_one_line, printable
 from holdfast.cli.inputs import JSON_ROW, options, print_json, usage_error
@@ -32,7 +33,6 @@ from holdfast.spending.figures import (
     CountedAnswer,
     Key,
     Period,
-    PriceList,
     UsageRow,
     add_up,
     count_once,

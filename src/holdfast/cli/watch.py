@@ -15,6 +15,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from holdfast.catalog import PriceList
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import is_terminal, on_one_line, read_bytes
@@ -24,7 +25,6 @@ from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable, StoreUnavailable
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.importers import read_bytes as read_sessions
-from holdfast.spending.figures import PriceList
 from holdfast.spending.live import LiveState, live_state
 from holdfast.spending.record import SpentSession, answers_of
 

@@ -9,9 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from holdfast.caching.prices import Prices, paid
-from holdfast.catalog import prices_of
-from holdfast.errors import MissingExtra
+from holdfast.catalog import PriceList
 from holdfast.spending.record import SpentAnswer, SpentSession
 
 Period: TypeAlias = Literal["day", "week", "month", "all"]
@@ -22,40 +20,13 @@ _PAUSE_SECONDS = 300
 """How long providers keep a prefix by default."""
 
 
-class PriceList:
-    """Prices of models, looked up once; `is_missing` if the package with the prices is."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Prices | None] = {}
-        self.is_missing = False
-
-    def of(self, model: str) -> Prices | None:
-        """Return the prices of a model, None if they are not known."""
-        if model not in self._known:
-            try:
-                self._known[model] = prices_of(model)
-            except MissingExtra:
-                self._known[model] = None
-                self.is_missing = True
-        return self._known[model]
-
-    def cost(self, one: SpentAnswer) -> float | None:
-        """Return what an answer costs at today's list price; what the agent recorded without."""
-        prices = self.of(one.model)
-        if prices is None:
-            return one.cost
-        hour = min(one.hour_tokens, one.written_tokens)
-        bill = paid(
-            prices, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
-            written_tokens=one.written_tokens,
-        )  # fmt: skip
-        here = prices.at(one.prompt_tokens)
-        return bill.usd + hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
-
-    def cost_of_miss(self, model: str, tokens: int) -> float:
-        """Return what it costs to send tokens again instead of reading them from the cache."""
-        prices = self.of(model)
-        return tokens * max(prices.cache_write_5m - prices.cache_read, 0) / 1e6 if prices else 0.0
+def cost_of(one: SpentAnswer, prices: PriceList) -> float | None:
+    """Return what an answer costs, by the one rule of the price list."""
+    return prices.cost(
+        one.model, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
+        written_tokens=one.written_tokens, hour_tokens=one.hour_tokens, recorded=one.cost,
+        is_total=one.is_total,
+    )  # fmt: skip
 
 
 class CountedAnswer(Struct, frozen=True):
@@ -114,12 +85,12 @@ def count_once(
         for answer in session.answers[_repeated(session, parent) :]:
             if answer.mark not in seen:
                 seen.add(answer.mark)
-                found.append(CountedAnswer(session, answer, prices.cost(answer)))
+                found.append(CountedAnswer(session, answer, cost_of(answer, prices)))
                 times[answer.figures].append(answer.time or 0.0)
     for session in stored:
         for answer in session.answers:
             if not _was_recorded(times.get(answer.figures, []), answer.time or 0.0):
-                found.append(CountedAnswer(session, answer, prices.cost(answer)))
+                found.append(CountedAnswer(session, answer, cost_of(answer, prices)))
     return found
 
 
@@ -231,7 +202,7 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         if before is None or lost <= 0:
             continue
         misses, missed = misses + 1, missed + lost
-        cost += prices.cost_of_miss(one.model, lost)
+        cost += _cost_of_miss(one.model, lost, prices)
         compactions += one.follows_compaction
         is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
         pauses += bool(is_late and not one.follows_compaction)
@@ -239,3 +210,9 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         prompt_tokens=prompt, read_tokens=read, misses=misses, missed_tokens=missed,
         missed_cost=round(cost, 6), after_pause=pauses, after_compaction=compactions,
     )  # fmt: skip
+
+
+def _cost_of_miss(model: str, tokens: int, prices: PriceList) -> float:
+    """Return what it costs to send tokens again instead of reading them from the cache."""
+    known = prices.of(model)
+    return tokens * max(known.cache_write_5m - known.cache_read, 0) / 1e6 if known else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from holdfast.catalog import window_of
+from holdfast.catalog import PriceList, window_of
 from holdfast.importers import ImportedSession
 from holdfast.lab.reading import lab_session
 from holdfast.lab.recording import Recording, record
@@ -17,7 +17,6 @@ from holdfast.lab.scoring.session import LabSession, OwnSummary, is_system
 from holdfast.lab.scoring.signals import one_line
 from holdfast.lab.simulate import THRESHOLDS, append_only, planner, simulate
 from holdfast.policy import Policy
-from holdfast.spending.figures import PriceList
 from holdfast.spending.prompts import SYSTEM
 from holdfast.spending.reading import Judgement, Tell, UsageReader, read_again
 from holdfast.spending.record import SpentSession

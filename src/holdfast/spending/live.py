@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from holdfast.catalog import window_of
-from holdfast.spending.figures import PriceList
+from holdfast.catalog import PriceList, window_of
+from holdfast.spending.figures import cost_of
 from holdfast.spending.record import SpentAnswer, SpentSession
 
 _RECENT_ANSWERS = 10
@@ -69,7 +69,7 @@ def live_state(
     grown = growth(answers)
     left = limit - last.prompt_tokens if last else 0
     prompt = sum(one.prompt_tokens for one in answers)
-    costs = [prices.cost(one) for one in answers] if cost is None else []
+    costs = [cost_of(one, prices) for one in answers] if cost is None else []
     known = [one for one in costs if one is not None]
     return LiveState(
         agent=session.agent, session=session.source_id, title=session.title,

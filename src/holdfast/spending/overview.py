@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.catalog import PriceList
 from holdfast.spending.figures import (
     CacheFigures,
     CountedAnswer,
-    PriceList,
     UsageRow,
     add_up,
     cache_figures,

@@ -223,5 +223,6 @@ def _answer(info: SessionInfo, turn: TurnUsage, follows: bool) -> SpentAnswer:
         mark=f"{info.id} {turn.position} {turn.time}".encode(), time=turn.time,
         model=turn.model or info.model, prompt_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
-        written_tokens=turn.cache_write_tokens, cost=turn.cost, follows_compaction=follows,
+        written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,
+        cost=turn.cost, follows_compaction=follows,
     )  # fmt: skip

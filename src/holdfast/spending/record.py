@@ -31,6 +31,8 @@ class SpentAnswer(Struct, frozen=True, array_like=True, gc=False):
     cost: float | None = None
     """In dollars, if the agent recorded it."""
     follows_compaction: bool = False
+    is_total: bool = False
+    """Whether it is the sum of a session whose agent records nothing for each answer."""
 
     @property
     def figures(self) -> tuple[int, int, int, int]:
@@ -72,15 +74,15 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
 
 def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
     """Yield what the answers of a session used; the total as one, if the agent has only that."""
-    before = 0
-    for one in found.usage or ((found.total_usage,) if found.total_usage else ()):
+    before, total = 0, found.total_usage
+    for one in found.usage or ((total,) if total else ()):
         compactions = sum(at < one.position for at in found.summaries)
         yield SpentAnswer(
             mark=_mark(found, one), time=one.time or found.ended, model=one.model or found.model,
             prompt_tokens=one.input_tokens, output_tokens=one.output_tokens,
             read_tokens=one.cache_read_tokens, written_tokens=one.cache_write_tokens,
             hour_tokens=one.cache_hour_tokens, cost=one.cost,
-            follows_compaction=compactions > before,
+            follows_compaction=compactions > before, is_total=one is total,
         )  # fmt: skip
         before = compactions
 
