@@ -173,7 +173,9 @@ def sum_of(
 
 
 class CacheFigures(Struct, frozen=True, kw_only=True):
-    """How well the prompts were cached. A miss reads less than the request before it did."""
+    """How well the prompts were cached. A miss reads less than the request before it did, of the
+    same session and model, although its prompt was long enough to read more.
+    """
 
     prompt_tokens: int = 0
     read_tokens: int = 0
@@ -193,12 +195,12 @@ class CacheFigures(Struct, frozen=True, kw_only=True):
 def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigures:
     """Return how well prompts were cached, session by session."""
     prompt = read = misses = missed = pauses = compactions = 0
-    cost, last = 0.0, dict[int, SpentAnswer]()
+    cost, last = 0.0, dict[tuple[int, str], SpentAnswer]()
     for row in rows:
-        one, before = row.answer, last.get(id(row.session))
-        last[id(row.session)] = one
+        one, key = row.answer, (id(row.session), row.answer.model)
+        before, last[key] = last.get(key), one
         prompt, read = prompt + one.prompt_tokens, read + one.read_tokens
-        lost = before.read_tokens - one.read_tokens if before else 0
+        lost = min(before.read_tokens, one.prompt_tokens) - one.read_tokens if before else 0
         if before is None or lost <= 0:
             continue
         misses, missed = misses + 1, missed + lost

@@ -39,9 +39,9 @@ class Judgement(Struct, frozen=True, array_like=True, kw_only=True):
     usd_as_it_was: float = 0.0
     usd_with_holdfast: float = 0.0
     used_later: int = 0
-    """Facts from before a compaction of the agent that it used afterwards."""
-    kept: int = 0
-    """Of those, the ones that its summary had."""
+    """Files from before a compaction of the agent that it used afterwards."""
+    named: int = 0
+    """Of those, the ones that its summary names."""
     compactions: int = 0
     """Compactions that were looked at."""
 
