@@ -128,9 +128,10 @@ def paid(
     """
     here = prices.at(prompt_tokens)
     plain = max(prompt_tokens - read_tokens - written_tokens, 0)
-    hour = min(hour_tokens, written_tokens)
     found = _priced(here, "5m", read_tokens, written_tokens, plain, output_tokens)
-    more = hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
+    if not hour_tokens:
+        return found
+    more = min(hour_tokens, written_tokens) * (here.cache_write_1h - here.cache_write_5m) / 1e6
     return replace(found, written_usd=found.written_usd + more)
 
 

@@ -82,12 +82,12 @@ def _read(session: Payload, messages: list[Payload], path: str) -> Iterator[Impo
 def _take(draft: SessionDraft, message: Payload, place: str) -> None:
     about = fields(message.get("metadata"))
     content = [made for part in elements(message.get("content")) for made in _block(fields(part))]
-    if not content:
-        draft.note("left out", place, "a message without words, calls or results")
-        return
     role = "assistant" if message.get("role") == "assistant" else "user"
     when, own = seconds(message.get("created")), text(message.get("id"))
-    draft.add(blocks.message(role, content), own, when, place, summary=_is_for_model(about))
+    if content:
+        draft.add(blocks.message(role, content), own, when, place, summary=_is_for_model(about))
+    else:
+        draft.note("left out", place, "a message without words, calls or results")
     model = text(fields(about.get("inference")).get("requestedModel"))
     draft.used(usage_of(about.get("usage"), model=model or draft.model), own)
 
