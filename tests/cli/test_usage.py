@@ -189,6 +189,28 @@ def test_a_resumed_or_forked_file_adds_only_what_is_new(holdfast: Any, home: Pat
     assert figures(rows["codex"]) == (500, 24, 0, 400)
 
 
+def test_what_subagents_used_counts_for_the_session_that_called_them(
+    holdfast: Any, home: Path
+) -> None:
+    """In its file or in one of their own; the same after an import without the files."""
+    usage = {"input_tokens": 100, "output_tokens": 1}
+    beside = {"isSidechain": True, "agentId": "x7", "parentUuid": None}
+    inside = [{**ask_line(5, "Look."), **beside}, {**claude_line(6, **usage), **beside}]
+    one = put_lines(home, "claude-code", "a.jsonl", [*some_lines(), *inside])
+    other = [{**line, "agentId": "y8", "uuid": f"y{at}"} for at, line in enumerate(inside)]
+    other[1]["message"] = {**other[1]["message"], "id": "msg_y"}
+    two = put_lines(home, "claude-code", "agent-y8.jsonl", other)
+    for _ in range(2):
+        (seen,) = holdfast("usage", "--by", "session", "--json").reports
+        (row,) = seen["rows"]
+        assert (row["session"], row["title"], row["sessions"]) == ("s-1", "Why is it red?", 1)
+        assert figures(row) == (30 + 200, 12 + 2, 1100, 1000)
+        assert "1 agent, 1 session, 4 requests" in holdfast().text
+        assert holdfast("import").code == 0
+        one.unlink(missing_ok=True)
+        two.unlink(missing_ok=True)
+
+
 def test_an_imported_session_is_not_counted_again(holdfast: Any, home: Path) -> None:
     """Neither beside its file; and it still counts after the file is gone."""
     path = put_lines(home, "claude-code", "a.jsonl", some_lines())

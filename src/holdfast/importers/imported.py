@@ -34,6 +34,9 @@ goes on after the other one was compacted."""
 PARTIAL: frozenset[Relation] = frozenset(("branch", "resumed", "compression"))
 """Relations of sessions that hold only what came after another's messages."""
 
+SUBAGENTS: frozenset[Relation] = frozenset(("sidechain", "subagent"))
+"""Relations of sessions that another one called."""
+
 NoteKind: TypeAlias = Literal[
     "torn", "duplicate", "unanswered", "without call", "left out", "taken back"
 ]

@@ -79,7 +79,7 @@ def usage_of(
 
 def _figures(report: Mapping[str, Any]) -> dict[str, int]:
     """Return each figure by the first of its names that has one above zero; 0 without."""
-    best = dict.fromkeys(_NAMES, (len(_PLACES), 0))
+    best: dict[str, tuple[int, int]] = dict.fromkeys(_NAMES, (len(_PLACES), 0))
     for name, value in _flat(report):
         if name in _PLACES and type(value) is int and 0 < value < _MOST_TOKENS:
             figure, rank = _PLACES[name]

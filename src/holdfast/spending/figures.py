@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -33,6 +33,8 @@ class CountedAnswer(Struct, frozen=True):
     """An answer that counts, its session and its cost."""
 
     session: SpentSession
+    root: SpentSession
+    """The session that a person began: for a subagent the one that called it."""
     answer: SpentAnswer
     cost: float | None
 
@@ -76,27 +78,42 @@ def count_once(
     answer that the agent has in its own file.
     """
     order = sorted(native, key=lambda one: one.started or 0.0)
-    by_id = {(one.agent, one.source_id): one for one in order}
+    by_key = {one.key: one for one in (*stored, *order)}
     seen: set[bytes] = set()
     found: list[CountedAnswer] = []
     times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
     for session in order:
-        parent = by_id.get((session.agent, session.parent_id))
+        root, parent = root_of(session, by_key), by_key.get((session.agent, session.parent_id))
         for answer in session.answers[_repeated(session, parent) :]:
             if answer.mark not in seen:
                 seen.add(answer.mark)
-                found.append(CountedAnswer(session, answer, cost_of(answer, prices)))
+                found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
                 times[answer.figures].append(answer.time or 0.0)
     for session in stored:
+        root = root_of(session, by_key)
         for answer in session.answers:
             if not _was_recorded(times.get(answer.figures, []), answer.time or 0.0):
-                found.append(CountedAnswer(session, answer, cost_of(answer, prices)))
+                found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
     return found
+
+
+def root_of(
+    session: SpentSession, by_key: Mapping[tuple[str, str], SpentSession]
+) -> SpentSession:  # fmt: skip
+    """Return the session that a subagent worked for in the end; the session itself for others."""
+    seen = {session.key}
+    while session.is_subagent:
+        parent = by_key.get((session.agent, session.parent_id))
+        if parent is None or parent.key in seen:
+            break
+        seen.add(parent.key)
+        session = parent
+    return session
 
 
 def _repeated(session: SpentSession, parent: SpentSession | None) -> int:
     """Return how many answers at its start a fork took over from its parent."""
-    if parent is None or parent is session:
+    if parent is None or parent is session or session.is_subagent:
         return 0
     same = 0
     for own, given in zip(session.answers, parent.answers, strict=False):
@@ -116,22 +133,21 @@ def _was_recorded(times: list[float], time: float) -> bool:
 
 def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
     """Return the sums by period and key: periods in order, keys with the dearest first."""
-    groups: defaultdict[tuple[str, str], list[CountedAnswer]] = defaultdict(list)
+    groups: defaultdict[tuple[str, Hashable], list[CountedAnswer]] = defaultdict(list)
     for row in rows:
         groups[period_of(row.time, period), key_of(row, by)].append(row)
-    found = [sum_of(groups[where], period, by, where) for where in groups]
+    found = [sum_of(groups[where], period, by, where[0]) for where in groups]
     return sorted(found, key=lambda row: (str(row.period), -row.cost, -row.total_tokens))
 
 
-def key_of(row: CountedAnswer, by: Key | None) -> str:
+def key_of(row: CountedAnswer, by: Key | None) -> Hashable:
     """Return what an answer is added up under."""
-    if by is None:
-        return ""
-    session = row.session
-    return {
-        "agent": session.agent, "project": session.project, "model": row.answer.model,
-        "session": session.source_id,
-    }[by]  # fmt: skip
+    root = row.root
+    keys: dict[str, Hashable] = {
+        "agent": root.agent, "project": root.project, "model": row.answer.model,
+        "session": root.key,
+    }  # fmt: skip
+    return keys[by] if by else ""
 
 
 def period_of(time: float | None, period: Period) -> str:
@@ -148,21 +164,23 @@ def period_of(time: float | None, period: Period) -> str:
 
 
 def sum_of(
-    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None,
-    where: tuple[str, str] = ("", ""),
+    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None, when: str = ""
 ) -> UsageRow:  # fmt: skip
-    """Return the sum of answers, named by their period and key."""
+    """Return the sum of answers, named by their period and their key, which they share."""
     read = sum(row.answer.read_tokens for row in rows)
     written = sum(row.answer.written_tokens for row in rows)
     prompt = sum(row.answer.prompt_tokens for row in rows)
     output = sum(row.answer.output_tokens for row in rows)
-    named = {by: where[1]} if by else {}
+    named: dict[str, str] = {}
     if by == "session":
-        session = rows[0].session
-        named |= {"title": session.title, "agent": session.agent, "project": session.project}
+        root = rows[0].root
+        named = {"session": root.source_id, "title": root.title, "agent": root.agent,
+                 "project": root.project}  # fmt: skip
+    elif by:
+        named = {by: str(key_of(rows[0], by))}
     return UsageRow(
-        period=UNSET if period == "all" else where[0], **named, requests=len(rows),
-        sessions=len({(row.session.agent, row.session.source_id) for row in rows}),
+        period=UNSET if period == "all" else when, **named, requests=len(rows),
+        sessions=len({row.root.key for row in rows}),
         input_tokens=max(prompt - read - written, 0), output_tokens=output,
         cache_write_tokens=written, cache_read_tokens=read, total_tokens=prompt + output,
         cost=round(sum(row.cost or 0.0 for row in rows), 6),

@@ -16,6 +16,7 @@ from holdfast.spending.figures import (
     UsageRow,
     add_up,
     cache_figures,
+    root_of,
     sum_of,
 )
 from holdfast.spending.reading import Judgement
@@ -95,7 +96,7 @@ def overview(
         files_named=sum(one.named for one in judged),
         simulated_sessions=len(simulated),
         simulated_recorded_cost=round(
-            sum(row.cost or 0.0 for row in rows if _id(row) in simulated), 6
+            sum(row.cost or 0.0 for row in rows if row.session.key in simulated), 6
         ),
         simulated_cost=round(sum(one.usd_as_it_was for one in judged), 6),
         simulated_cost_with_holdfast=round(sum(one.usd_with_holdfast for one in judged), 6),
@@ -103,14 +104,11 @@ def overview(
     )  # fmt: skip
 
 
-def _id(row: CountedAnswer) -> tuple[str, str]:
-    return row.session.agent, row.session.source_id
-
-
 def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:
     """Return the agents with all their sessions, also those that say nothing about usage."""
-    counts = Counter(one.agent for one in sessions)
-    rows = [replace(row, sessions=counts.pop(str(row.agent))) for row in found]
+    by_key = {one.key: one for one in sessions}
+    counts = Counter(one.agent for one in by_key.values() if root_of(one, by_key) is one)
+    rows = [replace(row, sessions=counts.pop(str(row.agent), 0)) for row in found]
     return [*rows, *(UsageRow(agent=name, sessions=count) for name, count in counts.items())]
 
 

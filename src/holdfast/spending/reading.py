@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.disk import PRIVATE, make_private_folder, replacing
-from holdfast.errors import NotReadable
+from holdfast.errors import NotReadable, UnknownSession
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.sessions.rows import decoded, usage_in
 from holdfast.spending.prompts import prompt_figures, spent, title_of
@@ -209,13 +209,24 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
     return SpentSession(
         agent=info.source or "holdfast", source_id=info.source_id or info.id,
         path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
-        started=info.started, parent_id=info.parent_id,
+        started=info.started, parent_id=_caller(store, info), is_subagent=info.kind == "subagent",
         answers=tuple(_answer(info, turn, at in views) for at, turn in enumerate(turns)),
         prompts=prompt_figures(
             messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
             is_part=bool(info.parent_id and info.forked_at),
         ),
     )  # fmt: skip
+
+
+def _caller(store: Store, info: SessionInfo) -> str:
+    """Return the id that the agent gave the session that called a subagent; "" for others."""
+    if info.kind != "subagent" or not info.parent_id:
+        return ""
+    try:
+        parent = store.session(info.parent_id)
+    except UnknownSession:
+        return ""
+    return parent.source_id or parent.id
 
 
 def _answer(info: SessionInfo, turn: TurnUsage, follows: bool) -> SpentAnswer:

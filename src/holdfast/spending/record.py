@@ -63,8 +63,15 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
     project: str = ""
     started: float | None = None
     parent_id: str = ""
+    is_subagent: bool = False
+    """Whether its parent called it; what it used is counted with its parent's session."""
     answers: tuple[SpentAnswer, ...] = ()
     prompts: PromptFigures = PromptFigures()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names it among all sessions of a machine."""
+        return self.agent, self.source_id
 
     @property
     def compactions(self) -> int:
