@@ -446,6 +446,23 @@ def test_watch_shows_the_newest_session(holdfast: Any, home: Path) -> None:
     assert holdfast("watch", "--once", home / "none.jsonl").code == 2
 
 
+def test_the_window_is_the_one_that_the_agent_uses(holdfast: Any, home: Path) -> None:
+    """Codex records it; Claude Code has 200,000 unless more was sent, whatever the model takes."""
+    lines = codex_lines("c-1", [(100_000, 0, 9)])
+    for line in lines:
+        if info := line["payload"].get("info"):
+            info["model_context_window"] = 258_400
+    path = put_lines(home, "codex", "rollout-a.jsonl", lines)
+    (seen,) = holdfast("watch", "--once", "--json", path).reports
+    assert (seen["window_tokens"], seen["window_source"]) == (258_400, "given")
+    for tokens, expected in ((150_000, (200_000, "assumed")), (250_000, (1_000_000, "model"))):
+        line = claude_line(1, input_tokens=tokens, output_tokens=5)
+        line["message"]["model"] = "claude-opus-4-6"
+        path = put_lines(home, "claude-code", "a.jsonl", [ask_line(0), line])
+        (seen,) = holdfast("watch", "--once", "--json", path).reports
+        assert (seen["window_tokens"], seen["window_source"]) == expected
+
+
 def test_watch_shows_a_stored_session_if_it_is_the_newest(holdfast: Any, home: Path) -> None:
     """An agent that leaves no file, behind the gateway."""
     os.utime(put_lines(home, "claude-code", "old.jsonl", some_lines("s-0")), (1, 1))

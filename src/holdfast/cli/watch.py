@@ -32,6 +32,7 @@ STORE_SECONDS = 120.0
 """A session of the store must be newer than every file by this much."""
 LOOK_SECONDS = 5.0
 """How often is looked whether another session is running now."""
+NO_USAGE = "no usage recorded yet"
 METER_COLUMNS = 20
 LINE_METER_COLUMNS = 10
 TAIL_BYTES = 1 << 18
@@ -189,6 +190,9 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
     yield "session", (f"{state.agent} {on_one_line(state.title or state.session)}", "bold")
     yield "folder", on_one_line(state.project)
     yield "model", on_one_line(state.model) or "unknown"
+    if not state.prompt_tokens:
+        yield "window", NO_USAGE
+        return
     full = round(METER_COLUMNS * min(state.fill, 1))
     assumed = ", assumed" if state.window_source == "assumed" else ""
     yield ("window", picture.meter(full, METER_COLUMNS),
@@ -208,7 +212,7 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
     where = Path(state.project).name if state.project else ""
     pieces = [
         *((state.agent, where) if is_full else ()),
-        state.model, fill if state.prompt_tokens else "no usage recorded yet",
+        state.model, fill if state.prompt_tokens else NO_USAGE,
         "" if state.answers_left is None else f"compaction in about {state.answers_left:,} answers",
         _cost(state),
     ]  # fmt: skip
@@ -270,8 +274,9 @@ def _tail(path: str) -> SpentSession:
     except (OSError, ValueError, NotReadable):
         return SpentSession(agent="claude-code", source_id="", path=path)
     return SpentSession(
-        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last))
-    )
+        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last)),
+        window_tokens=last.window_tokens,
+    )  # fmt: skip
 
 
 def _size(path: str) -> int:

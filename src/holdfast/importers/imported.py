@@ -106,6 +106,8 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     """What the answers used, in their order; empty if the file does not say."""
     total_usage: AnswerUsage | None = None
     """What the whole session used, from agents that record nothing for each answer."""
+    window_tokens: int = 0
+    """The context window that the agent reckons with, if its file says; 0 if not."""
     title: str = ""
     started: float | None = None
     ended: float | None = None
@@ -150,7 +152,7 @@ class SessionDraft:
     """Takes messages in the order of the file, and leaves out an entry that comes again."""
 
     __slots__ = ("_at", "cwd", "lineage", "model", "notes", "rows", "source_id", "summaries",
-                 "title", "total_usage", "usage")  # fmt: skip
+                 "title", "total_usage", "usage", "window_tokens")  # fmt: skip
 
     def __init__(self, source_id: str = "", lineage: Lineage | None = None) -> None:
         """Start without messages."""
@@ -162,6 +164,7 @@ class SessionDraft:
         self.notes: list[Note] = []
         self.usage: dict[str, AnswerUsage] = {}
         self.total_usage: AnswerUsage | None = None
+        self.window_tokens = 0
         self._at: dict[str, int] = {}
 
     def add(
@@ -236,6 +239,7 @@ class SessionDraft:
             summaries=tuple(self.summaries),
             usage=tuple(self.usage.values()),
             total_usage=self.total_usage,
+            window_tokens=self.window_tokens,
             title=self.title,
             started=known[0] if known else None,
             ended=known[-1] if known else None,

@@ -24,6 +24,9 @@ COMPACTS_AT: Mapping[str, tuple[float, int]] = {
 """At which share of the window, less how many tokens, agents compact by default, as their sources
 and issues say; users may change it. What a session did itself counts more."""
 _ELSEWHERE = (0.8, 0)
+_WINDOWS: Mapping[str, int] = {"claude-code": 200_000}
+"""Windows of agents that use the whole window of a model only if they are told to, and do not
+record which; one that was exceeded is not it."""
 
 
 class LiveState(Struct, frozen=True, kw_only=True):
@@ -64,7 +67,10 @@ def live_state(
     answers = session.answers
     last = answers[-1] if answers else None
     model = last.model if last else ""
-    size, source = window_of(model, window)
+    size, source = window_of(model, window or session.window_tokens or None)
+    usual = _WINDOWS.get(session.agent, size)
+    if source == "model" and max((one.prompt_tokens for one in answers), default=0) <= usual < size:
+        size, source = usual, "assumed"
     limit = compacts_at(session, size)
     grown = growth(answers)
     left = limit - last.prompt_tokens if last else 0

@@ -33,6 +33,7 @@ def spent(found: ImportedSession) -> SpentSession:
         agent=found.agent, source_id=found.source_id, path=found.path,
         title=title_of(found.title, messages), project=found.cwd, started=found.started,
         parent_id=found.parent_id, is_subagent=relation in SUBAGENTS,
+        window_tokens=found.window_tokens,
         answers=tuple(answers_of(found)),
         prompts=prompt_figures(
             messages, calls, found.summaries, first, is_part=relation in PARTIAL

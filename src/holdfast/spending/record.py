@@ -65,6 +65,8 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
     parent_id: str = ""
     is_subagent: bool = False
     """Whether its parent called it; what it used is counted with its parent's session."""
+    window_tokens: int = 0
+    """The context window, if the agent recorded it."""
     answers: tuple[SpentAnswer, ...] = ()
     prompts: PromptFigures = PromptFigures()
 
