@@ -343,6 +343,9 @@ def test_called_with_nothing_it_shows_what_was_used(holdfast: Any, home: Path) -
     text = holdfast().text
     for words in ("1 agent, 1 session", "Where the tokens went", "Cache", "Try next"):
         assert words in text
+    assert "# make all sessions searchable\n  holdfast import" in text
+    assert holdfast("import").code == 0
+    assert '# find words in stored sessions\n  holdfast search "error"' in holdfast().text
     assert holdfast("--json", "doctor").code == 2
 
 

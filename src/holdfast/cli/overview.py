@@ -33,7 +33,10 @@ BAR_COLUMNS = 20
 LEAST_SHARE = 0.01
 """A smaller saving counts as none."""
 _NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
-_WHY = ("what each session cost", "where its context goes", "make all sessions searchable")
+_WHY = {"usage": "what each session cost", "inspect": "where the context of the dearest goes",
+        "sessions": "what is stored", "import": "make all sessions searchable",
+        "search": "find words in stored sessions"}  # fmt: skip
+"""What the commands that are proposed do."""
 
 
 def show_overview(*, as_json: bool) -> int:
@@ -77,8 +80,8 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     _compactions(picture, made)
     _saving(picture, made)
     picture.paragraph(("\nTry next", "bold"))
-    for command, why in zip(made.commands, _WHY, strict=True):
-        picture.line((f"  # {why}", "dim"))
+    for command in made.commands:
+        picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
         picture.line("  ", command)
     if made.not_read:
         picture.note(f"{counted(made.not_read, 'file')} could not be read; `holdfast import "

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 from msgspec import Struct
@@ -25,6 +25,8 @@ from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable, StoreUnavailable
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.importers import read_bytes as read_sessions
+from holdfast.importers.files import fields
+from holdfast.importers.usage import usage_of
 from holdfast.spending.live import LiveState, live_state
 from holdfast.spending.record import SpentSession, answers_of
 
@@ -234,30 +236,26 @@ def statusline() -> int:
 
     The line has the model, the fill of the window, the next compaction and the cost.
     """
-    given = _object(parse(read_bytes("-")))
+    given = fields(parse(read_bytes("-")))
     click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
     return 0
 
 
 def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
     """Return the state that an agent tells, completed from the end of its transcript."""
-    window, model = _object(given.get("context_window")), _object(given.get("model"))
+    window, model = fields(given.get("context_window")), fields(given.get("model"))
     session = _tail(str(given.get("transcript_path") or ""))
     size = window.get("context_window_size")
-    cost = _object(given.get("cost")).get("total_cost_usd")
+    cost = fields(given.get("cost")).get("total_cost_usd")
     state = live_state(
         session, prices, window=size if type(size) is int and size > 0 else None,
         cost=float(cost) if isinstance(cost, (int, float)) else None,
     )  # fmt: skip
     if cost is None and _size(session.path) > TAIL_BYTES:
         state = replace(state, cost=None)  # the end of a transcript is not all that was paid
-    used = _object(window.get("current_usage"))
-    prompt = sum(
-        value
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        if type(value := used.get(name)) is int
-    )
+    used = usage_of(window.get("current_usage"), cached_apart=True)
     name = str(model.get("display_name") or model.get("id") or state.model)
+    prompt = used.input_tokens if used else 0
     return replace(state, model=name, prompt_tokens=prompt or state.prompt_tokens)
 
 
@@ -284,7 +282,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except (OSError, ValueError):
         return 0
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

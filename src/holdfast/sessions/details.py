@@ -79,7 +79,7 @@ class RequestRow(TurnUsage, frozen=True, kw_only=True):
     compacted: bool
     """Whether another view was sent than the time before."""
     cache_miss: bool
-    """Whether less came out of the cache than the time before."""
+    """Whether less came out of the cache than the time before, although the prompt had more."""
 
 
 class ViewRow(Struct, frozen=True, kw_only=True):
@@ -156,7 +156,8 @@ def _requests(usage: Sequence[TurnUsage]) -> list[RequestRow]:
         figures: dict[str, Any] = {**asdict(one), "cost": cost}
         found.append(RequestRow(
             **figures, compacted=before is not None and one.view != before.view,
-            cache_miss=before is not None and one.cache_read_tokens < before.cache_read_tokens,
+            cache_miss=before is not None
+            and one.cache_read_tokens < min(before.cache_read_tokens, one.input_tokens),
         ))  # fmt: skip
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -132,16 +133,9 @@ def commands_for(rows: Sequence[CountedAnswer], *, is_stored: bool) -> list[str]
     for row in rows:
         costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.prompt_tokens
     dearest = next((path for path, _ in costs.most_common() if "#" not in path), "")
-    home = os.path.expanduser("~")
-    dearest = dearest.replace(home, "~", 1) if dearest.startswith(f"{home}/") else dearest
+    rest = dearest.removeprefix(os.path.expanduser("~/"))
+    path = f"~/{shlex.quote(rest)}" if rest != dearest else shlex.quote(dearest)
     first = "holdfast usage --by session" if len(rows) > 1 else "holdfast usage"
-    look = f"holdfast inspect {_quoted(dearest)}" if dearest else "holdfast sessions list"
+    look = f"holdfast inspect {path}" if dearest else "holdfast sessions list"
     find = 'holdfast search "error"' if is_stored else "holdfast import"
     return [first, look, find]
-
-
-def _quoted(path: str) -> str:
-    rest = path.removeprefix("~/")
-    plain = all(char.isalnum() or char in "/._-" for char in rest)
-    quoted = rest if plain else "'" + rest.replace("'", "'\\''") + "'"
-    return path[: len(path) - len(rest)] + quoted
