@@ -198,18 +198,42 @@ def test_what_a_compaction_of_goose_adds_is_marked_and_a_copy_is_not_taken(tmp_p
     assert [note.kind for note in session.notes] == ["duplicate"]
 
 
+def test_what_goose_used_for_a_compaction_is_in_the_sum_of_its_session(tmp_path: Path) -> None:
+    """No message says it; of an older database all of it is known only as a sum."""
+    session = session_in("goose.sql", tmp_path)
+    rest = session.total_usage
+    assert rest is not None
+    assert sum(one.input_tokens for one in (*session.usage, rest)) == 28_456
+    assert sum(one.output_tokens for one in (*session.usage, rest)) == 270
+    assert sum(one.cost or 0 for one in (*session.usage, rest)) == pytest.approx(0.025664)
+    with sqlite3.connect(tmp_path / "goose.db") as connection:
+        connection.execute("UPDATE messages SET metadata_json = '{}'")
+    connection.close()
+    (older,) = read_file(tmp_path / "goose.db")
+    assert older.usage == ()
+    assert older.total_usage is not None
+    assert (older.total_usage.input_tokens, older.total_usage.cost) == (
+        28_456,
+        0.025664000000000003,
+    )
+
+
 def test_an_export_of_goose_is_what_its_database_holds(tmp_path: Path) -> None:
     """Both forms give the same messages under the same ids."""
     kept = session_in("goose.sql", tmp_path)
-    rows = sqlite3.connect(tmp_path / "goose.db").execute(
+    connection = sqlite3.connect(tmp_path / "goose.db")
+    rows = connection.execute(
         "SELECT message_id, role, created_timestamp, content_json, metadata_json FROM messages"
-    )
+    ).fetchall()
+    connection.row_factory = sqlite3.Row
+    (about,) = connection.execute("SELECT * FROM sessions")
+    connection.close()
     conversation = [
         {"id": own, "role": role, "created": at, "content": json.loads(content),
-         "metadata": json.loads(about)}
-        for own, role, at, content, about in rows
+         "metadata": json.loads(metadata)}
+        for own, role, at, content, metadata in rows
     ]  # fmt: skip
-    value = {"id": kept.source_id, "working_dir": kept.cwd, "name": kept.title,
+    value = {**dict(about), "id": kept.source_id, "working_dir": kept.cwd, "name": kept.title,
              "model_config": {"model_name": kept.model}, "conversation": conversation}  # fmt: skip
     (exported,) = read_bytes(json.dumps(value).encode(), str(tmp_path / "goose.db"))
     assert exported == kept

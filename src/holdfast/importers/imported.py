@@ -105,7 +105,7 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     usage: tuple[AnswerUsage, ...] = ()
     """What the answers used, in their order; empty if the file does not say."""
     total_usage: AnswerUsage | None = None
-    """What the whole session used, from agents that record nothing for each answer."""
+    """What the session used beside `usage`: all of it, if the agent records only sums."""
     window_tokens: int = 0
     """The context window that the agent reckons with, if its file says; 0 if not."""
     title: str = ""

@@ -216,8 +216,10 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
     cost, last = 0.0, dict[tuple[int, str], SpentAnswer]()
     for row in rows:
         one, key = row.answer, (id(row.session), row.answer.model)
-        before, last[key] = last.get(key), one
         prompt, read = prompt + one.prompt_tokens, read + one.read_tokens
+        if one.is_total:
+            continue
+        before, last[key] = last.get(key), one
         lost = min(before.read_tokens, one.prompt_tokens) - one.read_tokens if before else 0
         if before is None or lost <= 0:
             continue

@@ -64,7 +64,7 @@ def live_state(
     cost: float | None = None,
 ) -> LiveState:
     """Return where a session stands; `window` and `cost` are what the agent says itself."""
-    answers = session.answers
+    answers = [one for one in session.answers if not one.is_total]
     last = answers[-1] if answers else None
     model = last.model if last else ""
     size, source = window_of(model, window or session.window_tokens or None)
@@ -75,7 +75,7 @@ def live_state(
     grown = growth(answers)
     left = limit - last.prompt_tokens if last else 0
     prompt = sum(one.prompt_tokens for one in answers)
-    costs = [cost_of(one, prices) for one in answers] if cost is None else []
+    costs = [cost_of(one, prices) for one in session.answers] if cost is None else []
     known = [one for one in costs if one is not None]
     return LiveState(
         agent=session.agent, session=session.source_id, title=session.title,

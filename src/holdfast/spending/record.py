@@ -32,7 +32,7 @@ class SpentAnswer(Struct, frozen=True, array_like=True, gc=False):
     """In dollars, if the agent recorded it."""
     follows_compaction: bool = False
     is_total: bool = False
-    """Whether it is the sum of a session whose agent records nothing for each answer."""
+    """Whether it is a sum of requests of which the agent records nothing else."""
 
     @property
     def figures(self) -> tuple[int, int, int, int]:
@@ -82,9 +82,9 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
 
 
 def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
-    """Yield what the answers of a session used; the total as one, if the agent has only that."""
+    """Yield what the answers of a session used, and last what is known only as a sum."""
     before, total = 0, found.total_usage
-    for one in found.usage or ((total,) if total else ()):
+    for one in (*found.usage, *((total,) if total else ())):
         compactions = sum(at < one.position for at in found.summaries)
         yield SpentAnswer(
             mark=_mark(found, one), time=one.time or found.ended, model=one.model or found.model,
