@@ -19,7 +19,7 @@ import pytest
 from tests.cli.conftest import process_environment
 
 from holdfast.catalog import prices_of
-from holdfast.spending.reading import FILE_NAME
+from holdfast.spending.reading import FILE_NAME, UsageReader
 from holdfast.stores.open import open_store
 from holdfast.stores.values import NewMessage, NewSession, TurnUsage
 
@@ -251,6 +251,9 @@ def test_what_was_read_is_kept_and_read_again_only_if_it_changed(holdfast: Any, 
     assert totals(holdfast)["output_tokens"] == first["output_tokens"] + 2
     cache.write_bytes(b"\x93nonsense")
     assert totals(holdfast)["output_tokens"] == first["output_tokens"] + 2
+    older = UsageReader(home / "holdfast", "0.0.9")
+    older.save(is_whole=True)
+    assert totals(holdfast)["requests"] == 2
     cache.unlink()
     path.unlink()
     assert totals(holdfast)["requests"] == 0

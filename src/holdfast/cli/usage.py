@@ -14,6 +14,7 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
+from holdfast import __version__
 from holdfast.catalog import PriceList
 from holdfast.cli.draw import Picture, Piece, progress_bar
 from holdfast.cli.files import counted, is_terminal, on_one_line, printable
@@ -72,7 +73,7 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
     Stopped by Ctrl-C, what was read so far is kept, too.
     """
     folder = Path(given["home"]) if given.get("home") else home_folder()
-    reader, notes, is_whole = UsageReader(folder), list[str](), False
+    reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
     try:
         with late_bar("reading") as tell:
             native = reader.native([path for _, path in agent_places()], tell)

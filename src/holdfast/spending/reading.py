@@ -24,8 +24,6 @@ from holdfast.transcript import Message
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
 FILE_NAME = "usage.cache"
-VERSION = 2
-"""Changes with what is kept; a file of another version is read as if it were not there."""
 _SESSIONS_AT_ONCE = 500
 _MARK = "@"
 """Before the mark that an import adds to an id that another session has already."""
@@ -58,17 +56,18 @@ class ReadSource(Struct, frozen=True, array_like=True):
 class UsageCache(Struct, array_like=True):
     """Everything that was read, by path; safe to delete."""
 
-    version: int = VERSION
+    version: str
+    """That of Holdfast: another one may read the same file in another way."""
     sources: dict[str, ReadSource] = {}
 
 
 class UsageReader:
-    """Reads sessions through a cache in a private file; without a file it reads everything."""
+    """Reads sessions through a cache in a private file."""
 
-    def __init__(self, folder: Path | None) -> None:
-        """Load what was read before; a file that cannot be read counts as empty."""
-        self._file = folder / FILE_NAME if folder else None
-        self._cache = _load(self._file)
+    def __init__(self, folder: Path, version: str) -> None:
+        """Load what this version read before; a file that cannot be read counts as empty."""
+        self._file = folder / FILE_NAME
+        self._cache = _load(self._file, version)
         self._used: dict[str, ReadSource] = {}
 
     @property
@@ -144,24 +143,21 @@ class UsageReader:
 
         A home that cannot be written to is no error: everything is read again next time.
         """
-        if self._file is None:
-            return
         kept = self._used if is_whole else self._cache.sources
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(msgspec.msgpack.encode(UsageCache(sources=kept)))
+                file.write(msgspec.msgpack.encode(UsageCache(self._cache.version, kept)))
         except OSError:
             return
 
 
-def _load(file: Path | None) -> UsageCache:
+def _load(file: Path, version: str) -> UsageCache:
     try:
-        data = file.read_bytes() if file else b""
-        found = msgspec.msgpack.decode(data, type=UsageCache)
+        found = msgspec.msgpack.decode(file.read_bytes(), type=UsageCache)
     except (OSError, msgspec.MsgspecError):
-        return UsageCache(sources={})
-    return found if found.version == VERSION else UsageCache(sources={})
+        found = None
+    return found if found and found.version == version else UsageCache(version, {})
 
 
 def _state(path: Path) -> tuple[int, int, int]:
