@@ -434,12 +434,13 @@ def test_no_saving_is_claimed_for_what_the_gateway_would_leave_alone(
 
 
 def test_watch_shows_the_newest_session(holdfast: Any, home: Path) -> None:
-    """The fill of the window, when it will be compacted, and what it cost."""
+    """The fill of the window, when it will be compacted, and what it cost; no subagent of it."""
     lines = [ask_line(0)]
     for number in range(1, 9):
         lines += [claude_line(number, input_tokens=10_000 * number, output_tokens=50)]
     path = put_lines(home, "claude-code", "a.jsonl", lines)
     os.utime(put_lines(home, "claude-code", "old.jsonl", some_lines("s-0")), (1, 1))
+    os.utime(put_lines(home, "claude-code", "agent-x7.jsonl", some_lines("s-2")), (9e9, 9e9))
     (seen,) = holdfast("watch", "--once", "--json").reports
     assert (seen["session"], seen["prompt_tokens"], seen["requests"]) == ("s-1", 80_000, 8)
     limit = seen["window_tokens"] - 33_000

@@ -26,6 +26,7 @@ from holdfast.errors import NotReadable, StoreUnavailable
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.importers import read_bytes as read_sessions
 from holdfast.importers.files import fields
+from holdfast.importers.find import SUBAGENT_FILE
 from holdfast.importers.usage import usage_of
 from holdfast.spending.live import LiveState, live_state
 from holdfast.spending.record import SpentSession, answers_of
@@ -105,7 +106,8 @@ class Running(Struct, frozen=True):
 
 
 def newest(file: str | None) -> Running | None:
-    """Return the session that was written to last; that of the file, if one is named.
+    """Return the session that was written to last; that of the file, if one is named. While a
+    subagent works, it is the session that called it.
 
     A session of the store counts if no file was written since: an agent behind the gateway has
     both, and its own file says more.
@@ -115,7 +117,8 @@ def newest(file: str | None) -> Running | None:
     from holdfast.config import agent_places
 
     paths = [path for _, place in agent_places() for path in files_in(place) if path.is_file()]
-    path = max(paths, key=_time, default=None)
+    mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
+    path = max(mains or paths, key=_time, default=None)
     stored = _newest_stored(0.0 if path is None else _time(path) + STORE_SECONDS)
     return stored or (None if path is None else _of_file(path))
 
