@@ -78,22 +78,23 @@ def count_once(
     answer that the agent has in its own file.
     """
     order = sorted(native, key=lambda one: one.started or 0.0)
-    by_key = {one.key: one for one in (*stored, *order)}
+    late = sorted(stored, key=lambda one: one.started or 0.0)
+    by_key = {one.key: one for one in (*late, *order)}
     seen: set[bytes] = set()
     found: list[CountedAnswer] = []
     times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
-    for session in order:
+    for at, session in enumerate((*order, *late)):
         root, parent = root_of(session, by_key), by_key.get((session.agent, session.parent_id))
         for answer in session.answers[_repeated(session, parent) :]:
-            if answer.mark not in seen:
-                seen.add(answer.mark)
-                found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
-                times[answer.figures].append(answer.time or 0.0)
-    for session in stored:
-        root = root_of(session, by_key)
-        for answer in session.answers:
-            if not _was_recorded(times.get(answer.figures, []), answer.time or 0.0):
-                found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
+            if answer.mark in seen:
+                continue
+            seen.add(answer.mark)
+            when = answer.time or 0.0
+            if at < len(order):
+                times[answer.figures].append(when)
+            elif _was_recorded(times.get(answer.figures, []), when):
+                continue
+            found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
     return found
 
 

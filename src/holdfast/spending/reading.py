@@ -16,7 +16,7 @@ from holdfast.errors import NotReadable, UnknownSession
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.sessions.rows import decoded, usage_in
 from holdfast.spending.prompts import prompt_figures, spent, title_of
-from holdfast.spending.record import SpentAnswer, SpentSession
+from holdfast.spending.record import SpentAnswer, SpentSession, mark_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo, TurnUsage
 from holdfast.transcript import Message
@@ -205,8 +205,11 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
     return SpentSession(
         agent=info.source or "holdfast", source_id=info.source_id or info.id,
         path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
-        started=info.started, parent_id=_caller(store, info), is_subagent=info.kind == "subagent",
-        answers=tuple(_answer(info, turn, at in views) for at, turn in enumerate(turns)),
+        started=info.started, parent_id=_parent_name(store, info),
+        is_subagent=info.kind == "subagent",
+        answers=tuple(
+            _answer(info, messages, turn, at in views) for at, turn in enumerate(turns)
+        ),
         prompts=prompt_figures(
             messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
             is_part=bool(info.parent_id and info.forked_at),
@@ -214,20 +217,20 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
     )  # fmt: skip
 
 
-def _caller(store: Store, info: SessionInfo) -> str:
-    """Return the id that the agent gave the session that called a subagent; "" for others."""
-    if info.kind != "subagent" or not info.parent_id:
-        return ""
+def _parent_name(store: Store, info: SessionInfo) -> str:
+    """Return the id that the agent gave the session that this one comes from, "" without one."""
     try:
-        parent = store.session(info.parent_id)
+        parent = store.session(info.parent_id) if info.parent_id else None
     except UnknownSession:
-        return ""
-    return parent.source_id or parent.id
+        parent = None
+    return (parent.source_id or parent.id) if parent else ""
 
 
-def _answer(info: SessionInfo, turn: TurnUsage, follows: bool) -> SpentAnswer:
+def _answer(
+    info: SessionInfo, messages: Sequence[Message], turn: TurnUsage, follows: bool
+) -> SpentAnswer:  # fmt: skip
     return SpentAnswer(
-        mark=f"{info.id} {turn.position} {turn.time}".encode(), time=turn.time,
+        mark=mark_of(info.source, info.id, messages, turn), time=turn.time,
         model=turn.model or info.model, prompt_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
         written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,

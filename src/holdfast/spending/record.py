@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
 
 from holdfast.importers.imported import AnswerUsage, ImportedSession
+from holdfast.stores.values import TurnUsage
+from holdfast.transcript import Message
 
 _MARK_BYTES = 8
 
@@ -87,7 +89,8 @@ def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
     for one in (*found.usage, *((total,) if total else ())):
         compactions = sum(at < one.position for at in found.summaries)
         yield SpentAnswer(
-            mark=_mark(found, one), time=one.time or found.ended, model=one.model or found.model,
+            mark=mark_of(found.agent, found.source_id, found.transcript.messages, one),
+            time=one.time or found.ended, model=one.model or found.model,
             prompt_tokens=one.input_tokens, output_tokens=one.output_tokens,
             read_tokens=one.cache_read_tokens, written_tokens=one.cache_write_tokens,
             hour_tokens=one.cache_hour_tokens, cost=one.cost,
@@ -96,19 +99,19 @@ def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
         before = compactions
 
 
-def _mark(found: ImportedSession, one: AnswerUsage) -> bytes:
-    """Return what an answer and its copies in other files have in common.
+def mark_of(
+    agent: str, source_id: str, messages: Sequence[Message], one: AnswerUsage | TurnUsage
+) -> bytes:  # fmt: skip
+    """Return what an answer and its copies in other files, and in the store, have in common.
 
-    The provider's id of the answer and the size of its prompt, if the file has the id; otherwise
-    its time and figures. An answer without either is known by its session.
+    The provider's id of the answer and the size of its prompt, if its message has the id;
+    otherwise its time and figures. An answer without either is known by its session.
     """
-    wire: Any = None
-    if one.position < len(found.transcript.messages):
-        wire = found.transcript.messages[one.position].wire
+    wire: Any = messages[one.position].wire if one.position < len(messages) else None
     given = cast("Mapping[str, Any]", wire).get("id") if isinstance(wire, dict) else None
     sizes = (one.model, one.input_tokens, one.cache_read_tokens, one.cache_write_tokens)
     figures = (one.time, one.output_tokens, *sizes)
-    place = (found.source_id, one.position)
+    place = (source_id, one.position)
     own = (given, *sizes) if given else figures if one.time else (*place, *figures)
-    said = repr((found.agent, own)).encode("utf-8", "replace")
+    said = repr((agent, own)).encode("utf-8", "replace")
     return hashlib.blake2b(said, digest_size=_MARK_BYTES).digest()
