@@ -1,13 +1,13 @@
 """Speed and growth of `holdfast` and `holdfast usage` on a synthetic home of Claude Code sessions.
 
-    python bench/usage.py                 200 and 400 files of about 580 KB
-    python bench/usage.py --files 1000    1,000 and 2,000
+    python bench/usage.py                 40 and 400 files of about 620 KB
+    python bench/usage.py --files 100     100 and 1,000
     python bench/usage.py --json FILE     the figures as JSON too
 
 Each command runs in a process of its own: first on an empty cache, again with everything in it,
 and again after one file grew. A row shows CPU seconds with the start of the process, and the last
-row how much more twice as many files take. The time that a start without work takes (`--version`)
-is in the first column: it does not grow.
+row how many times as much ten times as many files take. The time that a start without work takes
+(`--version`) is in the first column: it does not grow.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ RUNS = ("start", "usage, first", "usage, again", "usage, one grew", "holdfast, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--files", type=int, default=200)
+    parser.add_argument("--files", type=int, default=40)
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     rows: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for files in (options.files, 2 * options.files):
+        for files in (options.files, 10 * options.files):
             home = Path(scratch) / str(files)
             size = write_home(home, files)
             rows[files] = measure(home)
@@ -43,8 +43,8 @@ def main() -> int:
     print(f"| files | {' | '.join(RUNS)} |\n|{' --: |' * (len(RUNS) + 1)}")
     for files, found in rows.items():
         print(f"| {files:,} | {' | '.join(f'{seconds:.2f}' for seconds in found)} |")
-    once, twice = rows.values()
-    grown = " | ".join(f"{more / less:.2f}" for less, more in zip(once, twice, strict=True))
+    few, many = rows.values()
+    grown = " | ".join(f"{more / less:.1f}" for less, more in zip(few, many, strict=True))
     print(f"| ratio | {grown} |")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

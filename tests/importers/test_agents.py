@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from holdfast.importers import ImportedSession, Lineage, read_bytes, read_file, sessions_in
 from holdfast.transcript import Media, Text, Thinking, ToolCall, ToolResult, survey, texts
@@ -194,6 +197,21 @@ def test_an_aider_history_is_a_session_a_chat() -> None:
     assert texts(first.transcript.messages[3])[0].startswith("[console]\nApplied edit")
     assert (first.model, first.started) == ("claude-3-5-sonnet-20240620", 1722886382.0)
     assert second.source_id.endswith("/4 2024-08-05 20:01:00")
+
+
+def test_an_aider_history_is_in_the_folder_and_the_time_of_its_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the name that aider gives it, and times without a zone."""
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_text("\n# aider chat started at 2026-01-15 23:30:00\n\n#### Hi\n\nHello.\n")
+    for zone, hour in (("UTC0", 23.5), ("XXX+8", 31.5)):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        (session,) = read_file(path)
+        assert (session.cwd, session.started) == (str(tmp_path), 1768435200 + hour * 3600)
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_plain_transcripts_keep_their_frame_and_ids() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from holdfast.importers import (
     AnswerUsage,
@@ -198,19 +199,42 @@ def test_what_a_compaction_of_goose_adds_is_marked_and_a_copy_is_not_taken(tmp_p
     assert [note.kind for note in session.notes] == ["duplicate"]
 
 
+def test_what_goose_used_for_a_compaction_is_in_the_sum_of_its_session(tmp_path: Path) -> None:
+    """No message says it; of an older database all of it is known only as a sum."""
+    session = session_in("goose.sql", tmp_path)
+    rest = session.total_usage
+    assert rest is not None
+    assert sum(one.input_tokens for one in (*session.usage, rest)) == 28_456
+    assert sum(one.output_tokens for one in (*session.usage, rest)) == 270
+    assert sum(one.cost or 0 for one in (*session.usage, rest)) == pytest.approx(0.025664)
+    with sqlite3.connect(tmp_path / "goose.db") as connection:
+        connection.execute("UPDATE messages SET metadata_json = '{}'")
+    connection.close()
+    (older,) = read_file(tmp_path / "goose.db")
+    assert older.usage == ()
+    assert older.total_usage is not None
+    assert (older.total_usage.input_tokens, older.total_usage.cost) == (
+        28_456,
+        0.025664000000000003,
+    )
+
+
 def test_an_export_of_goose_is_what_its_database_holds(tmp_path: Path) -> None:
     """Both forms give the same messages under the same ids."""
     kept = session_in("goose.sql", tmp_path)
-    with closing(sqlite3.connect(tmp_path / "goose.db")) as store:
-        rows = store.execute(
-            "SELECT message_id, role, created_timestamp, content_json, metadata_json FROM messages"
-        ).fetchall()
+    connection = sqlite3.connect(tmp_path / "goose.db")
+    rows = connection.execute(
+        "SELECT message_id, role, created_timestamp, content_json, metadata_json FROM messages"
+    ).fetchall()
+    connection.row_factory = sqlite3.Row
+    (about,) = connection.execute("SELECT * FROM sessions")
+    connection.close()
     conversation = [
         {"id": own, "role": role, "created": at, "content": json.loads(content),
-         "metadata": json.loads(about)}
-        for own, role, at, content, about in rows
+         "metadata": json.loads(metadata)}
+        for own, role, at, content, metadata in rows
     ]  # fmt: skip
-    value = {"id": kept.source_id, "working_dir": kept.cwd, "name": kept.title,
+    value = {**dict(about), "id": kept.source_id, "working_dir": kept.cwd, "name": kept.title,
              "model_config": {"model_name": kept.model}, "conversation": conversation}  # fmt: skip
     (exported,) = read_bytes(json.dumps(value).encode(), str(tmp_path / "goose.db"))
     assert exported == kept
@@ -321,6 +345,42 @@ def test_the_first_agents_keep_what_their_answers_used() -> None:
     assert used(claude) == [(0, 9, 2, 8)]
 
 
+def test_an_answer_without_words_counts_too() -> None:
+    """What it used was paid: it was aborted, or it only thought."""
+    ask = {"type": "user", "uuid": "u0", "sessionId": "s", "message": {
+        "role": "user", "content": "Hi"}}  # fmt: skip
+    message = {"role": "assistant", "id": "m", "content": [], "usage": {"input_tokens": 7}}
+    assert used([ask, {"type": "assistant", "uuid": "u1", "sessionId": "s", "message": message}])
+    pi = [{"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"},
+          {"type": "message", "id": "e1", "message": {"role": "user", "content": "Hi"}},
+          {"type": "message", "id": "e2", "message": {
+              "role": "assistant", "content": [], "usage": {"input": 7}}}]  # fmt: skip
+    assert used(pi) == [(0, 7, 0, 0)]
+    finish = {"type": "step-finish", "tokens": {"input": 7, "output": 0}}
+    export = {"info": {"id": "s"}, "messages": [
+        {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Hi"}]},
+        {"info": {"role": "assistant"}, "parts": [{"type": "step-start"}, finish]}]}  # fmt: skip
+    assert used([export]) == [(0, 7, 0, 0)]
+    copilot = [json.loads(line) for line in (HERE / "copilot-cli.jsonl").read_text().splitlines()]
+    last = max(at for at, one in enumerate(copilot) if one["type"] == "assistant.message")
+    assert len(used(copilot[:last])) == len(used(copilot))
+
+
+def test_a_report_that_comes_again_keeps_the_time_of_the_first() -> None:
+    """Codex repeats the last one when the user comes back, maybe on another day."""
+    info = {"total_token_usage": {"total_tokens": 15}, "last_token_usage": {"input_tokens": 10}}
+    lines: list[Any] = [
+        {"type": "session_meta", "payload": {"id": "s"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Hi"}},
+    ]
+    for day in ("01", "02"):
+        count = {"type": "token_count", "info": info}
+        when = f"2026-01-{day}T10:00:00Z"
+        lines.append({"type": "event_msg", "timestamp": when, "payload": count})
+    (session,) = read_bytes("\n".join(map(json.dumps, lines)).encode(), "file.jsonl")
+    assert [one.time for one in session.usage] == [1767261600.0]
+
+
 def used(lines: list[dict[str, Any]]) -> list[tuple[int, int, int, int]]:
     (session,) = read_bytes("\n".join(map(json.dumps, lines)).encode(), "file.jsonl")
     return [
@@ -344,3 +404,17 @@ def test_a_store_keeps_what_answers_used_and_only_once(tmp_path: Path) -> None:
         (5, 20130),
     ]
     assert {one.model for one in kept} == {"qwen3-coder-plus"}
+
+
+def test_a_session_that_was_imported_without_usage_gets_it_with_the_next_import(
+    tmp_path: Path,
+) -> None:
+    """Older versions did not keep it; all of it counts, and only once."""
+    (session,) = read_file(HERE / "qwen-code.jsonl")
+    store = open_store(tmp_path / "store.db")
+    taken = take(store, replace(session, usage=()))
+    assert taken.session is not None
+    assert not store.usage(taken.session.id)
+    for _ in range(2):
+        take(store, session)
+        assert len(store.usage(taken.session.id)) == len(session.usage)

@@ -17,7 +17,7 @@ from holdfast.errors import NotReadable, NotWritable
 from holdfast.lab.output import read_summary
 from holdfast.lab.reading import read_sessions
 from holdfast.lab.results import RunManifest, ScoreRow
-from holdfast.lab.run import PROGRESS, ROWS, digest_of, read_rows, run
+from holdfast.lab.run import CUTS, PROGRESS, ROWS, digest_of, read_rows, run
 from holdfast.lab.scoring.session import LabSession
 from holdfast.lab.scoring.shell import shell_parser
 from holdfast.lab.session_rows import TrialTerms
@@ -60,7 +60,13 @@ def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[LabSessio
     """One process or two, in whatever order they end: times aside, all rows are equal."""
     asked = manifest(sessions)
     one = run(tmp_path / "one", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
-    two = run(tmp_path / "two", sessions, asked, terms, known=sessions, jobs=2, tell=quiet)
+    told: list[tuple[int, int]] = []
+    two = run(
+        tmp_path / "two", sessions, asked, terms, known=sessions, jobs=2,
+        tell=lambda done, total: told.append((done, total)),
+    )  # fmt: skip
+    assert told == sorted(told)
+    assert (told[0][0], told[-1]) == (0, (9, 9))
     assert without_times(one) == without_times(two)
     assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
 
@@ -77,7 +83,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[L
 
     def stop_after_two(done: int, total: int) -> None:
         told.append(done)
-        if done == 2:
+        if done == 2 * len(CUTS):
             raise Stop
 
     with pytest.raises(Stop):
@@ -94,7 +100,8 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[L
         jobs=1,
         tell=lambda d, t: seen.append(d),
     )
-    assert seen == [2, 3]
+    assert told == list(range(2 * len(CUTS) + 1))  # every cut, not only every session
+    assert seen == list(range(2 * len(CUTS), 3 * len(CUTS) + 1))
     assert without_times(rows) == without_times(whole)
     assert not progress.exists()
     kept = (tmp_path / "half" / ROWS).read_bytes()

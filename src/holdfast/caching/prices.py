@@ -120,14 +120,19 @@ def bill(
 
 def paid(
     prices: Prices, prompt_tokens: int, output_tokens: int, *, read_tokens: int = 0,
-    written_tokens: int = 0, ttl: Ttl = "5m",
+    written_tokens: int = 0, hour_tokens: int = 0,
 ) -> Bill:  # fmt: skip
     """Return what one request cost by the usage that the provider reports: what was read from the
-    cache and written to it is a part of the prompt.
+    cache and written to it is a part of the prompt, and `hour_tokens`, which the cache keeps for
+    an hour, of what was written.
     """
     here = prices.at(prompt_tokens)
     plain = max(prompt_tokens - read_tokens - written_tokens, 0)
-    return _priced(here, ttl, read_tokens, written_tokens, plain, output_tokens)
+    found = _priced(here, "5m", read_tokens, written_tokens, plain, output_tokens)
+    if not hour_tokens:
+        return found
+    more = min(hour_tokens, written_tokens) * (here.cache_write_1h - here.cache_write_5m) / 1e6
+    return replace(found, written_usd=found.written_usd + more)
 
 
 def _priced(here: Prices, ttl: Ttl, read: int, written: int, plain: int, output: int) -> Bill:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.caching.economics import PayoffRule
-from holdfast.caching.prices import Prices, Ttl, minimum_for, prices_from
+from holdfast.caching.prices import Prices, Ttl, minimum_for, paid, prices_from
 from holdfast.errors import MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH
 
@@ -78,6 +78,44 @@ def known_prices(model: str) -> Prices | None:
         return prices_of(model) if model else None
     except MissingExtra:
         return None
+
+
+class PriceList:
+    """Prices of models, looked up once; `is_missing` if the package with the prices is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Prices | None] = {}
+        self.is_missing = False
+
+    def of(self, model: str) -> Prices | None:
+        """Return the prices of a model, None if they are not known."""
+        if model not in self._known:
+            try:
+                self._known[model] = prices_of(model)
+            except MissingExtra:
+                self._known[model] = None
+                self.is_missing = True
+        return self._known[model]
+
+    def cost(
+        self, model: str, prompt_tokens: int, output_tokens: int, *, read_tokens: int = 0,
+        written_tokens: int = 0, hour_tokens: int = 0, recorded: float | None = None,
+        is_total: bool = False,
+    ) -> float | None:  # fmt: skip
+        """Return what a request costs at today's list price, otherwise what was `recorded` for it.
+
+        A total of many requests, `is_total`, does not say how long each was and what was cached:
+        what was recorded comes first, and it never has the price of long prompts. Everything that
+        shows what requests cost asks here.
+        """
+        prices = self.of(model)
+        if prices is None or (is_total and recorded is not None):
+            return recorded
+        return paid(
+            replace(prices, long=None) if is_total else prices, prompt_tokens, output_tokens,
+            read_tokens=read_tokens,
+            written_tokens=written_tokens, hour_tokens=hour_tokens,
+        ).usd  # fmt: skip
 
 
 def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:

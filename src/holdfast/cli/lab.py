@@ -125,7 +125,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     _install(asked, strategies)
     folder = Path(given["output"])
     is_shown = sys.stderr.isatty()
-    with progress_bar("sessions", quiet=not is_shown) as update:
+    with progress_bar("cuts of sessions", quiet=not is_shown) as update:
         known, problems = _read(files)
         sessions, too_short = _select(known, given)
         if not sessions:
@@ -156,11 +156,11 @@ def run(files: tuple[str, ...], **given: Any) -> int:
 
 
 def _tell(update: Callable[..., None] | None, done: int, total: int) -> None:
-    """Say how many sessions are done: by the bar, or without a terminal by a line each."""
+    """Say how many cuts are done: by the bar, or without a terminal by a line each."""
     if update is not None:
         update(completed=done, total=total)
     else:
-        click.echo(f"holdfast: {done:,} of {counted(total, 'session')} done", err=True)
+        click.echo(f"holdfast: {done:,} of {counted(total, 'cut')} done", err=True)
 
 
 def _asked(given: dict[str, Any]) -> RunSettings:

@@ -33,7 +33,10 @@ BAR_COLUMNS = 20
 LEAST_SHARE = 0.01
 """A smaller saving counts as none."""
 _NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
-_WHY = ("what each session cost", "where its context goes", "make all sessions searchable")
+_WHY = {"usage": "what each session cost", "inspect": "where the context of the dearest goes",
+        "sessions": "what is stored", "import": "make all sessions searchable",
+        "search": "find words in stored sessions"}  # fmt: skip
+"""What the commands that are proposed do."""
 
 
 def show_overview(*, as_json: bool) -> int:
@@ -59,8 +62,9 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     """Print the overview: sums, where the tokens went, the cache, compactions, and what is next."""
     picture, whole = Picture(), made.total
     span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
+    sessions = sum(row.sessions for row in made.agents)
     picture.paragraph((
-        f"{counted(len(made.agents), 'agent')}, {counted(len(found.sessions), 'session')}, "
+        f"{counted(len(made.agents), 'agent')}, {counted(sessions, 'session')}, "
         f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
         f"{dollars(whole) or 'no usage recorded'}", "bold",
     ))  # fmt: skip
@@ -76,8 +80,9 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     _compactions(picture, made)
     _saving(picture, made)
     picture.paragraph(("\nTry next", "bold"))
-    for command, why in zip(made.commands, _WHY, strict=True):
-        picture.line("  ", command, (f"  # {why}", "dim"))
+    for command in made.commands:
+        picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
+        picture.line("  ", command)
     if made.not_read:
         picture.note(f"{counted(made.not_read, 'file')} could not be read; `holdfast import "
                      "--dry-run` names them")  # fmt: skip
@@ -146,10 +151,13 @@ def _cache(picture: Picture, made: Overview) -> None:
             f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
             f"again ({money(cache.missed_cost)})"
         )
-        why = {"a pause of 5 minutes or more": cache.after_pause,
-               "a compaction": cache.after_compaction}  # fmt: skip
-        told = ", ".join(f"{count:,} after {what}" for what, count in why.items() if count)
-        said += f": {told}." if told else "."
+        rest = cache.misses - cache.after_pause - cache.after_compaction
+        why = (
+            (cache.after_pause, "after a pause of 5 minutes or more"),
+            (cache.after_compaction, "after a compaction"),
+            (rest, "for other reasons"),
+        )
+        said += ": " + ", ".join(f"{count:,} {when}" for count, when in why if count) + "."
     picture.paragraph(said, indent=2)
 
 
@@ -158,17 +166,17 @@ def _compactions(picture: Picture, made: Overview) -> None:
         return
     picture.paragraph(("\nCompactions", "bold"))
     said = f"{counted(made.total.compactions, 'compaction')}."
-    if made.facts_used_later:
-        lost = made.facts_used_later - made.facts_kept
+    if made.files_used_later:
+        lost = made.files_used_later - made.files_named
         said += (
-            f" The summaries of {made.judged_compactions:,} dropped {lost:,} of "
-            f"{counted(made.facts_used_later, 'fact')} that the agents used later "
-            f"({lost / made.facts_used_later:.0%})."
+            f" The summaries of {made.judged_compactions:,} do not name {lost:,} of "
+            f"{counted(made.files_used_later, 'file')} that the agents used later "
+            f"({lost / made.files_used_later:.0%})."
         )
     if made.read_after_compaction:
         said += (
-            f" {counted(made.read_after_compaction, 'file')} had to be read again afterwards: "
-            f"{short(made.read_after_compaction_tokens)} tokens."
+            f" {counted(made.read_after_compaction, 'time')} a file from before was read again "
+            f"afterwards: {short(made.read_after_compaction_tokens)} tokens."
         )
     picture.paragraph(said, indent=2)
 
@@ -178,14 +186,18 @@ def _saving(picture: Picture, made: Overview) -> None:
         return
     picture.paragraph(("\nWith Holdfast", "bold"))
     share = 1 - made.simulated_cost_with_holdfast / made.simulated_cost
-    sessions = f"{made.simulated_sessions:,} of your largest sessions"
+    sessions = counted(made.simulated_sessions, "session")
     if share < LEAST_SHARE:
-        said = f"It would have saved nothing: {sessions} did not grow enough for it to pay."
+        said = f"It would have saved nothing: your largest {sessions} did not grow enough."
     else:
         said = (
+            f"{share:.0%} less for your largest {sessions}: "
             f"{money(made.simulated_cost)} {picture.arrow} "
-            f"{money(made.simulated_cost_with_holdfast)}, {share:.0%} less: {sessions}, "
-            "replayed with Holdfast's compaction."
+            f"{money(made.simulated_cost_with_holdfast)} in a replay through its gateway."
         )
     picture.paragraph(said, indent=2)
-    picture.paragraph(("simulated at list prices, by estimated tokens", "dim"), indent=2)
+    picture.paragraph((
+        "a simulation with estimated tokens, list prices and a cache that never expires; as "
+        f"recorded they cost {money(made.simulated_recorded_cost)}. It counts money, not what a "
+        "compaction loses.", "dim",
+    ), indent=2)  # fmt: skip

@@ -14,6 +14,8 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
+from holdfast import __version__
+from holdfast.catalog import PriceList
 from holdfast.cli.draw import Picture, Piece, progress_bar
 from holdfast.cli.files import counted, is_terminal, on_one_line, printable
 from holdfast.cli.inputs import JSON_ROW, options, print_json, usage_error
@@ -32,7 +34,6 @@ from holdfast.spending.figures import (
     CountedAnswer,
     Key,
     Period,
-    PriceList,
     UsageRow,
     add_up,
     count_once,
@@ -72,7 +73,7 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
     Stopped by Ctrl-C, what was read so far is kept, too.
     """
     folder = Path(given["home"]) if given.get("home") else home_folder()
-    reader, notes, is_whole = UsageReader(folder), list[str](), False
+    reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
     try:
         with late_bar("reading") as tell:
             native = reader.native([path for _, path in agent_places()], tell)
@@ -83,7 +84,7 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
             notes.append(NO_PRICES)
         sessions = {id(row.session): row.session for row in answers}
         silent = [one for one in (*native, *stored) if not one.answers]
-        by_id = {(one.agent, one.source_id): one for one in silent}
+        by_id = {one.key: one for one in silent}
         yield Gathered(
             [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
         )
@@ -166,9 +167,9 @@ def usage(
     with gathered(given) as found:
         answers = [row for row in found.answers if _is_within(row.time, start, stop)]
         if given["project"]:
-            known = {row.session.project for row in found.answers}
+            known = {row.root.project for row in found.answers}
             folders = folders_of(given["project"], sorted(known))
-            answers = [row for row in answers if row.session.project in folders]
+            answers = [row for row in answers if row.root.project in folders]
         rows, whole = add_up(answers, period, by), sum_of(answers)
     if as_json:
         print_json({"period": None if period == "all" else period, "by": by, "since": start,
@@ -232,13 +233,16 @@ def show_usage(
     if hidden:
         where = "earlier" if period != "all" else "smaller"
         picture.paragraph((f"{counted(hidden, f'{where} row')} hidden; see --all", "dim"), indent=2)
-    columns = "; input: what was neither written to the provider's cache nor read from it"
+    columns = "; input: neither read from the provider's cache nor written to it"
     show_legend(picture, whole, found.notes, columns)
 
 
 def show_legend(picture: Picture, whole: UsageRow, notes: Iterable[str], columns: str = "") -> None:
     """Print what the columns of a table of usage mean."""
-    legend = f"tokens as the agents recorded them{columns}; cost: at today's list prices"
+    legend = (
+        f"tokens: as the agents recorded them{columns}; cost: today's list prices, or as recorded "
+        "if there is none"
+    )
     if whole.unpriced_requests:
         legend += f"; +, ?: {counted(whole.unpriced_requests, 'request')} of unknown price"
     picture.paragraph((legend, "dim"), indent=2)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from holdfast.catalog import PriceList
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import is_terminal, on_one_line, read_bytes
@@ -24,7 +25,9 @@ from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable, StoreUnavailable
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.importers import read_bytes as read_sessions
-from holdfast.spending.figures import PriceList
+from holdfast.importers.files import fields
+from holdfast.importers.find import SUBAGENT_FILE
+from holdfast.importers.usage import usage_of
 from holdfast.spending.live import LiveState, live_state
 from holdfast.spending.record import SpentSession, answers_of
 
@@ -32,6 +35,7 @@ STORE_SECONDS = 120.0
 """A session of the store must be newer than every file by this much."""
 LOOK_SECONDS = 5.0
 """How often is looked whether another session is running now."""
+NO_USAGE = "no usage recorded yet"
 METER_COLUMNS = 20
 LINE_METER_COLUMNS = 10
 TAIL_BYTES = 1 << 18
@@ -102,7 +106,8 @@ class Running(Struct, frozen=True):
 
 
 def newest(file: str | None) -> Running | None:
-    """Return the session that was written to last; that of the file, if one is named.
+    """Return the session that was written to last; that of the file, if one is named. While a
+    subagent works, it is the session that called it.
 
     A session of the store counts if no file was written since: an agent behind the gateway has
     both, and its own file says more.
@@ -112,7 +117,8 @@ def newest(file: str | None) -> Running | None:
     from holdfast.config import agent_places
 
     paths = [path for _, place in agent_places() for path in files_in(place) if path.is_file()]
-    path = max(paths, key=_time, default=None)
+    mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
+    path = max(mains or paths, key=_time, default=None)
     stored = _newest_stored(0.0 if path is None else _time(path) + STORE_SECONDS)
     return stored or (None if path is None else _of_file(path))
 
@@ -189,6 +195,9 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
     yield "session", (f"{state.agent} {on_one_line(state.title or state.session)}", "bold")
     yield "folder", on_one_line(state.project)
     yield "model", on_one_line(state.model) or "unknown"
+    if not state.prompt_tokens:
+        yield "window", NO_USAGE
+        return
     full = round(METER_COLUMNS * min(state.fill, 1))
     assumed = ", assumed" if state.window_source == "assumed" else ""
     yield ("window", picture.meter(full, METER_COLUMNS),
@@ -208,7 +217,7 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
     where = Path(state.project).name if state.project else ""
     pieces = [
         *((state.agent, where) if is_full else ()),
-        state.model, fill if state.prompt_tokens else "no usage recorded yet",
+        state.model, fill if state.prompt_tokens else NO_USAGE,
         "" if state.answers_left is None else f"compaction in about {state.answers_left:,} answers",
         _cost(state),
     ]  # fmt: skip
@@ -230,30 +239,26 @@ def statusline() -> int:
 
     The line has the model, the fill of the window, the next compaction and the cost.
     """
-    given = _object(parse(read_bytes("-")))
+    given = fields(parse(read_bytes("-")))
     click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
     return 0
 
 
 def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
     """Return the state that an agent tells, completed from the end of its transcript."""
-    window, model = _object(given.get("context_window")), _object(given.get("model"))
+    window, model = fields(given.get("context_window")), fields(given.get("model"))
     session = _tail(str(given.get("transcript_path") or ""))
     size = window.get("context_window_size")
-    cost = _object(given.get("cost")).get("total_cost_usd")
+    cost = fields(given.get("cost")).get("total_cost_usd")
     state = live_state(
         session, prices, window=size if type(size) is int and size > 0 else None,
         cost=float(cost) if isinstance(cost, (int, float)) else None,
     )  # fmt: skip
     if cost is None and _size(session.path) > TAIL_BYTES:
         state = replace(state, cost=None)  # the end of a transcript is not all that was paid
-    used = _object(window.get("current_usage"))
-    prompt = sum(
-        value
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        if type(value := used.get(name)) is int
-    )
+    used = usage_of(window.get("current_usage"), cached_apart=True)
     name = str(model.get("display_name") or model.get("id") or state.model)
+    prompt = used.input_tokens if used else 0
     return replace(state, model=name, prompt_tokens=prompt or state.prompt_tokens)
 
 
@@ -270,8 +275,9 @@ def _tail(path: str) -> SpentSession:
     except (OSError, ValueError, NotReadable):
         return SpentSession(agent="claude-code", source_id="", path=path)
     return SpentSession(
-        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last))
-    )
+        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last)),
+        window_tokens=last.window_tokens,
+    )  # fmt: skip
 
 
 def _size(path: str) -> int:
@@ -279,7 +285,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except (OSError, ValueError):
         return 0
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

@@ -47,6 +47,10 @@ _ANTHROPIC = Profile(
          "id", "uuid", "timestamp", "model", "usage", "stop_reason", "stop_sequence", "type"}
     ),
     cache_markers=4,
+    no_system_models=(
+        "*claude-instant*", "*claude-[1-3]*", "*sonnet-4*", "*haiku-4*", "*opus-4-[0-7]",
+        "*opus-4-[0-7]-*", "*opus-4-2*", "*sonnet-5",
+    ),
     no_prefill_models=(
         "*opus-4-[6-9]*", "*sonnet-4-[6-9]*", "*haiku-4-[6-9]*", "*opus-[5-9]*", "*sonnet-[5-9]*",
         "*haiku-[5-9]*", "*fable-*",

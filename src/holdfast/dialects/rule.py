@@ -44,6 +44,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Keys that this provider is known to refuse on a message."""
     cache_markers: int = 0
     """How many `cache_control` markers a request may carry; 0 for no limit."""
+    no_system_models: tuple[str, ...] = ()
+    """Models (globs) that refuse system messages in the list."""
     no_prefill_models: tuple[str, ...] = ()
     """Models (globs) that refuse a request that ends with an assistant message."""
     bound_thinking_models: tuple[str, ...] = ()

@@ -117,6 +117,7 @@ class Figures:
         spent = paid(
             prices, found.input_tokens, found.output_tokens,
             read_tokens=found.cache_read_tokens, written_tokens=found.cache_write_tokens,
+            hour_tokens=found.cache_hour_tokens,
         )  # fmt: skip
         outcome.cost = spent.usd
         if outcome.bytes_out != outcome.bytes_in:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -11,6 +12,7 @@ from msgspec import Struct
 from holdfast.importers.files import seconds
 from holdfast.importers.imported import AnswerUsage, ImportedSession, SessionDraft, file_stem
 
+HISTORY = ".aider.chat.history.md"
 HEADING = "# aider chat started at "
 _USER = "####"
 _CONSOLE = ">"
@@ -35,11 +37,15 @@ def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
 
     `####` is the user and `>` is what aider printed; all else is the model. What aider printed
     was not said by anyone: it stands as the user's, under a mark of its own. The last message may
-    still be growing: what a longer file gives in its place begins with it.
+    still be growing: what a longer file gives in its place begins with it. A history under its
+    usual name is in the folder of the project.
     """
+    is_usual = os.path.basename(path) == HISTORY
+    folder = os.path.dirname(os.path.abspath(path)) if is_usual else ""
     for number, (started, date, chat) in enumerate(_chats(_whole(lines))):
         draft = SessionDraft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
-        when = seconds(date)
+        when = seconds(date, is_local=True)
+        draft.cwd = folder
         for speaker, run in groupby(chat, key=lambda line: line.speaker):
             said = list(run)
             words = "\n".join(line.words for line in said).strip("\n")

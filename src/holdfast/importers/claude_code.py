@@ -166,22 +166,22 @@ class _Tree:
             draft.lineage = Lineage(text(forked.get("sessionId")), "branch", at)
         draft.cwd = draft.cwd or text(value.get("cwd"))
         payload = fields(value.get("message")) if summary is None else summary
-        if not payload.get("content") and not payload.get("parts"):
-            draft.note("left out", entry.place, "a line without a message or without content")
-            return False
+        is_message = bool(payload.get("content") or payload.get("parts"))
         model = text(payload.get("model")) or text(value.get("model"))
         if model and not model.startswith("<"):
             draft.model = model
-        draft.add(
-            payload, own, seconds(value.get("timestamp")), entry.place,
-            summary=summary is not None or value.get("isCompactSummary") is True,
-        )  # fmt: skip
+        when = seconds(value.get("timestamp"))
+        if is_message:
+            is_summary = summary is not None or value.get("isCompactSummary") is True
+            draft.add(payload, own, when, entry.place, summary=is_summary)
+        else:
+            draft.note("left out", entry.place, "a line without a message or without content")
         draft.used(
-            usage_of(payload.get("usage"), model=model, cached_apart=True)
-            or usage_of(value.get("usageMetadata"), model=model),
+            usage_of(payload.get("usage"), model=model, time=when, cached_apart=True)
+            or usage_of(value.get("usageMetadata"), model=model, time=when),
             text(payload.get("id")) or own,
         )
-        return True
+        return is_message
 
     def finished(self) -> Iterator[SessionDraft]:
         """Yield the drafts with their titles."""

@@ -94,18 +94,18 @@ def _take(draft: SessionDraft, messages: Sequence[Any]) -> None:
         else:
             waiting = []
         place, when = f"message {index}", seconds(message.get("ts"))
-        if not content:
+        if content:
+            own = text(message.get("id")) or identifier(message.get("ts"))
+            draft.add(blocks.message(role, content), own, when, place)
+        else:
             draft.note("left out", place, "a message without words, calls or results")
-            continue
-        own = text(message.get("id")) or identifier(message.get("ts"))
-        draft.add(blocks.message(role, content), own, when, place)
         _used(draft, message)
 
 
 def _used(draft: SessionDraft, message: Payload) -> None:
     about, metrics = fields(message.get("modelInfo")), fields(message.get("metrics"))
     draft.model = text(about.get("modelId")) or text(about.get("id")) or draft.model
-    apart = about.get("providerId") in _COUNT_APART
+    apart = text(about.get("providerId")) in _COUNT_APART
     report = fields(metrics.get("tokens")) or metrics
     draft.used(usage_of(report, model=draft.model, cost=metrics.get("cost"), cached_apart=apart))
 

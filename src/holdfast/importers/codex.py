@@ -49,6 +49,8 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             _add(draft, entry, payload)
         elif payload.get("type") == "token_count":
             counted = fields(payload.get("info"))
+            window = counted.get("model_context_window")
+            draft.window_tokens = window if type(window) is int and window > 0 else 0
             used = usage_of(
                 counted.get("last_token_usage"), model=draft.model, time=value.get("timestamp")
             )

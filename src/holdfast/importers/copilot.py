@@ -64,6 +64,8 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
                 for usage in waiting:
                     drafts[agent].used(usage)
                 waiting.clear()
+    for usage in waiting:
+        main.used(usage)
     for draft in drafts.values():
         system = {"system": prompt} if prompt and draft is main else None
         yield from draft.finish("copilot-cli", "anthropic", path, system=system)

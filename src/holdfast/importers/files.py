@@ -343,10 +343,11 @@ def parsed(value: Any) -> Any:
         return None
 
 
-def seconds(value: Any) -> float | None:
+def seconds(value: Any, *, is_local: bool = False) -> float | None:
     """Return seconds since 1970 from a number (seconds or milliseconds) or an ISO time.
 
-    A time without a zone is taken for UTC.
+    A time without a zone is taken for UTC, or for the time of this machine if the agent writes
+    that, `is_local`.
     """
     if type(value) in (int, float):
         found = float(value) if abs(value) < 1e300 else math.nan
@@ -356,7 +357,8 @@ def seconds(value: Any) -> float | None:
         return None
     try:
         when = datetime.fromisoformat(value)
-        when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+        if when.tzinfo is None and not is_local:
+            when = when.replace(tzinfo=UTC)
         return when.timestamp()
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         return None

@@ -19,7 +19,7 @@ from holdfast.importers.read import is_history, read_file
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")
 _PAGE = ".md"
 """A history of aider may have any name; other pages are passed over."""
-_SUBAGENT = "agent-"
+SUBAGENT_FILE = "agent-"
 """How Claude Code names the files of subagents: read after the sessions that called them."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 _HERE: tuple[tuple[Agent, str], ...] = (
@@ -219,7 +219,7 @@ def _is_named_so(path: Path) -> bool:
 def _opened(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:
     """Put what is in a folder on the list; a folder that cannot be opened is yielded."""
     try:
-        found = sorted(folder.iterdir(), key=lambda path: (path.name.startswith(_SUBAGENT), path))
+        found = sorted(folder.iterdir(), key=lambda one: (one.name.startswith(SUBAGENT_FILE), one))
         waiting.extend(reversed(found))
     except OSError as error:
         yield _cannot_open(folder, error)

@@ -21,7 +21,7 @@ from holdfast.importers.files import (
     seconds,
     text,
 )
-from holdfast.importers.imported import ImportedSession, Lineage, SessionDraft
+from holdfast.importers.imported import AnswerUsage, ImportedSession, Lineage, SessionDraft
 from holdfast.importers.usage import usage_of
 from holdfast.transcript import Payload
 
@@ -30,6 +30,8 @@ TABLES = {
     "messages": {"id", "session_id", "role", "content_json"},
 }
 """The tables and columns that make a database one of goose, of whatever version."""
+_SUM = "accumulated_"
+"""Before the names of what all requests of a session used."""
 
 
 def is_export(value: Payload) -> bool:
@@ -76,18 +78,33 @@ def _read(session: Payload, messages: list[Payload], path: str) -> Iterator[Impo
             draft.note("duplicate", place, "a copy for the model, written by a compaction")
             continue
         _take(draft, message, place)
+    draft.total_usage = _rest(session, draft)
     yield from draft.finish("goose", "anthropic", path)
+
+
+def _rest(session: Payload, draft: SessionDraft) -> AnswerUsage | None:
+    """Return what a session used beside the answers that say it: compactions, or all of it."""
+    whole = {
+        name.removeprefix(_SUM): value for name, value in session.items() if name.startswith(_SUM)
+    }
+    for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"):
+        known = sum(getattr(one, name) for one in draft.usage.values())
+        whole[name] = whole[name] - known if type(whole.get(name)) is int else 0
+    paid = sum(one.cost or 0.0 for one in draft.usage.values())
+    cost = whole.get("cost")
+    cost = cost - paid if type(cost) is float else None
+    return usage_of({**whole, "total_tokens": 0, "cost": 0}, model=draft.model, cost=cost)
 
 
 def _take(draft: SessionDraft, message: Payload, place: str) -> None:
     about = fields(message.get("metadata"))
     content = [made for part in elements(message.get("content")) for made in _block(fields(part))]
-    if not content:
-        draft.note("left out", place, "a message without words, calls or results")
-        return
     role = "assistant" if message.get("role") == "assistant" else "user"
     when, own = seconds(message.get("created")), text(message.get("id"))
-    draft.add(blocks.message(role, content), own, when, place, summary=_is_for_model(about))
+    if content:
+        draft.add(blocks.message(role, content), own, when, place, summary=_is_for_model(about))
+    else:
+        draft.note("left out", place, "a message without words, calls or results")
     model = text(fields(about.get("inference")).get("requestedModel"))
     draft.used(usage_of(about.get("usage"), model=model or draft.model), own)
 

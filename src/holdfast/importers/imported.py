@@ -34,6 +34,9 @@ goes on after the other one was compacted."""
 PARTIAL: frozenset[Relation] = frozenset(("branch", "resumed", "compression"))
 """Relations of sessions that hold only what came after another's messages."""
 
+SUBAGENTS: frozenset[Relation] = frozenset(("sidechain", "subagent"))
+"""Relations of sessions that another one called."""
+
 NoteKind: TypeAlias = Literal[
     "torn", "duplicate", "unanswered", "without call", "left out", "taken back"
 ]
@@ -102,7 +105,9 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     usage: tuple[AnswerUsage, ...] = ()
     """What the answers used, in their order; empty if the file does not say."""
     total_usage: AnswerUsage | None = None
-    """What the whole session used, from agents that record nothing for each answer."""
+    """What the session used beside `usage`: all of it, if the agent records only sums."""
+    window_tokens: int = 0
+    """The context window that the agent reckons with, if its file says; 0 if not."""
     title: str = ""
     started: float | None = None
     ended: float | None = None
@@ -147,7 +152,7 @@ class SessionDraft:
     """Takes messages in the order of the file, and leaves out an entry that comes again."""
 
     __slots__ = ("_at", "cwd", "lineage", "model", "notes", "rows", "source_id", "summaries",
-                 "title", "total_usage", "usage")  # fmt: skip
+                 "title", "total_usage", "usage", "window_tokens")  # fmt: skip
 
     def __init__(self, source_id: str = "", lineage: Lineage | None = None) -> None:
         """Start without messages."""
@@ -159,6 +164,7 @@ class SessionDraft:
         self.notes: list[Note] = []
         self.usage: dict[str, AnswerUsage] = {}
         self.total_usage: AnswerUsage | None = None
+        self.window_tokens = 0
         self._at: dict[str, int] = {}
 
     def add(
@@ -188,17 +194,19 @@ class SessionDraft:
     def used(self, usage: AnswerUsage | None, key: str = "") -> None:
         """Take what the answer that was added last used.
 
-        An agent may repeat a report with each piece of an answer: of one key the last one counts,
-        at the position of the first. A report without a single figure is no report.
+        An agent may repeat a report with each piece of an answer, or later: of one key the last
+        one counts, at the position and time of the first. A report without a single figure is no
+        report. An answer without words counts at the message before it.
         """
         if usage is None:
             return
         key = key or f"#{len(self.usage)}"
-        before = self.usage.get(key)
-        at = max(len(self.rows) - 1, 0) if before is None else before.position
-        model, time = usage.model or self.model, usage.time
+        at, time = max(len(self.rows) - 1, 0), usage.time
         if time is None and self.rows:
             time = self.rows[-1].time
+        if before := self.usage.get(key):
+            at, time = before.position, before.time
+        model = usage.model or self.model
         self.usage[key] = replace(usage, position=at, model=model, time=time)
 
     def note(self, kind: NoteKind, where: str, said: str) -> None:
@@ -231,6 +239,7 @@ class SessionDraft:
             summaries=tuple(self.summaries),
             usage=tuple(self.usage.values()),
             total_usage=self.total_usage,
+            window_tokens=self.window_tokens,
             title=self.title,
             started=known[0] if known else None,
             ended=known[-1] if known else None,

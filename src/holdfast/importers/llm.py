@@ -123,7 +123,7 @@ def _conversation(database: AgentDatabase, found: Payload, path: str) -> Iterato
         said, thought = text(row.get("response")), text(row.get("reasoning"))
         if said or thought or calls:
             draft.add(_message("assistant", said, thought, calls), name, when, name)
-            draft.used(_used(row, draft.model), name)
+        draft.used(_used(row, draft.model), name)
     yield from draft.finish("llm", "openai-chat", path)
 
 

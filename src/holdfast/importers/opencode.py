@@ -96,12 +96,12 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
             item, summary = blocks.message("assistant", said), about.get("summary") is True
             draft.add(item, entry_id, when, place, summary=summary)
             own = ""
-            for part in step:
-                if part.get("type") == "step-finish":
-                    cost, model = part.get("cost"), draft.model
-                    draft.used(
-                        usage_of(part.get("tokens"), model=model, cost=cost, cached_apart=True)
-                    )
+        for part in step:
+            if part.get("type") == "step-finish":
+                draft.used(usage_of(
+                    part.get("tokens"), model=draft.model, cost=part.get("cost"), time=when,
+                    cached_apart=True,
+                ))  # fmt: skip
         if results:
             item = blocks.message("user", [result for _, result in results])
             draft.add(item, results[0][0], when, place)

@@ -143,8 +143,7 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     else:
         draft.note("left out", entry.place, "a message without words, calls or results")
     model = text(found.get("model"))
-    if item["content"]:
-        draft.used(usage_of(found.get("usage"), model=model, cached_apart=True), own)
+    draft.used(usage_of(found.get("usage"), model=model, time=when, cached_apart=True), own)
     return model
 
 

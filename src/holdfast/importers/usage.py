@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.importers.files import fields, seconds, text
@@ -37,6 +37,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "total_tokens": ("total_tokens", "totalTokens", "totalTokenCount", "total"),
 }  # fmt: skip
 """The names of each figure in the reports of providers and agents; a dot leads into an object."""
+_PLACES = {
+    name: (figure, rank) for figure, names in _NAMES.items() for rank, name in enumerate(names)
+}
 _COSTS = ("cost", "cost.total", "actual_cost_usd", "estimated_cost_usd", "instance_cost")
 _MOST_TOKENS = 10**12
 """A figure above is no count of tokens, and a store could not hold it."""
@@ -56,7 +59,9 @@ def usage_of(
     the output counts the reasoning is seen from the total, if there is one.
     """
     given = fields(report)
-    figures = {name: _figure(given, names) for name, names in _NAMES.items()}
+    if not given:
+        return None
+    figures = _figures(given)
     total = figures.pop("total_tokens")
     if cached_apart:
         figures["input_tokens"] += figures["cache_read_tokens"] + figures["cache_write_tokens"]
@@ -72,13 +77,22 @@ def usage_of(
     )  # fmt: skip
 
 
-def _figure(report: Mapping[str, Any], names: tuple[str, ...]) -> int:
-    """Return the first figure above zero under one of the names."""
-    for name in names:
-        found = _at(report, name)
-        if type(found) is int and 0 < found < _MOST_TOKENS:
-            return found
-    return 0
+def _figures(report: Mapping[str, Any]) -> dict[str, int]:
+    """Return each figure by the first of its names that has one above zero; 0 without."""
+    best: dict[str, tuple[int, int]] = dict.fromkeys(_NAMES, (len(_PLACES), 0))
+    for name, value in _flat(report):
+        if name in _PLACES and type(value) is int and 0 < value < _MOST_TOKENS:
+            figure, rank = _PLACES[name]
+            best[figure] = min(best[figure], (rank, value))
+    return {figure: value for figure, (_, value) in best.items()}
+
+
+def _flat(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in report.items():
+        if type(value) is dict:
+            yield from ((f"{name}.{inner}", one) for inner, one in fields(value).items())
+        else:
+            yield name, value
 
 
 def _at(report: Mapping[str, Any], name: str) -> Any:

@@ -11,8 +11,9 @@ import hashlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ from holdfast.errors import NotWritable
 from holdfast.lab.measures import DEFAULT_PRICES
 from holdfast.lab.results import RunManifest, ScoreRow
 from holdfast.lab.scoring.needed import Elsewhere, common_knowledge
+from holdfast.lab.scoring.score import CUTS
 from holdfast.lab.scoring.session import LabSession
 from holdfast.lab.scoring.shell import shell_parser
 from holdfast.lab.session_rows import TrialTerms, session_rows
@@ -31,7 +33,9 @@ from holdfast.lab.strategies import RunSettings, all_strategies, choose_strategi
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
 
 Tell: TypeAlias = Callable[[int, int], None]
-"""Told how many sessions are done, and of how many."""
+"""Told how many cuts are done, and of how many; a session has as many as `CUTS`."""
+_LOOK_SECONDS = 1.0
+"""How often the cuts of running workers are counted."""
 MakeTerms: TypeAlias = Callable[[], TrialTerms]
 """Makes what is asked, in the process that works: peers and models cannot be sent to it."""
 
@@ -79,15 +83,25 @@ def run(
     _claim(folder, manifest)
     done = _finished(folder / PROGRESS) if not (folder / ROWS).exists() else read_rows(folder)
     waiting = [session for session in sessions if session.id not in done]
-    tell(len(sessions) - len(waiting), len(sessions))
+    known_before, worked = len(done), multiprocessing.get_context("spawn").Value("q", 0)
+    told = -1
+
+    def tell_cuts() -> None:
+        nonlocal told
+        cuts = known_before * len(CUTS) + len(done) - known_before + worked.value
+        if cuts != told:
+            told = cuts
+            tell(cuts, len(sessions) * len(CUTS))
+
+    tell_cuts()
     if waiting:
         elsewhere = common_knowledge(known)
         with (folder / PROGRESS).open("ab") as progress:
-            for finished in _worked(waiting, elsewhere, make_terms, jobs):
+            for finished in _worked(waiting, elsewhere, make_terms, jobs, worked, tell_cuts):
                 done[finished.session] = finished.rows
                 progress.write(msgspec.json.encode(finished) + b"\n")
                 progress.flush()
-                tell(len(done), len(sessions))
+                tell_cuts()
     rows = [row for session in sessions for row in done[session.id]]
     write_whole(folder / ROWS, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     (folder / PROGRESS).unlink(missing_ok=True)
@@ -144,35 +158,56 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 _held: list[Any] = []
-"""What a worker keeps for all its sessions: common knowledge, and what is asked."""
+"""What a worker keeps for all its sessions: common knowledge, what is asked, whom to tell."""
 
 
-def _begin(elsewhere: Elsewhere, make_terms: MakeTerms) -> None:
-    _held[:] = [elsewhere, make_terms()]
+def _begin(elsewhere: Elsewhere, make_terms: MakeTerms, tell: Callable[[], None]) -> None:
+    _held[:] = [elsewhere, make_terms(), tell]
 
 
 def _work(session: LabSession) -> _Finished:
-    elsewhere, terms = _held
-    return _Finished(session.id, session_rows(session, elsewhere, terms))
+    """Put one session through all; every cut is told but the last, which is told when the rows
+    of the session are kept.
+    """
+    elsewhere, terms, tell = _held
+    to_tell = iter([tell] * (len(CUTS) - 1))
+    rows = session_rows(session, elsewhere, terms, lambda: next(to_tell, _nothing)())
+    for untold in to_tell:
+        untold()
+    return _Finished(session.id, rows)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _add_one(worked: Any, then: Callable[[], None] = _nothing) -> None:
+    with worked.get_lock():
+        worked.value += 1
+    then()
 
 
 def _worked(
-    sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int
-) -> Iterator[_Finished]:
-    """Yield sessions as they are done, the largest begun first."""
+    sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int,
+    worked: Any, tell: Callable[[], None],
+) -> Iterator[_Finished]:  # fmt: skip
+    """Yield sessions as they are done, the largest begun first; `worked` counts their cuts."""
     order = sorted(sessions, key=lambda session: -session.tokens)
     if jobs == 1 or len(order) == 1:
-        _begin(elsewhere, make_terms)
+        _begin(elsewhere, make_terms, partial(_add_one, worked, tell))
         yield from map(_work, order)
         return
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
-        min(jobs, len(order)), multiprocessing.get_context("spawn"), _begin, (elsewhere, make_terms)
-    ) as pool:
-        waiting = {pool.submit(_work, session): session.id for session in order}
+        min(jobs, len(order)), multiprocessing.get_context("spawn"), _begin,
+        (elsewhere, make_terms, partial(_add_one, worked)),
+    ) as pool:  # fmt: skip
+        waiting: set[Future[_Finished]] = {pool.submit(_work, session) for session in order}
         try:
-            for future in as_completed(waiting):
-                yield future.result()
+            while waiting:
+                ready, waiting = wait(waiting, _LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                tell()
+                yield from (future.result() for future in ready)
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:

@@ -165,8 +165,11 @@ class _Trial(Struct, frozen=True):
         )
 
 
-def session_rows(session: LabSession, elsewhere: Elsewhere, terms: TrialTerms) -> list[ScoreRow]:
-    """Return all rows of one session."""
+def session_rows(
+    session: LabSession, elsewhere: Elsewhere, terms: TrialTerms,
+    tell: Callable[[], None] = lambda: None,
+) -> list[ScoreRow]:  # fmt: skip
+    """Return all rows of one session; `tell` is called after each cut."""
     prepared = prepare(session)
     rows: list[ScoreRow] = []
     with Archive() as archive:
@@ -177,6 +180,7 @@ def session_rows(session: LabSession, elsewhere: Elsewhere, terms: TrialTerms) -
         for trial in trials:
             archive.grow(trial.case.messages)
             rows.extend(_cut_rows(trial))
+            tell()
         if trials and terms.drifting:
             rows.extend(_drift_rows(trials[-1]))
     rows.extend(_own_rows(session, prepared, elsewhere, terms))

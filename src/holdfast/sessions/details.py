@@ -10,9 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from holdfast.caching.prices import Prices
-from holdfast.catalog import prices_of
-from holdfast.errors import MissingExtra
+from holdfast.catalog import PriceList
 from holdfast.report import Report
 from holdfast.sessions.rows import usage_in
 from holdfast.stores.store import Store
@@ -73,12 +71,15 @@ def session_row(info: SessionInfo) -> SessionRow:
 
 
 class RequestRow(TurnUsage, frozen=True, kw_only=True):
-    """One request, beside what happened before it; its cost as reported, else by known prices."""
+    """One request, beside what happened before it; its cost by the list price of its model.
+
+    If that is not known, it is what was recorded.
+    """
 
     compacted: bool
     """Whether another view was sent than the time before."""
     cache_miss: bool
-    """Whether less came out of the cache than the time before."""
+    """Whether less came out of the cache than the time before, although the prompt had more."""
 
 
 class ViewRow(Struct, frozen=True, kw_only=True):
@@ -141,39 +142,24 @@ def session_details(store: Store, info: SessionInfo) -> SessionDetails:
     )  # fmt: skip
 
 
-def _prices(model: str) -> Prices | None:
-    """Return what a model costs, None if that is not known here."""
-    try:
-        return prices_of(model)
-    except MissingExtra:
-        return None
-
-
 def _requests(usage: Sequence[TurnUsage]) -> list[RequestRow]:
     """Return the requests in order."""
-    known = {model: _prices(model) for model in {one.model for one in usage if one.cost is None}}
+    prices = PriceList()
     found: list[RequestRow] = []
     for at, one in enumerate(usage):
         before = usage[at - 1] if at else None
-        figures: dict[str, Any] = {**asdict(one), "cost": _cost(one, known.get(one.model))}
+        cost = prices.cost(
+            one.model, one.input_tokens, one.output_tokens, read_tokens=one.cache_read_tokens,
+            written_tokens=one.cache_write_tokens, hour_tokens=one.cache_hour_tokens,
+            recorded=one.cost,
+        )  # fmt: skip
+        figures: dict[str, Any] = {**asdict(one), "cost": cost}
         found.append(RequestRow(
             **figures, compacted=before is not None and one.view != before.view,
-            cache_miss=before is not None and one.cache_read_tokens < before.cache_read_tokens,
+            cache_miss=before is not None
+            and one.cache_read_tokens < min(before.cache_read_tokens, one.input_tokens),
         ))  # fmt: skip
     return found
-
-
-def _cost(one: TurnUsage, prices: Prices | None) -> float | None:
-    if one.cost is not None or prices is None:
-        return one.cost
-    here = prices.at(one.input_tokens)
-    plain = max(one.input_tokens - one.cache_read_tokens - one.cache_write_tokens, 0)
-    return (
-        one.cache_read_tokens * here.cache_read
-        + one.cache_write_tokens * here.cache_write_5m
-        + plain * here.input
-        + one.output_tokens * here.output
-    ) / 1e6
 
 
 def _totals(turns: Sequence[RequestRow]) -> RequestTotals:

@@ -120,19 +120,21 @@ def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
 
 
 def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: int) -> None:
-    """Keep what the answers among the last `new` messages used.
+    """Keep what the answers among the last `new` messages used, or all of them if the store has
+    nothing: the session was imported by a version that did not keep it.
 
     Not for a session that may be written again: what it used counts as in use then.
     """
-    if found.agent in _LAST_MAY_GROW:
+    if not found.usage or found.agent in _LAST_MAY_GROW:
         return
-    known = len(found.times) - new
+    known = len(found.times) - new if store.usage(there.id) else 0
     before = max(there.length - len(found.times), 0)
     rows = [
         TurnUsage(
             position=before + one.position, time=one.time, model=one.model, cost=one.cost,
             input_tokens=one.input_tokens, output_tokens=one.output_tokens,
             cache_read_tokens=one.cache_read_tokens, cache_write_tokens=one.cache_write_tokens,
+            cache_hour_tokens=one.cache_hour_tokens,
         )
         for one in found.usage
         if one.position >= known

@@ -75,6 +75,7 @@ def turn_usage(usage: Mapping[str, Any], **facts: Any) -> TurnUsage:
         output_tokens=answer_tokens_of(usage),
         cache_read_tokens=_cached(usage),
         cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
+        cache_hour_tokens=_first_inside(usage, ("cache_creation",), "ephemeral_1h_input_tokens"),
         **facts,
     )
 
@@ -106,8 +107,12 @@ def _cached(usage: Mapping[str, Any]) -> int:
     """Return how many tokens of a prompt the provider had in its cache."""
     found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount",
                       "cached_content_token_count")  # fmt: skip
-    for name in ("prompt_tokens_details", "input_tokens_details"):
-        inner = usage.get(name)
-        if isinstance(inner, Mapping):
-            found = found or first_int(cast("Mapping[str, Any]", inner), "cached_tokens")
-    return found
+    inside = ("prompt_tokens_details", "input_tokens_details")
+    return found or _first_inside(usage, inside, "cached_tokens")
+
+
+def _first_inside(usage: Mapping[str, Any], objects: Iterable[str], name: str) -> int:
+    """Return the first figure under a name in one of the objects of a report."""
+    given = (usage.get(one) for one in objects)
+    inner = (cast("Mapping[str, Any]", one) for one in given if isinstance(one, Mapping))
+    return next((found for one in inner if (found := first_int(one, name))), 0)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from holdfast.caching.prices import Prices, paid
-from holdfast.catalog import prices_of
-from holdfast.errors import MissingExtra
+from holdfast.catalog import PriceList
 from holdfast.spending.record import SpentAnswer, SpentSession
 
 Period: TypeAlias = Literal["day", "week", "month", "all"]
@@ -22,46 +20,21 @@ _PAUSE_SECONDS = 300
 """How long providers keep a prefix by default."""
 
 
-class PriceList:
-    """Prices of models, looked up once; `is_missing` if the package with the prices is."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Prices | None] = {}
-        self.is_missing = False
-
-    def of(self, model: str) -> Prices | None:
-        """Return the prices of a model, None if they are not known."""
-        if model not in self._known:
-            try:
-                self._known[model] = prices_of(model)
-            except MissingExtra:
-                self._known[model] = None
-                self.is_missing = True
-        return self._known[model]
-
-    def cost(self, one: SpentAnswer) -> float | None:
-        """Return what an answer costs at today's list price; what the agent recorded without."""
-        prices = self.of(one.model)
-        if prices is None:
-            return one.cost
-        hour = min(one.hour_tokens, one.written_tokens)
-        bill = paid(
-            prices, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
-            written_tokens=one.written_tokens,
-        )  # fmt: skip
-        here = prices.at(one.prompt_tokens)
-        return bill.usd + hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
-
-    def cost_of_miss(self, model: str, tokens: int) -> float:
-        """Return what it costs to send tokens again instead of reading them from the cache."""
-        prices = self.of(model)
-        return tokens * max(prices.cache_write_5m - prices.cache_read, 0) / 1e6 if prices else 0.0
+def cost_of(one: SpentAnswer, prices: PriceList) -> float | None:
+    """Return what an answer costs, by the one rule of the price list."""
+    return prices.cost(
+        one.model, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
+        written_tokens=one.written_tokens, hour_tokens=one.hour_tokens, recorded=one.cost,
+        is_total=one.is_total,
+    )  # fmt: skip
 
 
 class CountedAnswer(Struct, frozen=True):
     """An answer that counts, its session and its cost."""
 
     session: SpentSession
+    root: SpentSession
+    """The session that a person began: for a subagent the one that called it."""
     answer: SpentAnswer
     cost: float | None
 
@@ -105,27 +78,43 @@ def count_once(
     answer that the agent has in its own file.
     """
     order = sorted(native, key=lambda one: one.started or 0.0)
-    by_id = {(one.agent, one.source_id): one for one in order}
+    late = sorted(stored, key=lambda one: one.started or 0.0)
+    by_key = {one.key: one for one in (*late, *order)}
     seen: set[bytes] = set()
     found: list[CountedAnswer] = []
     times: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
-    for session in order:
-        parent = by_id.get((session.agent, session.parent_id))
+    for at, session in enumerate((*order, *late)):
+        root, parent = root_of(session, by_key), by_key.get((session.agent, session.parent_id))
         for answer in session.answers[_repeated(session, parent) :]:
-            if answer.mark not in seen:
-                seen.add(answer.mark)
-                found.append(CountedAnswer(session, answer, prices.cost(answer)))
-                times[answer.figures].append(answer.time or 0.0)
-    for session in stored:
-        for answer in session.answers:
-            if not _was_recorded(times.get(answer.figures, []), answer.time or 0.0):
-                found.append(CountedAnswer(session, answer, prices.cost(answer)))
+            if answer.mark in seen:
+                continue
+            seen.add(answer.mark)
+            when = answer.time or 0.0
+            if at < len(order):
+                times[answer.figures].append(when)
+            elif _was_recorded(times.get(answer.figures, []), when):
+                continue
+            found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
     return found
+
+
+def root_of(
+    session: SpentSession, by_key: Mapping[tuple[str, str], SpentSession]
+) -> SpentSession:  # fmt: skip
+    """Return the session that a subagent worked for in the end; the session itself for others."""
+    seen = {session.key}
+    while session.is_subagent:
+        parent = by_key.get((session.agent, session.parent_id))
+        if parent is None or parent.key in seen:
+            break
+        seen.add(parent.key)
+        session = parent
+    return session
 
 
 def _repeated(session: SpentSession, parent: SpentSession | None) -> int:
     """Return how many answers at its start a fork took over from its parent."""
-    if parent is None or parent is session:
+    if parent is None or parent is session or session.is_subagent:
         return 0
     same = 0
     for own, given in zip(session.answers, parent.answers, strict=False):
@@ -145,22 +134,21 @@ def _was_recorded(times: list[float], time: float) -> bool:
 
 def add_up(rows: Iterable[CountedAnswer], period: Period, by: Key | None = None) -> list[UsageRow]:
     """Return the sums by period and key: periods in order, keys with the dearest first."""
-    groups: defaultdict[tuple[str, str], list[CountedAnswer]] = defaultdict(list)
+    groups: defaultdict[tuple[str, Hashable], list[CountedAnswer]] = defaultdict(list)
     for row in rows:
         groups[period_of(row.time, period), key_of(row, by)].append(row)
-    found = [sum_of(groups[where], period, by, where) for where in groups]
+    found = [sum_of(groups[where], period, by, where[0]) for where in groups]
     return sorted(found, key=lambda row: (str(row.period), -row.cost, -row.total_tokens))
 
 
-def key_of(row: CountedAnswer, by: Key | None) -> str:
+def key_of(row: CountedAnswer, by: Key | None) -> Hashable:
     """Return what an answer is added up under."""
-    if by is None:
-        return ""
-    session = row.session
-    return {
-        "agent": session.agent, "project": session.project, "model": row.answer.model,
-        "session": session.source_id,
-    }[by]  # fmt: skip
+    root = row.root
+    keys: dict[str, Hashable] = {
+        "agent": root.agent, "project": root.project, "model": row.answer.model,
+        "session": root.key,
+    }  # fmt: skip
+    return keys[by] if by else ""
 
 
 def period_of(time: float | None, period: Period) -> str:
@@ -177,21 +165,23 @@ def period_of(time: float | None, period: Period) -> str:
 
 
 def sum_of(
-    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None,
-    where: tuple[str, str] = ("", ""),
+    rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None, when: str = ""
 ) -> UsageRow:  # fmt: skip
-    """Return the sum of answers, named by their period and key."""
+    """Return the sum of answers, named by their period and their key, which they share."""
     read = sum(row.answer.read_tokens for row in rows)
     written = sum(row.answer.written_tokens for row in rows)
     prompt = sum(row.answer.prompt_tokens for row in rows)
     output = sum(row.answer.output_tokens for row in rows)
-    named = {by: where[1]} if by else {}
+    named: dict[str, str] = {}
     if by == "session":
-        session = rows[0].session
-        named |= {"title": session.title, "agent": session.agent, "project": session.project}
+        root = rows[0].root
+        named = {"session": root.source_id, "title": root.title, "agent": root.agent,
+                 "project": root.project}  # fmt: skip
+    elif by:
+        named = {by: str(key_of(rows[0], by))}
     return UsageRow(
-        period=UNSET if period == "all" else where[0], **named, requests=len(rows),
-        sessions=len({(row.session.agent, row.session.source_id) for row in rows}),
+        period=UNSET if period == "all" else when, **named, requests=len(rows),
+        sessions=len({row.root.key for row in rows}),
         input_tokens=max(prompt - read - written, 0), output_tokens=output,
         cache_write_tokens=written, cache_read_tokens=read, total_tokens=prompt + output,
         cost=round(sum(row.cost or 0.0 for row in rows), 6),
@@ -202,7 +192,9 @@ def sum_of(
 
 
 class CacheFigures(Struct, frozen=True, kw_only=True):
-    """How well the prompts were cached. A miss reads less than the request before it did."""
+    """How well the prompts were cached. A miss reads less than the request before it did, of the
+    same session and model, although its prompt was long enough to read more.
+    """
 
     prompt_tokens: int = 0
     read_tokens: int = 0
@@ -222,16 +214,18 @@ class CacheFigures(Struct, frozen=True, kw_only=True):
 def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigures:
     """Return how well prompts were cached, session by session."""
     prompt = read = misses = missed = pauses = compactions = 0
-    cost, last = 0.0, dict[int, SpentAnswer]()
+    cost, last = 0.0, dict[tuple[int, str], SpentAnswer]()
     for row in rows:
-        one, before = row.answer, last.get(id(row.session))
-        last[id(row.session)] = one
+        one, key = row.answer, (id(row.session), row.answer.model)
         prompt, read = prompt + one.prompt_tokens, read + one.read_tokens
-        lost = before.read_tokens - one.read_tokens if before else 0
+        if one.is_total:
+            continue
+        before, last[key] = last.get(key), one
+        lost = min(before.read_tokens, one.prompt_tokens) - one.read_tokens if before else 0
         if before is None or lost <= 0:
             continue
         misses, missed = misses + 1, missed + lost
-        cost += prices.cost_of_miss(one.model, lost)
+        cost += _cost_of_miss(one.model, lost, prices)
         compactions += one.follows_compaction
         is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
         pauses += bool(is_late and not one.follows_compaction)
@@ -239,3 +233,9 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         prompt_tokens=prompt, read_tokens=read, misses=misses, missed_tokens=missed,
         missed_cost=round(cost, 6), after_pause=pauses, after_compaction=compactions,
     )  # fmt: skip
+
+
+def _cost_of_miss(model: str, tokens: int, prices: PriceList) -> float:
+    """Return what it costs to send tokens again instead of reading them from the cache."""
+    known = prices.of(model)
+    return tokens * max(known.cache_write_5m - known.cache_read, 0) / 1e6 if known else 0.0

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from holdfast.catalog import window_of
+from holdfast.caching.economics import PAYS_FROM
+from holdfast.catalog import PriceList, window_of
 from holdfast.importers import ImportedSession
 from holdfast.lab.reading import lab_session
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import ReplayTerms
-from holdfast.lab.scoring.needed import Elsewhere, needed_facts, prepare, surviving_form
+from holdfast.lab.scoring.facts import is_present
+from holdfast.lab.scoring.needed import Elsewhere, needed_facts, prepare
 from holdfast.lab.scoring.session import LabSession, OwnSummary, is_system
-from holdfast.lab.scoring.signals import one_line
-from holdfast.lab.simulate import THRESHOLDS, append_only, planner, simulate
+from holdfast.lab.simulate import append_only, planner, simulate
 from holdfast.policy import Policy
-from holdfast.spending.figures import PriceList
 from holdfast.spending.prompts import SYSTEM
 from holdfast.spending.reading import Judgement, Tell, UsageReader, read_again
 from holdfast.spending.record import SpentSession
@@ -32,6 +33,10 @@ dropped messages without a word, and what the session cost cannot be simulated."
 _RECENT_SECONDS = 60 * 86_400
 _MOST_PROMPTS = 3_000
 """Requests of a session that is replayed; a longer one would take the time of all."""
+_SUMMARY_ALONE = frozenset(("claude-code", "opencode", "goose"))
+"""Agents whose compactions keep the summary and no earlier messages beside it, which would have
+what a summary does not name."""
+_FILE = re.compile(r"\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
 _NOTHING = Elsewhere(frozenset(), frozenset())
 
 
@@ -77,33 +82,39 @@ def _largest(sessions: Iterable[SpentSession]) -> list[SpentSession]:
 
 def judge_session(session: SpentSession, found: ImportedSession, prices: PriceList) -> Judgement:
     """Return what one session lost in its own compactions, and what it would cost with Holdfast."""
-    compactions, used_later, kept = _losses(found)
+    compactions, used_later, named = _losses(found)
     was, would = _costs(session, found, prices)
     return Judgement(
         agent=session.agent, source_id=session.source_id, usd_as_it_was=was,
-        usd_with_holdfast=would, used_later=used_later, kept=kept, compactions=compactions,
+        usd_with_holdfast=would, used_later=used_later, named=named, compactions=compactions,
     )  # fmt: skip
 
 
 def _losses(found: ImportedSession) -> tuple[int, int, int]:
-    """Return the compactions with a summary, the facts used after them, and those it kept."""
-    if not found.summaries:
-        return 0, 0, 0
-    session = lab_session(found)
+    """Return the compactions with a summary, the files used after them, and those it names.
+
+    Of all facts only files count, and any mention of their name does: that a number or a word
+    comes again may be chance. A compaction is judged by what the model saw, which is what came
+    since the one before it, and by what the agent wrote until the next.
+    """
+    session = lab_session(found) if found.agent in _SUMMARY_ALONE and found.summaries else None
     if not isinstance(session, LabSession):
         return 0, 0, 0
-    compactions = used = kept = 0
-    for start, stop, text in _runs(session.own):
-        before, after = session.messages[:start], session.messages[stop:]
+    compactions = used = named = 0
+    runs = _runs(session.own)
+    starts = [0, *(start for start, _, _ in runs), len(session.messages)]
+    for (start, stop, text), begin, end in zip(runs, starts, starts[2:], strict=False):
+        before, after = session.messages[begin:start], session.messages[stop:end]
         if not text or not before or not after:
             continue
         prepared = prepare(replace(session, messages=[*before, *after]))
         needed = needed_facts(prepared, len(before) - sum(map(is_system, before)), _NOTHING)
-        flat = one_line(text)
+        paths = (fact.text.rpartition("/")[2] for fact in needed if fact.kind == "path")
+        files = {name for name in paths if _FILE.fullmatch(name)}
         compactions += 1
-        used += len(needed)
-        kept += sum(bool(surviving_form(flat, text, fact)) for fact in needed)
-    return compactions, used, kept
+        used += len(files)
+        named += sum(is_present(text, name) for name in files)
+    return compactions, used, named
 
 
 def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
@@ -119,7 +130,8 @@ def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
 
 
 def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:
-    """Return what the calls of a session cost as it was, and with the planner; both simulated.
+    """Return what the calls of a session cost as it was, and behind the gateway as it is without
+    settings; both simulated.
 
     A compaction of the agent ends one stretch and begins the next. The system prompt and tools
     that the file does not hold count by the size of the first prompt.
@@ -137,7 +149,7 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
             outside = max(whole.outside_tokens, system)
             entries = whole.entries[start:stop]
             parts.append(Recording(whole.dialect, entries, outside, whole.tools))
-    ours = planner(min(THRESHOLDS), arrival=Policy().arrival)
+    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
     was, would = simulate(parts, terms, [append_only(), ours])
     is_real = was.overflows <= OVERFLOWS * was.calls
     return (was.usd, would.usd) if is_real else (0.0, 0.0)

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from holdfast.catalog import window_of
-from holdfast.spending.figures import PriceList
+from holdfast.catalog import PriceList, window_of
+from holdfast.spending.figures import cost_of
 from holdfast.spending.record import SpentAnswer, SpentSession
 
 _RECENT_ANSWERS = 10
@@ -24,6 +24,9 @@ COMPACTS_AT: Mapping[str, tuple[float, int]] = {
 """At which share of the window, less how many tokens, agents compact by default, as their sources
 and issues say; users may change it. What a session did itself counts more."""
 _ELSEWHERE = (0.8, 0)
+_WINDOWS: Mapping[str, int] = {"claude-code": 200_000}
+"""Windows of agents that use the whole window of a model only if they are told to, and do not
+record which; one that was exceeded is not it."""
 
 
 class LiveState(Struct, frozen=True, kw_only=True):
@@ -61,15 +64,18 @@ def live_state(
     cost: float | None = None,
 ) -> LiveState:
     """Return where a session stands; `window` and `cost` are what the agent says itself."""
-    answers = session.answers
+    answers = [one for one in session.answers if not one.is_total]
     last = answers[-1] if answers else None
     model = last.model if last else ""
-    size, source = window_of(model, window)
+    size, source = window_of(model, window or session.window_tokens or None)
+    usual = _WINDOWS.get(session.agent, size)
+    if source == "model" and max((one.prompt_tokens for one in answers), default=0) <= usual < size:
+        size, source = usual, "assumed"
     limit = compacts_at(session, size)
     grown = growth(answers)
     left = limit - last.prompt_tokens if last else 0
     prompt = sum(one.prompt_tokens for one in answers)
-    costs = [prices.cost(one) for one in answers] if cost is None else []
+    costs = [cost_of(one, prices) for one in session.answers] if cost is None else []
     known = [one for one in costs if one is not None]
     return LiveState(
         agent=session.agent, session=session.source_id, title=session.title,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.catalog import PriceList
 from holdfast.spending.figures import (
     CacheFigures,
     CountedAnswer,
-    PriceList,
     UsageRow,
     add_up,
     cache_figures,
+    root_of,
     sum_of,
 )
 from holdfast.spending.reading import Judgement
@@ -53,12 +56,14 @@ class Overview(Struct, frozen=True, kw_only=True):
     cache: CacheFigures
     judged_compactions: int
     """Compactions of the agents of which it is known what they dropped."""
-    facts_used_later: int
-    facts_kept: int
-    """Of the facts that the agents used after a compaction, those that its summary had."""
+    files_used_later: int
+    files_named: int
+    """Of the files that the agents used after a compaction, those that its summary names."""
     simulated_sessions: int
+    simulated_recorded_cost: float
+    """What these sessions, the largest recent ones, cost by what the agents recorded."""
     simulated_cost: float
-    """What the largest recent sessions cost as they were; both costs are simulated."""
+    """What they cost as they were, and below with Holdfast; both are simulated."""
     simulated_cost_with_holdfast: float
     commands: list[str]
     not_read: int
@@ -77,6 +82,7 @@ def overview(
     """Return the whole picture; `is_stored` tells whether sessions were imported before."""
     times = [row.time for row in rows if row.time is not None]
     prompts = [one.prompts for one in sessions]
+    simulated = {(one.agent, one.source_id) for one in judged if one.usd_as_it_was > 0}
     return Overview(
         total=sum_of(rows), first=min(times, default=None), last=max(times, default=None),
         weeks=add_up(rows, "week"), agents=_with_silent(add_up(rows, "all", "agent"), sessions),
@@ -87,9 +93,12 @@ def overview(
         read_after_compaction=sum(one.read_after for one in prompts),
         read_after_compaction_tokens=sum(one.read_after_tokens for one in prompts),
         judged_compactions=sum(one.compactions for one in judged),
-        facts_used_later=sum(one.used_later for one in judged),
-        facts_kept=sum(one.kept for one in judged),
-        simulated_sessions=sum(one.usd_as_it_was > 0 for one in judged),
+        files_used_later=sum(one.used_later for one in judged),
+        files_named=sum(one.named for one in judged),
+        simulated_sessions=len(simulated),
+        simulated_recorded_cost=round(
+            sum(row.cost or 0.0 for row in rows if row.session.key in simulated), 6
+        ),
         simulated_cost=round(sum(one.usd_as_it_was for one in judged), 6),
         simulated_cost_with_holdfast=round(sum(one.usd_with_holdfast for one in judged), 6),
         commands=commands_for(rows, is_stored=is_stored), not_read=problems,
@@ -98,8 +107,9 @@ def overview(
 
 def _with_silent(found: list[UsageRow], sessions: Iterable[SpentSession]) -> list[UsageRow]:
     """Return the agents with all their sessions, also those that say nothing about usage."""
-    counts = Counter(one.agent for one in sessions)
-    rows = [replace(row, sessions=counts.pop(str(row.agent))) for row in found]
+    by_key = {one.key: one for one in sessions}
+    counts = Counter(one.agent for one in by_key.values() if root_of(one, by_key) is one)
+    rows = [replace(row, sessions=counts.pop(str(row.agent), 0)) for row in found]
     return [*rows, *(UsageRow(agent=name, sessions=count) for name, count in counts.items())]
 
 
@@ -123,12 +133,9 @@ def commands_for(rows: Sequence[CountedAnswer], *, is_stored: bool) -> list[str]
     for row in rows:
         costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.prompt_tokens
     dearest = next((path for path, _ in costs.most_common() if "#" not in path), "")
+    rest = dearest.removeprefix(os.path.expanduser("~/"))
+    path = f"~/{shlex.quote(rest)}" if rest != dearest else shlex.quote(dearest)
     first = "holdfast usage --by session" if len(rows) > 1 else "holdfast usage"
-    look = f"holdfast inspect {_quoted(dearest)}" if dearest else "holdfast sessions list"
+    look = f"holdfast inspect {path}" if dearest else "holdfast sessions list"
     find = 'holdfast search "error"' if is_stored else "holdfast import"
     return [first, look, find]
-
-
-def _quoted(path: str) -> str:
-    plain = all(char.isalnum() or char in "/._-~" for char in path)
-    return path if plain else "'" + path.replace("'", "'\\''") + "'"

@@ -12,7 +12,7 @@ from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.tools import arguments_given
 from holdfast.importers import ImportedSession
 from holdfast.importers.aider import CONSOLE_MARK
-from holdfast.importers.imported import PARTIAL
+from holdfast.importers.imported import PARTIAL, SUBAGENTS
 from holdfast.spending.record import PromptFigures, SpentSession, answers_of
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, is_ask
@@ -27,13 +27,17 @@ def spent(found: ImportedSession) -> SpentSession:
     """Return what a session of a file used."""
     messages = found.transcript.messages
     calls = [one.position for one in found.usage] or _calls(messages)
-    is_part = found.lineage is not None and found.lineage.relation in PARTIAL
+    relation = found.lineage.relation if found.lineage else ""
     first = found.usage[0].input_tokens if found.usage else 0
     return SpentSession(
         agent=found.agent, source_id=found.source_id, path=found.path,
         title=title_of(found.title, messages), project=found.cwd, started=found.started,
-        parent_id=found.parent_id, answers=tuple(answers_of(found)),
-        prompts=prompt_figures(messages, calls, found.summaries, first, is_part=is_part),
+        parent_id=found.parent_id, is_subagent=relation in SUBAGENTS,
+        window_tokens=found.window_tokens,
+        answers=tuple(answers_of(found)),
+        prompts=prompt_figures(
+            messages, calls, found.summaries, first, is_part=relation in PARTIAL
+        ),
     )  # fmt: skip
 
 

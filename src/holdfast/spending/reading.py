@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.disk import PRIVATE, make_private_folder, replacing
-from holdfast.errors import NotReadable
+from holdfast.errors import NotReadable, UnknownSession
 from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.sessions.rows import decoded, usage_in
 from holdfast.spending.prompts import prompt_figures, spent, title_of
-from holdfast.spending.record import SpentAnswer, SpentSession
+from holdfast.spending.record import SpentAnswer, SpentSession, mark_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo, TurnUsage
 from holdfast.transcript import Message
@@ -24,8 +24,6 @@ from holdfast.transcript import Message
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
 FILE_NAME = "usage.cache"
-VERSION = 1
-"""Changes with what is kept; a file of another version is read as if it were not there."""
 _SESSIONS_AT_ONCE = 500
 _MARK = "@"
 """Before the mark that an import adds to an id that another session has already."""
@@ -39,9 +37,9 @@ class Judgement(Struct, frozen=True, array_like=True, kw_only=True):
     usd_as_it_was: float = 0.0
     usd_with_holdfast: float = 0.0
     used_later: int = 0
-    """Facts from before a compaction of the agent that it used afterwards."""
-    kept: int = 0
-    """Of those, the ones that its summary had."""
+    """Files from before a compaction of the agent that it used afterwards."""
+    named: int = 0
+    """Of those, the ones that its summary names."""
     compactions: int = 0
     """Compactions that were looked at."""
 
@@ -58,17 +56,18 @@ class ReadSource(Struct, frozen=True, array_like=True):
 class UsageCache(Struct, array_like=True):
     """Everything that was read, by path; safe to delete."""
 
-    version: int = VERSION
+    version: str
+    """That of Holdfast: another one may read the same file in another way."""
     sources: dict[str, ReadSource] = {}
 
 
 class UsageReader:
-    """Reads sessions through a cache in a private file; without a file it reads everything."""
+    """Reads sessions through a cache in a private file."""
 
-    def __init__(self, folder: Path | None) -> None:
-        """Load what was read before; a file that cannot be read counts as empty."""
-        self._file = folder / FILE_NAME if folder else None
-        self._cache = _load(self._file)
+    def __init__(self, folder: Path, version: str) -> None:
+        """Load what this version read before; a file that cannot be read counts as empty."""
+        self._file = folder / FILE_NAME
+        self._cache = _load(self._file, version)
         self._used: dict[str, ReadSource] = {}
 
     @property
@@ -144,24 +143,21 @@ class UsageReader:
 
         A home that cannot be written to is no error: everything is read again next time.
         """
-        if self._file is None:
-            return
         kept = self._used if is_whole else self._cache.sources
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(msgspec.msgpack.encode(UsageCache(sources=kept)))
+                file.write(msgspec.msgpack.encode(UsageCache(self._cache.version, kept)))
         except OSError:
             return
 
 
-def _load(file: Path | None) -> UsageCache:
+def _load(file: Path, version: str) -> UsageCache:
     try:
-        data = file.read_bytes() if file else b""
-        found = msgspec.msgpack.decode(data, type=UsageCache)
+        found = msgspec.msgpack.decode(file.read_bytes(), type=UsageCache)
     except (OSError, msgspec.MsgspecError):
-        return UsageCache(sources={})
-    return found if found.version == VERSION else UsageCache(sources={})
+        found = None
+    return found if found and found.version == version else UsageCache(version, {})
 
 
 def _state(path: Path) -> tuple[int, int, int]:
@@ -209,8 +205,11 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
     return SpentSession(
         agent=info.source or "holdfast", source_id=info.source_id or info.id,
         path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
-        started=info.started, parent_id=info.parent_id,
-        answers=tuple(_answer(info, turn, at in views) for at, turn in enumerate(turns)),
+        started=info.started, parent_id=_parent_name(store, info),
+        is_subagent=info.kind == "subagent",
+        answers=tuple(
+            _answer(info, messages, turn, at in views) for at, turn in enumerate(turns)
+        ),
         prompts=prompt_figures(
             messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
             is_part=bool(info.parent_id and info.forked_at),
@@ -218,10 +217,22 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
     )  # fmt: skip
 
 
-def _answer(info: SessionInfo, turn: TurnUsage, follows: bool) -> SpentAnswer:
+def _parent_name(store: Store, info: SessionInfo) -> str:
+    """Return the id that the agent gave the session that this one comes from, "" without one."""
+    try:
+        parent = store.session(info.parent_id) if info.parent_id else None
+    except UnknownSession:
+        parent = None
+    return (parent.source_id or parent.id) if parent else ""
+
+
+def _answer(
+    info: SessionInfo, messages: Sequence[Message], turn: TurnUsage, follows: bool
+) -> SpentAnswer:  # fmt: skip
     return SpentAnswer(
-        mark=f"{info.id} {turn.position} {turn.time}".encode(), time=turn.time,
+        mark=mark_of(info.source, info.id, messages, turn), time=turn.time,
         model=turn.model or info.model, prompt_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
-        written_tokens=turn.cache_write_tokens, cost=turn.cost, follows_compaction=follows,
+        written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,
+        cost=turn.cost, follows_compaction=follows,
     )  # fmt: skip

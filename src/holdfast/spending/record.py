@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
 
 from holdfast.importers.imported import AnswerUsage, ImportedSession
+from holdfast.stores.values import TurnUsage
+from holdfast.transcript import Message
 
 _MARK_BYTES = 8
 
@@ -31,6 +33,8 @@ class SpentAnswer(Struct, frozen=True, array_like=True, gc=False):
     cost: float | None = None
     """In dollars, if the agent recorded it."""
     follows_compaction: bool = False
+    is_total: bool = False
+    """Whether it is a sum of requests of which the agent records nothing else."""
 
     @property
     def figures(self) -> tuple[int, int, int, int]:
@@ -61,8 +65,17 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
     project: str = ""
     started: float | None = None
     parent_id: str = ""
+    is_subagent: bool = False
+    """Whether its parent called it; what it used is counted with its parent's session."""
+    window_tokens: int = 0
+    """The context window, if the agent recorded it."""
     answers: tuple[SpentAnswer, ...] = ()
     prompts: PromptFigures = PromptFigures()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names it among all sessions of a machine."""
+        return self.agent, self.source_id
 
     @property
     def compactions(self) -> int:
@@ -71,33 +84,34 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
 
 
 def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
-    """Yield what the answers of a session used; the total as one, if the agent has only that."""
-    before = 0
-    for one in found.usage or ((found.total_usage,) if found.total_usage else ()):
+    """Yield what the answers of a session used, and last what is known only as a sum."""
+    before, total = 0, found.total_usage
+    for one in (*found.usage, *((total,) if total else ())):
         compactions = sum(at < one.position for at in found.summaries)
         yield SpentAnswer(
-            mark=_mark(found, one), time=one.time or found.ended, model=one.model or found.model,
+            mark=mark_of(found.agent, found.source_id, found.transcript.messages, one),
+            time=one.time or found.ended, model=one.model or found.model,
             prompt_tokens=one.input_tokens, output_tokens=one.output_tokens,
             read_tokens=one.cache_read_tokens, written_tokens=one.cache_write_tokens,
             hour_tokens=one.cache_hour_tokens, cost=one.cost,
-            follows_compaction=compactions > before,
+            follows_compaction=compactions > before, is_total=one is total,
         )  # fmt: skip
         before = compactions
 
 
-def _mark(found: ImportedSession, one: AnswerUsage) -> bytes:
-    """Return what an answer and its copies in other files have in common.
+def mark_of(
+    agent: str, source_id: str, messages: Sequence[Message], one: AnswerUsage | TurnUsage
+) -> bytes:  # fmt: skip
+    """Return what an answer and its copies in other files, and in the store, have in common.
 
-    The provider's id of the answer and the size of its prompt, if the file has the id; otherwise
-    its time and figures. An answer without either is known by its session.
+    The provider's id of the answer and the size of its prompt, if its message has the id;
+    otherwise its time and figures. An answer without either is known by its session.
     """
-    wire: Any = None
-    if one.position < len(found.transcript.messages):
-        wire = found.transcript.messages[one.position].wire
+    wire: Any = messages[one.position].wire if one.position < len(messages) else None
     given = cast("Mapping[str, Any]", wire).get("id") if isinstance(wire, dict) else None
     sizes = (one.model, one.input_tokens, one.cache_read_tokens, one.cache_write_tokens)
     figures = (one.time, one.output_tokens, *sizes)
-    place = (found.source_id, one.position)
+    place = (source_id, one.position)
     own = (given, *sizes) if given else figures if one.time else (*place, *figures)
-    said = repr((found.agent, own)).encode("utf-8", "replace")
+    said = repr((agent, own)).encode("utf-8", "replace")
     return hashlib.blake2b(said, digest_size=_MARK_BYTES).digest()

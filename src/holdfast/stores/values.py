@@ -189,8 +189,10 @@ class TurnUsage(Struct, frozen=True, kw_only=True, gc=False):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_hour_tokens: int = 0
+    """Of what was written to the cache, what it keeps for an hour."""
     cost: float | None = None
-    """In dollars, where the prices are known."""
+    """In dollars, if the host or the agent recorded it."""
     view: int = 0
     """The number of the view that was sent."""
 

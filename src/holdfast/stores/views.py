@@ -35,7 +35,7 @@ NOTE_CHARS: Final = 1_000
 """Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
 _TURN = (
     "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
-    " cost, view"
+    " cache_hour_tokens, cost, view"
 )
 
 
@@ -330,11 +330,11 @@ def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUs
         time = space.database.now(tx) if one.time is None else one.time
         tx.run(
             f"INSERT INTO turns (tenant, session, number, {_TURN})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 space.tenant, key, number, one.position, time, plain(one.model),
                 one.input_tokens, one.output_tokens, one.cache_read_tokens,
-                one.cache_write_tokens, one.cost, one.view,
+                one.cache_write_tokens, one.cache_hour_tokens, one.cost, one.view,
             ),
         )  # fmt: skip
 

@@ -23,6 +23,7 @@ signal.signal(signal.SIGALRM, cut)
 rng = random.Random(sys.argv[2])
 store = open_store(sys.argv[1])
 session = store.create(NewSession(dialect="openai-chat")).id
+store.append(session, [NewMessage(body=b"first", role="user", text="first")])  # loads modules
 kept, cuts = [], 0
 for number in range(int(sys.argv[3])):
     text = f"message {number}"

@@ -36,6 +36,21 @@ _SYSTEM_MARK = "[system] "
 _TURNS = ("user", "assistant")
 
 
+def check_known(case: Case) -> list[Violation]:
+    """Return the roles that nobody knows, and system messages for a model that takes none."""
+    found = flaws_of(ROLE_KNOWN)(case)
+    if not case.model_is(case.profile.no_system_models):
+        return found
+    return found + [
+        case.fault(
+            ROLE_KNOWN, at, "role", f"{case.model!r} takes no system messages in the list",
+            "put its text into the field `system` of the request", mendable=False,
+        )
+        for at, message in enumerate(case.messages)
+        if message.role == "system"
+    ]  # fmt: skip
+
+
 def mend_known(case: Case, violations: Sequence[Violation]) -> Mended:
     """Write the role that an alias stands for."""
     actions = tuple(
@@ -278,7 +293,7 @@ RULES = (
     Rule(
         name=ROLE_KNOWN,
         states="Every message has a role that the provider knows.",
-        check=flaws_of(ROLE_KNOWN),
+        check=check_known,
         mend=mend_known,
         mends="writes the role that an alias stands for; any other is refused",
     ),

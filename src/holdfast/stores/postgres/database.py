@@ -74,7 +74,7 @@ _COPIED = {
     "refs": "ref, session, start, stop, kind",
     "pins": "session, position, note",
     "turns": "session, number, position, time, model, input_tokens, output_tokens,"
-    " cache_read_tokens, cache_write_tokens, cost, view",
+    " cache_read_tokens, cache_write_tokens, cache_hour_tokens, cost, view",
 }
 """Leases stay behind: they are of this server's clock."""
 
