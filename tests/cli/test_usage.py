@@ -13,13 +13,15 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import process_environment
 
-from holdfast.catalog import prices_of
+from holdfast.catalog import PriceList, prices_of
+from holdfast.cli.watch import live_states, noting_interrupts
 from holdfast.spending.reading import FILE_NAME, UsageReader
 from holdfast.stores.open import open_store
 from holdfast.stores.values import NewMessage, NewSession, TurnUsage
@@ -504,6 +506,19 @@ def test_watch_prints_a_line_for_each_change_and_leaves_at_once(home: Path) -> N
     _, err = running.communicate(timeout=20)
     assert running.returncode == 130
     assert "stopped; `holdfast watch` starts again" in err
+
+
+def test_an_interrupt_that_is_lost_in_a_callback_ends_watch_all_the_same(home: Path) -> None:
+    """The interpreter drops what is raised in a finalizer or a callback of the collector."""
+    lines = [ask_line(0), claude_line(1, input_tokens=1000, output_tokens=5)]
+    path = put_lines(home, "claude-code", "a.jsonl", lines)
+    with noting_interrupts() as pressed:
+        states = live_states(str(path), PriceList(), pressed, 60.0, once=False)
+        next(states)
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            next(states)
 
 
 def test_a_status_line_of_what_the_agent_gives(holdfast: Any, home: Path) -> None:

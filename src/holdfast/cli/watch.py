@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import click
@@ -59,21 +61,40 @@ def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
     holdfast watch
     holdfast watch --once --json
     """
-    states = _states(file, PriceList(), every, once=once)
-    if not as_json and is_terminal(sys.stdout):
-        _draw(states)
-        return 0
-    for state in states:
-        if as_json:
-            print_json({**asdict(state), "fill": round(state.fill, 4)})
-        else:
-            click.echo(line_of(state, Picture(), is_full=True))
-        sys.stdout.flush()
+    with noting_interrupts() as pressed:
+        states = live_states(file, PriceList(), pressed, every, once=once)
+        if not as_json and is_terminal(sys.stdout):
+            _draw(states)
+            return 0
+        for state in states:
+            if as_json:
+                print_json({**asdict(state), "fill": round(state.fill, 4)})
+            else:
+                click.echo(line_of(state, Picture(), is_full=True))
+            sys.stdout.flush()
     return 0
 
 
-def _states(
-    file: str | None, prices: PriceList, every: float, *, once: bool
+@contextmanager
+def noting_interrupts() -> Iterator[Event]:
+    """Give an event that Ctrl-C sets. The exception that it also raises is lost if it falls into a
+    callback of the interpreter; the event is not.
+    """
+    pressed = Event()
+
+    def note(*_: object) -> None:
+        pressed.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def live_states(
+    file: str | None, prices: PriceList, pressed: Event, every: float, *, once: bool
 ) -> Iterator[LiveState]:
     """Yield the state of the session each time that it changes; there must be one."""
     found, looked, seen = newest(file), time.monotonic(), -1.0
@@ -93,7 +114,8 @@ def _states(
                 yield live_state(session, prices)
         if once:
             return
-        time.sleep(every)
+        if pressed.wait(every):
+            raise KeyboardInterrupt
         if time.monotonic() - looked > LOOK_SECONDS:
             found, looked = newest(file) or found, time.monotonic()
 
