@@ -44,7 +44,7 @@ def test_both_stand_in_one_summary() -> None:
         LEDGER, 10_000,
     )  # fmt: skip
     assert made.made_by == "model"
-    assert list(made.sections) == ["goal", "decisions", "files", "critical"]
+    assert list(made.sections) == ["goal", "files", "decisions", "critical"]
     assert texts(made, "critical") == [
         "The proxy drops headers.", "bash: token lifetime is 3600 seconds",
     ]  # fmt: skip

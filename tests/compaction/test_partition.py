@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Options
+from holdfast import Options, load
 from holdfast.compaction.partition import (
     Anchors,
     Partition,
@@ -109,13 +109,13 @@ def test_a_head_that_is_large_beside_the_threshold_is_folded() -> None:
 
 
 def test_what_is_never_folded() -> None:
-    """The latest real ask, the latest visible reply, pins, and a provider's compaction block."""
+    """A person's latest request, pins, and a provider's compaction block."""
     log = [
         *talk(user("One."), assistant("Yes."), user("Two."), assistant(call("bash")), result("x"),
               assistant(call("bash")), result("y")).messages,
         Message("user", (Opaque("compaction"),), 7),
     ]  # fmt: skip
-    assert Anchors(log).positions(frozenset({0, 99}), len(log)) == (0, 1, 2, 7)
+    assert Anchors(log).positions(frozenset({0, 99}), len(log)) == (0, 2, 7)
     parts = groups(log)
     assert islands((0, 3), parts, least=0, before=7) == ((0, 1), (3, 5))
     assert islands((0, 3), parts, least=1, before=3) == ()
@@ -167,3 +167,34 @@ def test_folding_above_a_message_keeps_it_and_what_follows() -> None:
     start = made.report.boundary[1]
     assert start in (12, 13)
     assert made.messages[-(len(items) - start) :] == items[start:]
+
+
+NOTICE = "<task-notification>done</task-notification>"
+SPOKEN = (NOTICE, "Base directory for this skill: /s\n\n# S", "yes", "?", "!",
+          "<command-name>/pr</command-name>", "Now read the parser and " * 4)  # fmt: skip
+
+
+@given(words=st.lists(st.sampled_from(SPOKEN), min_size=1, max_size=12))
+def test_who_speaks_is_the_same_at_once_and_as_a_log_grows(words: list[str]) -> None:
+    """Persons, hosts, or the agent with a question or a statement."""
+    said = [{"role": "assistant", "content": f"Fine{one}"} if one in "?!"
+            else {"role": "user", "content": one} for one in words]  # fmt: skip
+    log = load(said).messages
+    grown, whole = Anchors(), Anchors(log)
+    for at, message in enumerate(log):
+        grown.take(message, at)
+    for name in ("ask", "by_person", "instructions"):
+        assert getattr(grown, name) == getattr(whole, name)
+
+
+def test_a_persons_request_stays_whatever_a_host_adds() -> None:
+    """It is a message of theirs, and so is the text of the skill that was launched for it."""
+    ask = "Fix that one issue, create a commit."
+    skill = f"Base directory for this skill: /s\n{'rule ' * 40}"
+    worked = written("openai-chat", [Exchange(steps=4)] * 8)
+    work_on_it = written("openai-chat", [Exchange(steps=12)], start=8, ending="step")[1:]
+    log = [*worked[:-1], {"role": "user", "content": ask}, {"role": "user", "content": skill},
+           *work_on_it, {"role": "user", "content": NOTICE}]  # fmt: skip
+    shown = [str(one["content"]) for one in compress(log, target_tokens=2_500).messages]
+    assert any(ask in content for content in shown)
+    assert any(skill.split("\n")[1] in content for content in shown)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.compaction.choose import Selection
 from holdfast.compaction.measure import by_category, message_tokens, text_length
-from holdfast.compaction.partition import Partition, is_native, system_stop
+from holdfast.compaction.partition import Partition, is_native, newest_request, system_stop
 from holdfast.compaction.references import reference_of, reference_to
 from holdfast.compaction.thinking import stays_from, strip_thinking
 from holdfast.compaction.work import CompactionInput
@@ -31,7 +31,6 @@ from holdfast.transcript import (
     ToolResult,
     View,
     Violation,
-    is_ask,
     render,
 )
 
@@ -66,9 +65,10 @@ def _why(found: Violation) -> str:
 
 
 def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
-    ask = next((message for message in reversed(work.log) if is_ask(message)), None)
-    if ask is None:
+    at = newest_request(work.log)
+    if at < 0:
         return True
+    ask = work.log[at]
     wanted = _words_and_media(ask)
     return any(
         message.position == ask.position

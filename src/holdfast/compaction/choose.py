@@ -1,11 +1,12 @@
 """Measure what there is and choose what to fold: the first half of a plan.
 
 If a size is asked for (`target_tokens`), one rule shares it. The summary gets `summary_ratio` of
-what it replaces, but at most 70 % of what the system prompt, the tools, the messages that are never
-folded and its own frame leave free. The newest messages get the rest: their tool results are
-shortened if they do not fit, and what they do not use goes back to the summary. If the size still
-cannot be met, the summary shrinks to 420 tokens with its frame (to 70 % of the size if that is
-less), and the report says that the size was missed.
+what it replaces, but at most 60 % of what the system prompt, the tools, the messages that are never
+folded and its own frame leave free. Half of the rest is for the newest messages as they are, or
+their results are cut to it; the other half is for older messages with their results as digests. If
+the size cannot be met so, no more stays than the system prompt, the newest request, what is pinned
+and the last message, with a summary of 200 tokens. If that is too much, the report says that the
+size was missed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from holdfast.compaction.partition import (
     head_stop,
     islands,
     nth_last_ask,
+    protected_from,
     snapped_back,
     system_stop,
     tail_start,
@@ -34,15 +36,27 @@ from holdfast.facts.frame import summary_text
 from holdfast.report import Reason
 from holdfast.transcript import Folded, Groups, Message, Text, is_ask
 
-SUMMARY_SHARE = 0.7
-"""The most of the free size that a summary gets. `python bench/lab.py tuning`: names from far back
-are kept more often than with 0.6; apart from those the share hardly matters."""
-LEAST_SUMMARY_TOKENS = 420
-"""What a summary gets with its frame if the size is too small for more, so that every size is met
-that leaves 500 tokens beside what is never folded (`tests/laws/test_compaction.py`)."""
+SUMMARY_SHARE = 0.6
+"""The most of the free size that a summary gets. With a reader's model .3 to .7 differ by less than
+chance (`bench/notes/summaries.md`); names from far back are kept more often with more."""
+WHOLE_SHARE = 0.5
+"""Of the room of the newest messages, what is kept for those that stay as they are; the rest is for
+older ones without their results (`bench/notes/summaries.md`)."""
+MOSTLY_RESULTS = 1.5
+"""If all messages fit without their results, and with them take so many times the size: few turns
+with long results. Then a summary that picks lines from all of them keeps more of what is needed
+than the turns do (`bench/notes/summaries.md`: names kept .94 and .77)."""
+LEAST_SUMMARY_TOKENS = 200
+"""What a summary gets with its frame if the size is too small for more: the frame has 90 tokens,
+and a line or two say what there is to say in so little."""
 HEAD_SHARE = 0.15
 """The most of the size asked for, or of the threshold, that the first messages may take to be kept;
 measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
+
+
+INSTRUCTIONS_SHARE = 0.3
+"""The most of the size asked for, or of the threshold, that the text of a skill or command may take
+to stay a message; chosen: two thirds are left for the work itself."""
 
 
 FOLD_MORE = "keep_last or a target size folds more"
@@ -89,6 +103,8 @@ class _Ground(Struct, frozen=True):
     """No tail starts before: the head and old summaries end here."""
     before: int
     pruner: Pruner
+    min_tail: int
+    """How many of the newest messages stay in any case."""
 
 
 def choose(work: CompactionInput) -> Selection | Skipped:
@@ -97,21 +113,21 @@ def choose(work: CompactionInput) -> Selection | Skipped:
     Reads the log from its end as far as it must.
     """
     shown = work.index.shown()
-    ground = _ground(work, work.outside_tokens + sum(shown.values()))
+    before = work.outside_tokens + sum(shown.values())
+    ground = _ground(work, before)
     floor = _floor(ground)
     target = work.budget.target_tokens
     if target is not None and ground.before <= target:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
         return Skipped("nothing to compact", detail, ground.before, floor)
-    partition, summary_tokens = _partition(ground)
-    pruner, tail = ground.pruner, range(partition.tail_start, len(work.log))
-    stay = [*partition.between(), *tail]
-    # for a size that was asked for the summary makes way, not what is kept between the folds
-    squeezed = stay if target is None else tail
-    excess = _excess(ground, partition, summary_tokens)
-    left = pruner.squeeze(squeezed, excess)
-    if target is not None:
-        summary_tokens = max(summary_tokens - left, least_summary(work))
+    partition, summary_tokens, over = _fitted(ground)
+    if over > 0 and target is not None:
+        tight = _ground(work, before, tight=True)
+        fitted = _fitted(tight)
+        if fitted[2] < over:
+            ground, (partition, summary_tokens, over) = tight, fitted
+    pruner = ground.pruner
+    stay = [*partition.between(), *range(partition.tail_start, len(work.log))]
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
@@ -133,24 +149,55 @@ def choose(work: CompactionInput) -> Selection | Skipped:
     )  # fmt: skip
 
 
-def _ground(work: CompactionInput, before: int) -> _Ground:
+def _fitted(ground: _Ground) -> tuple[Partition, int, int]:
+    """Return the partition, the room for its summary, and by how much a size that was asked for is
+    missed all the same; what is kept is cut as far as it may be.
+    """
+    work = ground.work
+    partition, summary_tokens = _partition(ground)
+    stay = [*partition.between(), *range(partition.tail_start, len(work.log))]
+    left = ground.pruner.squeeze(stay, _excess(ground, partition, summary_tokens))
+    if work.budget.target_tokens is None:
+        return partition, summary_tokens, 0
+    if left <= 0:  # what the messages leave is for the summary
+        return partition, min(summary_tokens - left, work.budget.summary_max_tokens), 0
+    shorter = max(summary_tokens - left, least_summary(work))
+    return partition, shorter, left - (summary_tokens - shorter)
+
+
+def _ground(work: CompactionInput, before: int, *, tight: bool = False) -> _Ground:
+    """Return what the choice is made on; `tight` if no more may stay than what must: the system
+    prompt, the newest request, what is pinned, the newest messages.
+    """
     parts = work.index.groups
     cuts = allowed_cuts(parts)
-    head = _head(work, cuts)
+    head = head_stop(work.log, cuts, first=0) if tight else _head(work, cuts)
     least = max(head, _after_old_summary(work))
-    anchored = _anchored(work)
-    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
+    anchored = _anchored(work, tight=tight)
+    min_tail = 1 if tight else work.policy.min_tail
+    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work), min_tail)
 
 
-def _anchored(work: CompactionInput) -> Sequence[int]:
+def _anchored(work: CompactionInput, *, tight: bool) -> Sequence[int]:
     """Return what is never folded; of a turn that goes, the words of the user."""
     anchors, pinned = work.index.anchors, work.options.pinned
-    found = anchors.positions(pinned, len(work.log))
+    wished = frozenset[int]() if tight else _followed(work) | {anchors.reply}
+    found = anchors.positions(pinned | wished, len(work.log))
     if work.options.keeps_turn:
         return found
     ask = loop_start(work) - 1
     stay = {at for at in found if at <= ask or at in pinned or at == anchors.ask}
     return sorted(stay | ({ask} if ask >= 0 else set[int]()))
+
+
+def _followed(work: CompactionInput) -> frozenset[int]:
+    """Return the instructions that the work follows, unless they are large beside what is to be
+    reached: then the summary has what it has room for.
+    """
+    at = work.index.anchors.instructions
+    wanted = work.budget.target_tokens or work.budget.threshold_tokens
+    free = wanted - work.outside_tokens
+    return frozenset({at} if at >= 0 and work.costs[at] <= INSTRUCTIONS_SHARE * free else ())
 
 
 def _words_of_results(work: CompactionInput, partition: Partition) -> list[int]:
@@ -228,14 +275,74 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
         start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
         return start, ground.work.costs.span(start, len(log))
 
+    if ground.work.budget.target_tokens is not None:
+        return _tail_for_size(ground, budget_tokens)
+
     def walk(ceiling: int) -> tuple[int, int]:
         return tail_start(
             ground.parts, ground.cuts, cost, least=ground.least, budget_tokens=budget_tokens,
-            ceiling_tokens=ceiling, min_messages=ground.work.policy.min_tail,
+            ceiling_tokens=ceiling, min_messages=ground.min_tail,
         )  # fmt: skip
 
     start, tokens = walk(ceiling_tokens)
     return (start, tokens) if start > ground.least else walk(budget_tokens)
+
+
+def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
+    """Return where the tail starts if a size was asked for, and its tokens.
+
+    The newest messages stay as they are in their share of the room, or are cut to it. Before them
+    stand older ones with their results as digests, as far back as the room goes: what the agent
+    said and called tells more than the lines of old results.
+    """
+    log, pruner = ground.work.log, ground.pruner
+
+    def walk(whole_from: int, room: int) -> tuple[int, int]:
+        pruner.begin(whole_from)
+        newest = range(whole_from, len(log))
+        pruner.squeeze(newest, sum(map(pruner.cost, newest)) - room)
+        return tail_start(
+            ground.parts, ground.cuts, pruner.cost, least=ground.least,
+            budget_tokens=budget_tokens, ceiling_tokens=budget_tokens,
+            min_messages=ground.min_tail,
+        )  # fmt: skip
+
+    room = int(WHOLE_SHARE * budget_tokens)
+    whole_from = _whole_from(ground, room)
+    start, tokens = walk(whole_from, room)
+    if start > ground.least:
+        return start, tokens
+    free = max(_unfolded(ground), budget_tokens)
+    if ground.work.costs.span(start, len(log)) > MOSTLY_RESULTS * free:
+        return walk(protected_from(ground.work.policy, len(log)), len(log) * free)
+    # nothing is folded, so no summary takes room: older results are cut, and not left out
+    budget_tokens = free
+    whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
+    pruner.begin(start)
+    for positions in (range(start, whole_from), range(start, len(log))):
+        spent = sum(map(pruner.cost, range(len(log) - 1, start - 1, -1)))
+        pruner.squeeze(positions, spent - budget_tokens)
+    return start, sum(map(pruner.cost, range(start, len(log))))
+
+
+def _whole_from(ground: _Ground, room: int) -> int:
+    """Return from where on messages stay as they are: the newest that fit into the room."""
+    work, at = ground.work, len(ground.work.log)
+    first = protected_from(work.policy, at)
+    surely = at - ground.min_tail
+    while at > first:
+        room -= work.costs[at - 1]
+        if room < 0 and at <= surely:
+            break
+        at -= 1
+    return at
+
+
+def _unfolded(ground: _Ground) -> int:
+    """Return the room of the messages after the head if nothing is folded."""
+    work = ground.work
+    free = (work.budget.target_tokens or 0) - work.outside_tokens
+    return free - work.costs.span(0, ground.head)
 
 
 def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:

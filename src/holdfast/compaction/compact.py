@@ -188,6 +188,8 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
     around = Around(
         room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
         live_asks=_live_asks(todo),
+        shown_from=todo.choice.partition.tail_start,
+        newer_reply=work.index.anchors.reply >= todo.choice.partition.tail_start,
         newer_asks=work.index.anchors.ask >= todo.choice.partition.tail_start,
         shown_terms=_shown_terms(todo),
         shown_calls=_shown_calls(todo),

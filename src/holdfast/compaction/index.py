@@ -34,6 +34,7 @@ from holdfast.facts.ledger import (
     without_secrets,
 )
 from holdfast.facts.ledger.lines import terms_of
+from holdfast.facts.speakers import Speaker, speaker_of
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
 from holdfast.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
@@ -92,14 +93,17 @@ class LogReading(Struct, frozen=True):
     redact: Redact = str
     references: bool = True
 
-    def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
+    def facts(
+        self, message: Message, calls: Mapping[str, ToolCall], speaker: Speaker | None = None
+    ) -> tuple[Fact, ...]:
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
         Of calls only those that are answered here are read.
         """
         clean = self.are_clean(words_of(message, calls))
-        return facts_of(*((message, calls) if clean else self.cleaned(message, calls)))
+        row = (message, calls) if clean else self.cleaned(message, calls)
+        return facts_of(*row, speaker=speaker)
 
     def cleaned(
         self, message: Message, calls: Mapping[str, ToolCall]
@@ -302,7 +306,10 @@ class LogIndex(ABC):
         it is left to the caller to look through the words that are added there.
         """
         readings, row = self._readings, (self._log[at], self._answered(at))
-        read = partial(facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again)
+        read = partial(
+            facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again,
+            speaker=self._speaker(at),
+        )  # fmt: skip
         found = read(*row)
         if readings.redact is str or not any(map(is_piece, found)):
             return found
@@ -339,8 +346,11 @@ class LogIndex(ABC):
         if found is None:
             message, calls = self._log[at], self._answered(at)
             read = facts_of if at in self._clean else self._readings.facts
-            found = self._facts[at] = read(message, calls)
+            found = self._facts[at] = read(message, calls, speaker=self._speaker(at))
         return found
+
+    def _speaker(self, at: int) -> Speaker | None:
+        return speaker_of(self._log[at], self._log[at - 1] if at else None)
 
     def _lines_from(self, positions: Sequence[int], most: int) -> int:
         """Return from which of the messages on every line is read: `most` characters of them."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from holdfast.facts.speakers import Speaker, asks_back, goes_on, own_words, speaker_of
 from holdfast.policy import Policy
-from holdfast.transcript import Groups, Message, Opaque, Part, Text, is_ask
+from holdfast.transcript import Groups, Message, Opaque, Part, Text, texts
 
 
 class Partition(Struct, frozen=True):
@@ -88,36 +89,53 @@ def tail_start(
 
 
 class Anchors:
-    """The positions of a log that are never folded, as it grows: the latest real user message, the
-    latest visible reply, and the provider's own compaction blocks.
+    """The positions of a log that are never folded, as it grows: a person's latest request, the
+    instructions that the work on it follows, the latest visible reply, and the provider's own
+    compaction blocks.
     """
 
-    __slots__ = ("_native", "_reply", "ask")
+    __slots__ = ("_answered", "_native", "_previous", "ask", "by_person", "instructions", "reply")
 
     def __init__(self, log: Sequence[Message] = ()) -> None:
         backwards = range(len(log) - 1, -1, -1)
-        self.ask = next((at for at in backwards if is_ask(log[at])), -1)
-        """The latest user message, -1 where there is none."""
-        self._reply = next((at for at in backwards if _is_reply(log[at])), -1)
+        self.ask = newest_request(log)
+        """The latest message of a person; if there is none, of the role user; -1 without any."""
+        self.by_person = self.ask >= 0 and _speaker(log, self.ask) == "person"
+        self.instructions = _followed(log)
+        """The text of the skill or command that the work follows, -1 if it follows none."""
+        self.reply = next((at for at in backwards if _is_reply(log[at])), -1)
         self._native = [
             at
             for at, message in enumerate(log)
             if Opaque in map(type, message.parts) and any(map(is_native, message.parts))
         ]
+        self._previous = log[-1] if log else None
+        self._answered = log[self.reply] if self.reply > self.ask else None
 
     def take(self, message: Message, at: int) -> None:
         """Add the next message of the log."""
-        if is_ask(message):
-            self.ask = at
-        elif _is_reply(message):
-            self._reply = at
-        if any(map(is_native, message.parts)):
+        match speaker_of(message, self._previous):
+            case "person":
+                if not _goes_on(message, self._answered):
+                    self.instructions = -1
+                self.ask, self.by_person, self._answered = at, True, None
+            case "instructions":
+                self.instructions = at
+                self.ask = self.ask if self.by_person else at
+            case "host":
+                self.ask = self.ask if self.by_person else at
+            case None if _is_reply(message):
+                self.reply, self._answered = at, message
+            case None:
+                pass
+        if Opaque in map(type, message.parts) and any(map(is_native, message.parts)):
             self._native.append(at)
+        self._previous = message
 
     def positions(self, pinned: frozenset[int], length: int) -> tuple[int, ...]:
         """Return the positions in order, with those that are pinned."""
         wanted = {index for index in pinned if 0 <= index < length}
-        wanted.update(at for at in (self.ask, self._reply, *self._native) if at >= 0)
+        wanted.update(at for at in (self.ask, *self._native) if at >= 0)
         return tuple(sorted(wanted))
 
 
@@ -135,6 +153,43 @@ def is_native(part: Part) -> bool:
     return type(part) is Opaque and part.kind.startswith("compaction")
 
 
+def newest_request(log: Sequence[Message]) -> int:
+    """Return the latest message of a person; if there is none, of the role user; -1 without any."""
+    newest = -1
+    for at in range(len(log) - 1, -1, -1):
+        speaker = _speaker(log, at)
+        if speaker == "person":
+            return at
+        if speaker is not None and newest < 0:
+            newest = at
+    return newest
+
+
+def _speaker(log: Sequence[Message], at: int) -> Speaker | None:
+    return speaker_of(log[at], log[at - 1] if at else None)
+
+
+def _followed(log: Sequence[Message]) -> int:
+    """Return the latest instructions after which every person went on with the work, or -1."""
+    for at in range(len(log) - 1, -1, -1):
+        speaker = _speaker(log, at)
+        if speaker == "instructions":
+            return at
+        if speaker == "person":
+            before = range(at - 1, -1, -1)
+            stop = next((k for k in before if _speaker(log, k) == "person"), -1)
+            reply = next((k for k in range(at - 1, stop, -1) if _is_reply(log[k])), -1)
+            if not _goes_on(log[at], log[reply] if reply >= 0 else None):
+                return -1
+    return -1
+
+
+def _goes_on(message: Message, reply: Message | None) -> bool:
+    """Return whether a person goes on with the work at hand after a reply of the agent."""
+    words = max(map(own_words, texts(message)), key=len, default="")
+    return goes_on(words, asked=reply is not None and asks_back(texts(reply)))
+
+
 def _is_reply(message: Message) -> bool:
     return (
         message.role == "assistant"
@@ -144,10 +199,10 @@ def _is_reply(message: Message) -> bool:
 
 
 def nth_last_ask(log: Sequence[Message], n: int) -> int:
-    """Return the position of the n-th newest user message, -1 where there are fewer."""
+    """Return the position of a person's n-th newest message, -1 if there are fewer."""
     seen = 0
     for index in range(len(log) - 1, -1, -1):
-        if is_ask(log[index]):
+        if _speaker(log, index) == "person":
             seen += 1
             if seen == n:
                 return index

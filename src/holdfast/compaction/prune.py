@@ -18,7 +18,7 @@ from holdfast.facts.frame import (
     mark_text,
     origin_of,
 )
-from holdfast.facts.ledger.injected import without_blocks
+from holdfast.facts.speakers import without_blocks
 from holdfast.facts.tools import family_of, read_arguments
 from holdfast.policy import Policy
 from holdfast.transcript import (

@@ -37,12 +37,8 @@ class Pruner:
 
     def __init__(self, work: CompactionInput) -> None:
         self.work = work
-        self.pruned: dict[int, Message] = {}
         self.references: dict[int, str] = {}
-        self._shares: dict[int, float] = {}
-        self._costs: dict[int, int] = {}
-        self._newer = Newer()
-        self._from = protected_from(work.policy, len(work.log))
+        self.begin(protected_from(work.policy, len(work.log)))
         self._was = {
             item.start: item.message
             for item in work.view.items
@@ -50,6 +46,14 @@ class Pruner:
             and item.message.origin != "arrival"
             and carried_summary(item.message) is None
         }
+
+    def begin(self, whole_from: int) -> None:
+        """Begin again at the end of the log; messages from `whole_from` on stay as they are."""
+        self.pruned: dict[int, Message] = {}
+        self._shares: dict[int, float] = {}
+        self._costs: dict[int, int] = {}
+        self._newer = Newer()
+        self._from = whole_from
 
     def cost(self, index: int) -> int:
         """Return the tokens of the message at `index` after pruning."""
@@ -124,9 +128,8 @@ class Pruner:
         return index in self._was and self.pruned.get(index) is self._was[index]
 
     def squeeze(self, positions: Sequence[int], excess: int) -> int:
-        """Cut the largest results among `positions` until `excess` tokens are gone, if they can.
-
-        Returns what is still too much.
+        """Cut the results among `positions` until `excess` tokens are gone, if they can: none is
+        cut that is smaller than what the larger ones are cut to. Returns what is still too much.
         """
         for _ in range(_SQUEEZES):
             if excess <= 0:
@@ -139,13 +142,17 @@ class Pruner:
 
     def _squeezed_once(self, positions: Sequence[int], excess: int) -> int:
         work = self.work
-        for index in sorted(positions, key=self.cost, reverse=True):
+        large = [
+            index
+            for index in positions
+            if self.cost(index) >= _LEAST_SQUEEZED_TOKENS and index not in work.options.pinned
+        ]
+        wanted = _level([self.cost(index) for index in large], excess) - _MARGIN_TOKENS
+        wanted = max(wanted, _LEAST_SQUEEZED_TOKENS // 2)
+        for index in large:
             cost, original = self.cost(index), work.log[index]
-            if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
-                break
-            if index in work.options.pinned:
+            if cost <= wanted:
                 continue
-            wanted = max(cost - excess - _MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
             share = self._share(index) * wanted / cost
             made = excerpt(original, share, self._reference(original))
             self._shares[index] = share
@@ -168,3 +175,15 @@ class Pruner:
         if found is None:
             found = self.references[message.position] = reference_of(message)
         return found
+
+
+def _level(costs: Sequence[int], excess: int) -> int:
+    """Return the size to which the largest are cut so that so much goes, 0 if they have less."""
+    rows = sorted(costs, reverse=True)
+    above = 0
+    for count, cost in enumerate(rows, 1):
+        above += cost
+        following = rows[count] if count < len(rows) else 0
+        if above - count * following >= excess:
+            return (above - excess) // count
+    return 0

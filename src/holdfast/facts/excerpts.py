@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.values import fields
+from holdfast.facts.dialogue.values import data_rows
 from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 
-_MOST_FIELDS = 400
+_MOST_ROWS = 400
 """Of a text that is data."""
-_AROUND_CHARS = 2
-"""What stands between two fields."""
+_LEAST_TOLD = 0.5
+"""Of the room, what items may leave empty at most; chosen."""
 _LINE_CHARS = 200
 """Data whose lines are this long on average is told by its fields."""
 _BETWEEN = 0.5
@@ -68,19 +68,19 @@ def _telling(text: str, room: int) -> list[str]:
 
 
 def _worthiest(text: str, room: int) -> str:
-    """Return the fields of a text that is data which are likely needed again, "" of another."""
+    """Return the items of a text that is data, a line each, as many as fit; "" of another text.
+
+    The worthiest fields of each stand beside each other, so every item is told before any is told
+    at length.
+    """
     if text.count("\n") * _LINE_CHARS > len(text):
         return ""
-    found: dict[str, list[str]] = {}
-    for field in fields(text, _MOST_FIELDS):
-        name, known = field.name, found.get(field.name)
-        if known is not None and field.value in known:
-            continue
-        room -= len(field.value) + _AROUND_CHARS + (len(name) + _AROUND_CHARS if not known else 0)
-        if room < 0:
+    shown: list[str] = []
+    left = room
+    for row in data_rows(text, _MOST_ROWS):
+        left -= len(row) + 1
+        if left < 0:
             break
-        found.setdefault(name, []).append(field.value)
-    return "; ".join(
-        f"{name}: {', '.join(values)}" if name else ", ".join(values)
-        for name, values in found.items()
-    )
+        shown.append(row)
+    # a few rows of very long lists say less than the text itself
+    return "\n".join(shown) if left < room * _LEAST_TOLD else ""

@@ -14,8 +14,8 @@ from holdfast.ports import TokenCounter
 from holdfast.regex import Regex
 
 Section: TypeAlias = Literal[
-    "task", "goal", "constraints", "completed", "state", "in_progress", "blocked", "decisions",
-    "resolved", "pending", "files", "remaining", "critical",
+    "task", "goal", "constraints", "state", "in_progress", "remaining", "blocked", "completed",
+    "files", "decisions", "resolved", "pending", "critical",
 ]  # fmt: skip
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
@@ -86,14 +86,12 @@ _REFILLS = (1.0, 0.5)
 """So much of what is left over goes to further entries; half of it where that was too much."""
 _LEAST_CHARS = 40
 """Not even in a budget of a few tokens a summary is cut to less."""
-_HEADINGS_SHARE = 8
-"""All thirteen headings stand only where they take at most an eighth of the budget."""
 _FOCUS_WEIGHT = 120.0
 """Lifts an entry on the topic above what is ranked and below the task itself (200)."""
 
 
 class EntryPiece(Struct, frozen=True, gc=False):
-    """A line or a field of an entry, which may go without the others."""
+    """A line of an entry, which may go without the others."""
 
     text: str
     weight: float
@@ -109,8 +107,6 @@ class Entry(Struct, frozen=True, gc=False):
     head: str = ""
     pieces: tuple[EntryPiece, ...] = ()
     """What it is made of under its head, where that may go one by one."""
-    is_record: bool = False
-    """Whether the pieces are fields, which stand on one line."""
 
 
 class Summary(Struct, frozen=True):
@@ -130,59 +126,40 @@ _Chosen: TypeAlias = dict[Section, dict[int, list[int]]]
 """By section and place the pieces that are shown; none where an entry has no pieces."""
 
 
-def of_pieces(
-    head: str, pieces: tuple[EntryPiece, ...], source: str = "", *, is_record: bool = False
-) -> Entry:
-    """Return an entry of several lines under a head, or of fields on one line."""
-    text = _composed(head, [piece.text for piece in pieces], is_record=is_record)
+def of_pieces(head: str, pieces: tuple[EntryPiece, ...], source: str = "") -> Entry:
+    """Return an entry of several lines under a head."""
+    text = _composed(head, [piece.text for piece in pieces])
     weight = max([piece.weight for piece in pieces])
-    return Entry(text, source, weight, head, pieces, is_record)
+    return Entry(text, source, weight, head, pieces)
 
 
-def _composed(head: str, texts: Sequence[str], *, is_record: bool) -> str:
-    if is_record:
-        return f"{head}: {_as_record(texts)}"
+def _composed(head: str, texts: Sequence[str]) -> str:
     if not head:
         return "\n".join(texts)
     return f"{head}: {texts[0]}" if len(texts) == 1 else f"{head}:\n" + "\n".join(texts)
-
-
-def _as_record(texts: Sequence[str]) -> str:
-    """Return fields on one line; those of one name stand together."""
-    values: dict[str, list[str]] = {}
-    for text in texts:
-        name, mark, value = text.partition(": ")
-        values.setdefault(name if mark else "", []).append(value if mark else name)
-    return "; ".join(
-        f"{name}: {', '.join(found)}" if name else ", ".join(found)
-        for name, found in values.items()
-    )
 
 
 def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
     """Return the summary as Markdown within `budget_tokens`.
 
     Entries, and pieces of entries, are left out by weight, lightest first, and a section says how
-    many entries it left out. Every section has its heading, unless the headings would take too
-    much of the budget: then only those that hold something. The heaviest entry is always there,
-    cut where it must be.
+    many entries it left out; a section that says nothing is left out. The heaviest entry is always
+    there, cut if it must be.
     """
-    headings = counter.count(_rendered(summary, {}, keep_empty=True))
-    keep_empty = headings * _HEADINGS_SHARE <= budget_tokens
     rows = _ranked(summary)
     per_char = _tokens_per_char(summary, counter)
-    room = float(budget_tokens - (headings if keep_empty else 0))
+    room = float(budget_tokens)
     text, tokens, was = "", budget_tokens + 1, _Chosen()
     for number in range(_ROUNDS):
-        chosen = _within_budget(rows, room / per_char, charge_headings=not keep_empty)
+        chosen = _within_budget(rows, room / per_char)
         if chosen != was or not chosen:
-            text = _rendered(summary, chosen, keep_empty=keep_empty)
+            text = _rendered(summary, chosen)
             tokens = counter.count(text)
             was = chosen
         if tokens <= budget_tokens:
             for share in _REFILLS:
                 free_chars = (budget_tokens - tokens) * share / per_char
-                fuller = _fuller(summary, rows, chosen, free_chars, keep_empty=keep_empty)
+                fuller = _fuller(summary, rows, chosen, free_chars)
                 if fuller and counter.count(fuller) <= budget_tokens:
                     return fuller
             return text
@@ -192,12 +169,10 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
     return _squeezed(summary, rows[0], counter, budget_tokens) if rows else text
 
 
-def _fuller(
-    summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars: float, *, keep_empty: bool
-) -> str:
+def _fuller(summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars: float) -> str:
     """Return the summary with further entries in the room that is left, "" where none fits."""
-    more = _within_budget(rows, free_chars, charge_headings=not keep_empty, beside=chosen)
-    return _rendered(summary, more, keep_empty=keep_empty) if more != chosen else ""
+    more = _within_budget(rows, free_chars, beside=chosen)
+    return _rendered(summary, more) if more != chosen else ""
 
 
 def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens: int) -> str:
@@ -210,7 +185,7 @@ def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens:
     while True:
         cut = Entry(words, entry.source)
         alone = replace(summary, sections={section: (cut,)}, brief=True)
-        text = _rendered(alone, {section: {0: []}}, keep_empty=False)
+        text = _rendered(alone, {section: {0: []}})
         tokens = counter.count(text)
         if tokens <= budget_tokens or len(words) <= _LEAST_ENTRY_CHARS:
             break
@@ -281,7 +256,7 @@ def _section_of(heading: str) -> Section:
 def _ranked(summary: Summary) -> list[_Row]:
     """Return all entries and pieces with section and place in it, heaviest first, newest first.
 
-    Lines go one by one; fields share their head, so those of one entry follow each other.
+    Lines go one by one.
     """
     rows: list[_Row] = []
     for section in SECTIONS:
@@ -292,8 +267,7 @@ def _ranked(summary: Summary) -> list[_Row]:
             # what lifts an entry, as a focus does, lifts all its lines
             lift = entry.weight - max([piece.weight for piece in entry.pieces])
             for number, piece in enumerate(entry.pieces):
-                weight = entry.weight if entry.is_record else piece.weight + lift
-                rows.append((section, index, number, entry, weight))
+                rows.append((section, index, number, entry, piece.weight + lift))
     rows.sort(key=_heaviest_first)
     return rows
 
@@ -310,7 +284,7 @@ def _tokens_per_char(summary: Summary, counter: TokenCounter) -> float:
 
 
 def _within_budget(
-    rows: Sequence[_Row], room_chars: float, *, charge_headings: bool, beside: _Chosen | None = None
+    rows: Sequence[_Row], room_chars: float, beside: _Chosen | None = None
 ) -> _Chosen:
     """Return which entries and pieces of each section fit, heaviest first, in their own order.
 
@@ -333,7 +307,7 @@ def _within_budget(
             cost = len(entry.pieces[number].text) + _PIECE_CHARS + is_new * len(entry.head)
         if is_new:
             cost += len(entry.source) + _ENTRY_CHARS
-        if charge_headings and section not in chosen:
+        if section not in chosen:
             cost += _HEADING_CHARS
         if cost <= room_chars or not chosen:
             room_chars -= cost
@@ -343,13 +317,13 @@ def _within_budget(
     return chosen
 
 
-def _rendered(summary: Summary, chosen: _Chosen, *, keep_empty: bool) -> str:
+def _rendered(summary: Summary, chosen: _Chosen) -> str:
     phrases = phrases_for(summary.language)
     blocks: list[str] = []
     for section in SECTIONS:
         entries = summary.sections.get(section, ())
         shown = chosen.get(section, {})
-        if not shown and not keep_empty:
+        if not shown:
             continue
         lines = [f"## {phrases.headings[section]}"]
         if len(shown) < len(entries) and shown and not summary.brief:
@@ -359,8 +333,6 @@ def _rendered(summary: Summary, chosen: _Chosen, *, keep_empty: bool) -> str:
             _line(section, number, _with_pieces(entries[index], shown[index]))
             for number, index in enumerate(sorted(shown), first)
         )
-        if not shown:
-            lines.append(phrases.none)
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -370,7 +342,7 @@ def _with_pieces(entry: Entry, numbers: list[int]) -> Entry:
     if len(numbers) == len(entry.pieces):
         return entry
     texts = [entry.pieces[number].text for number in sorted(numbers)]
-    return Entry(_composed(entry.head, texts, is_record=entry.is_record), entry.source)
+    return Entry(_composed(entry.head, texts), entry.source)
 
 
 def _first_number(summary: Summary, shown: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.compaction.measure import message_tokens
 from holdfast.facts.effects.calls import effects_of_call
-from holdfast.facts.ledger.injected import own_words
+from holdfast.facts.speakers import own_words
 from holdfast.facts.tools import arguments_given
 from holdfast.importers import ImportedSession
 from holdfast.importers.aider import CONSOLE_MARK

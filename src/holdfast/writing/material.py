@@ -13,7 +13,7 @@ from holdfast.compaction.work import Options
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.languages import Language
 from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.injected import own_words
+from holdfast.facts.speakers import own_words
 from holdfast.ports import Redact, TokenCounter
 from holdfast.transcript import Folded, Message, View, is_ask, texts
 

@@ -35,7 +35,10 @@ def test_every_short_value_of_json_is_found_as_it_is_written(value: object) -> N
 
 def _leaves(value: object, path: str = "") -> list[tuple[str, str]]:
     if isinstance(value, dict):
-        below = [_leaves(v, f"{path}.{k}" if path else k) for k, v in value.items()]
+        if len(value) > 1 and all(isinstance(v, dict) for v in value.values()):  # a table
+            below = [_leaves(v, f"{path}[{k}]") for k, v in value.items()]
+        else:
+            below = [_leaves(v, f"{path}.{k}" if path else k) for k, v in value.items()]
     elif isinstance(value, list):
         below = [_leaves(v, f"{path}[{n}]") for n, v in enumerate(value)]
     else:

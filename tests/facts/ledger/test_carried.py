@@ -68,19 +68,6 @@ def test_everything_stays_where_there_is_room(ledger_of: LedgerOf) -> None:
         assert words in text
 
 
-def test_fields_of_one_record_are_weighed_one_by_one() -> None:
-    """A record that has no room as a whole gives up fields; values of one name stay together."""
-    older = parse_summary(
-        '## Critical context\n- get_user {"id": "u1"}: cards: c_1, c_2; city: Ulm; a.b: x; y [m4]'
-    )
-    facts = [(fact.kind, fact.text, fact.head) for fact in carried_facts(older)]
-    head = 'get_user {"id": "u1"}'
-    assert facts == [
-        ("field", "cards: c_1, c_2", head), ("field", "city: Ulm", head),
-        ("field", "a.b: x; y", head),
-    ]  # fmt: skip
-
-
 def test_what_a_look_did_not_find_is_carried_before_other_lines(ledger_of: LedgerOf) -> None:
     """It is as good to know as when it was found out."""
     lines = "\n".join(f"  value_{n}_of_part = part_{n}.load_value_{n}" for n in range(60))

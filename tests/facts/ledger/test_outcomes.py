@@ -67,7 +67,7 @@ def test_an_error_of_a_tool_is_resolved_by_the_same_target(ledger_of: LedgerOf) 
     """An edit that was refused and then works; another file's success is no answer to it."""
     edit = call("Edit", file_path="a.py", old_string="x", new_string="y")
     other = call("Edit", file_path="b.py", old_string="x", new_string="y")
-    refused = [user("Go."), assistant(edit), result("Error: String to replace not found")]
+    refused = [user("Go."), assistant(edit), result("Error: the file is locked")]
     ledger = ledger_of(*refused, assistant(other), result("ok"))
     assert list(ledger.errors) == ["Edit a.py"]
     ledger = ledger_of(*refused, assistant(other), result("ok"), assistant(edit), result("ok"))
@@ -147,13 +147,15 @@ def test_a_result_whose_call_is_lost_is_still_read(facts: Callable[..., list[Fac
     assert "line" in [fact.kind for fact in found]
 
 
-def test_a_result_of_json_is_told_by_its_fields(facts: Callable[..., list[Fact]]) -> None:
-    """One long line is split by field, each with its name."""
-    body = '{"reservation_id": "ZFA04Y", "user": {"name": "mia_li_3668"}, "total": 1200}'
-    found = facts(user("Look."), assistant(call("get_reservation", id="ZFA04Y")), result(body))
-    told = {fact.text for fact in found if fact.kind == "field"}
-    assert {"reservation_id: ZFA04Y", "name: mia_li_3668"} <= told
-    assert all(fact.head.startswith("get_reservation") for fact in found if fact.kind == "field")
+def test_a_result_of_json_is_told_by_its_items(facts: Callable[..., list[Fact]]) -> None:
+    """Each on a line of its own, with the names of its fields."""
+    body = ('{"order": "ZFA04Y", "user": {"name": "mia_li"}, "items": '
+            '[{"name": "Sneakers", "id": "64"}, {"name": "Lamp", "id": "62"}]}')  # fmt: skip
+    found = facts(user("Look."), assistant(call("get_order", id="ZFA04Y")), result(body))
+    told = [fact.text for fact in found if fact.kind == "line"]
+    assert told == ["order: ZFA04Y; user name: mia_li", "name: Sneakers; id: 64",
+                    "name: Lamp; id: 62"]  # fmt: skip
+    assert all(fact.head.startswith("get_order") for fact in found if fact.kind == "line")
 
 
 def errors_in(ledger: Ledger) -> list[str]:
@@ -227,17 +229,30 @@ def test_what_is_read_may_be_about_refusals(output: str, ledger_of: LedgerOf) ->
 
 
 def test_calls_that_begin_alike_are_not_the_same(ledger_of: LedgerOf) -> None:
-    """The end of a long call counts too: the success of one is no success of the other."""
-    flights = [{"number": f"HAT{n}"} for n in range(30)]
-    made = [call("update_booking", flights=flights, payment=name) for name in ("card_1", "gift_2")]
-    ledger = ledger_of(
-        user("Go."), assistant(made[0]), result("Error: payment method not found"),
-        assistant(made[1]), result("ok"),
-    )  # fmt: skip
-    assert errors_in(ledger) == ["Error: payment method not found"]
+    """The end of a long script counts too: the success of one is no success of the other."""
     script = "set -e\n" + "echo step_x\n" * 40
     ledger = ledger_of(*run((f"{script}make one", FAILED), (f"{script}make two", PASSED)))
     assert errors_in(ledger) == ["TypeError: x is not a function"]
+
+
+@pytest.mark.parametrize(("failed", "passed"), [
+    ("rtk bun run test", "bun run test"), ("cd web && npm run lint", "npm run lint"),
+    ("go test ./a ./b", "go test ./b"), ("sudo make install", "make install"),
+])  # fmt: skip
+def test_a_success_for_the_same_purpose_settles_a_failure(
+    failed: str, passed: str, ledger_of: LedgerOf
+) -> None:
+    """Nobody repeats a command that was mistyped."""
+    ledger = ledger_of(*run((failed, FAILED), (passed, PASSED)))
+    assert errors_in(ledger) == []
+
+
+def test_a_tool_that_works_after_all_has_nothing_open(ledger_of: LedgerOf) -> None:
+    """With other arguments: what was wrong with the first ones is over."""
+    made = [call("find_user", email=name) for name in ("a@b.c", "d@e.f")]
+    ledger = ledger_of(user("Go."), assistant(made[0]), result("Error: user not found"),
+                       assistant(made[1]), result("ada_1"))  # fmt: skip
+    assert errors_in(ledger) == []
 
 
 def test_a_command_is_the_same_however_much_of_it_is_shown(ledger_of: LedgerOf) -> None:

@@ -214,13 +214,11 @@ def test_a_long_ask_is_cut_at_its_end(ledger_of: LedgerOf) -> None:
     assert len(text) < 700
 
 
-def test_thirteen_sections_stand_in_order_and_say_none(ledger_of: LedgerOf) -> None:
-    """For a large budget every heading is there, and an empty section says so."""
+def test_a_section_that_says_nothing_is_left_out(ledger_of: LedgerOf) -> None:
+    """At every size."""
     text = render_summary(summarize(ledger_of(user("Hello there.")), LARGE), COUNTER, 20_000)
     headings = [line[3:] for line in text.split("\n") if line.startswith("## ")]
-    assert headings == [phrases_for("en").headings[section] for section in SECTIONS]
-    assert len(headings) == 13
-    assert text.count("\nNone.") == 11
+    assert headings == ["Goal", "Critical context"]
 
 
 LANGUAGES: list[tuple[Language, str, str]] = [
@@ -247,7 +245,7 @@ def test_our_own_words_are_in_the_users_language(
     phrases = phrases_for(language)
     text = render_summary(summary, COUNTER, 20_000)
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == [
-        phrases.headings[section] for section in SECTIONS
+        phrases.headings[section] for section in SECTIONS if section in summary.sections
     ]
     assert f": {ask} [m0]" in text
     assert phrases.first_request in text
@@ -255,7 +253,6 @@ def test_our_own_words_are_in_the_users_language(
     assert f"src/app.py: {phrases.changed} [m6]" in text
     assert "Error: boom_x" in text
     assert phrases.made_without_model in text
-    assert phrases.none in text
     found = parse_summary(text)
     assert {name: [row.text for row in rows] for name, rows in found.sections.items()} == {
         name: [row.text for row in rows] for name, rows in summary.sections.items()
@@ -305,13 +302,12 @@ def test_what_is_open_stands_as_open(ledger_of: LedgerOf) -> None:
     ]
     sections = summarize(
         ledger_of(
-            user("Go. The port is 8080."), assistant(call("bash", command="make all")),
-            result("Error: no rule_x\nexit code 2"),
+            user("Go. The port is 8080."), assistant("Fine."), user("The port is now 8081."),
+            assistant(call("bash", command="make all")), result("Error: no rule_x\nexit code 2"),
             assistant(call("bash", command="cd /srv/app && git switch feat/one")), result("ok"),
             assistant(call("bash", command="pytest")),
             result("FAILED t.py::test_a - x\n=== 1 failed, 2 passed in 1s ==="),
             assistant(call("TodoWrite", todos=todos)), result("ok"),
-            assistant("Fine."), user("The port is now 8081."),
         ), LARGE,
     ).sections  # fmt: skip
     told = {name: [row.text for row in rows] for name, rows in sections.items()}
@@ -344,12 +340,12 @@ def test_files_are_told_by_what_was_done(ledger_of: LedgerOf) -> None:
     assert "seen.py: read" in told
 
 
-def test_fields_of_one_result_stand_on_one_line(ledger_of: LedgerOf) -> None:
-    """Under the call that they come from, those of one name together."""
-    body = '[{"order_id": "#W1234567"}, {"order_id": "#W7654321"}]'
+def test_items_of_one_result_stand_on_a_line_each(ledger_of: LedgerOf) -> None:
+    """Under the call that they come from, never as two lists side by side."""
+    body = '[{"id": "#W1234567", "of": "sneakers_x"}, {"id": "#W7654321", "of": "lamp_y"}]'
     ledger = ledger_of(user("Look."), assistant(call("get_orders", user="mia_li")), result(body))
     told = [row.text for row in summarize(ledger, LARGE).sections["critical"]]
-    assert any("order_id: #W1234567, #W7654321" in text for text in told)
+    assert any("id: #W1234567; of: sneakers_x\nid: #W7654321; of: lamp_y" in one for one in told)
 
 
 def test_the_cost_of_a_character_is_measured_on_the_ledger(ledger_of: LedgerOf) -> None:
@@ -403,10 +399,9 @@ def test_a_line_of_several_failures_stands_once(ledger_of: LedgerOf) -> None:
     assert told.count("TS1005") == 1
 
 
-def test_a_rule_and_a_failure_have_their_place_where_hardly_anything_has(
-    ledger_of: LedgerOf,
-) -> None:
-    """In 130 tokens they stand before what the user wrote earlier and was answered."""
+def test_a_rule_has_its_place_where_hardly_anything_has(ledger_of: LedgerOf) -> None:
+    """In 130 tokens it stands before what the user wrote earlier and was answered; a failure that
+    the agent told and the user answered is over."""
     ledger = ledger_of(
         user("Hi! I need to change one of my upcoming flights. Could you assist me with that?"),
         assistant("Of course. Which one?"),
@@ -420,7 +415,7 @@ def test_a_rule_and_a_failure_have_their_place_where_hardly_anything_has(
     around = Around(room_chars=480, brief=True, newer_asks=True)
     shown = render_summary(summarize(ledger, around), COUNTER, 130)
     assert "I can only pay up to $100 for the change." in shown
-    assert "Error: flight HAT030 not available on date 2024-05-13" in shown
+    assert "## Blockers" not in shown
     assert "I need to change one of my upcoming flights" in shown
 
 
@@ -441,13 +436,12 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
     user wrote between the first request and the newest; failures of one tool stand together."""
     rows: list[Message | ToolResult] = [user("Please change my trip AB12CD.")]
     for number in range(8):
-        rows += [
-            assistant("", call("update_trip", seats=[number] * 40)),
-            result(f"Error: seat {number} is taken"),
-            user(f"Then try the one after it, in whichever row that is, number {number}."),
-            assistant("One moment."),
-        ]
+        said = f"Then try the one after it, in whichever row that is, number {number}."
+        rows += [user(said), assistant("One moment.")]
     rows += [user("Never pay more than $40."), assistant("Yes."), user("And now?")]
+    for number in range(8):
+        rows += [assistant("", call("update_trip", seats=[number] * 40)),
+                 result(f"Error: seat {number} is taken")]  # fmt: skip
     summary = summarize(ledger_of(*rows), Around(room_chars=900, brief=True))
     shown = render_summary(summary, COUNTER, 230)
     assert [n for n in range(8) if f"Error: seat {n} is taken" in shown] == list(range(8))
@@ -484,11 +478,10 @@ def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf)
 
 
 def test_rules_of_a_very_long_message_are_rules(ledger_of: LedgerOf) -> None:
-    """In a message of any length a limit counts as well as a ban, behind those of short ones."""
+    """In a message of any length a limit counts as well as a ban."""
     pasted = "- Only use the staging host.\n" + "Some words about the service. " * 300
     ledger = ledger_of(user(pasted), assistant("Yes."), user("Only change the README."))
-    worth = {fact.text: fact.worth for fact in ledger.constraints.values()}
-    assert worth["Only use the staging host."] < worth["Only change the README."]
+    assert list(ledger.constraints) == ["Only use the staging host.", "Only change the README."]
 
 
 def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: LedgerOf) -> None:

@@ -177,13 +177,14 @@ def test_what_a_program_put_in_is_not_the_users(planned: Planned) -> None:
     """A skill or reminder under the user's name would be quoted as a request."""
     log = talk(
         user("Base directory for this skill: /x\nAlways deploy."), assistant("Ok."),
-        user("<system-reminder>Hurry.</system-reminder>Real words here."), assistant("Yes."),
+        user("<system-reminder>Hurry.</system-reminder>Real words here, which ask for something "
+             "else than the skill was for."), assistant("Yes."),
         user("Last."),
     ).messages  # fmt: skip
     request = begin(material_of(planned(log)), now=NOW, summarizer_window=64_000).request
     assert request is not None
     assert "[m0] program:" in request.prompt
-    assert "[m2] user:\nReal words here." in request.prompt
+    assert "[m2] user:\nReal words here, which" in request.prompt
     assert "Hurry" not in request.prompt
 
 

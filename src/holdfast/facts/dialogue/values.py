@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 from msgspec import Struct
@@ -209,6 +210,10 @@ _LATER_FROM = 500
 _EMPTY = ("null", "None", "", "[]", "{}")
 _EMPTY_COST = 2.0
 """What null, false and the like are worth less; the same as `_USUAL`."""
+_ROW_CHARS = 240
+"""Of the line of one item, as of any other line of a text."""
+_BETWEEN_CHARS = 4
+"""What stands between a name and its value, and between two fields."""
 _ID = Regex(r"(?=[\d_-]*[A-Za-z])(?=\D*\d)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\Z")
 _ID_WORTH = 3.0
 """What looks like an id is one, whatever its name."""
@@ -229,6 +234,22 @@ class DataField(Struct, frozen=True, gc=False):
         """The last key of the path."""
         return self.path.rpartition(".")[2].partition("[")[0]
 
+    @property
+    def row(self) -> str:
+        """The path of the item of a list or table that it belongs to; "" for none."""
+        path = self.path.removesuffix(self._tail)
+        return path[: path.rfind("]") + 1]
+
+    @property
+    def label(self) -> str:
+        """What it is called on the line of its item."""
+        return self.path.removesuffix(self._tail)[len(self.row) :].lstrip(".").replace(".", " ")
+
+    @property
+    def _tail(self) -> str:
+        """The index of a plain value in a list: its list is a field."""
+        return f"[{self.path.rpartition('[')[2]}" if self.path.endswith("]") else ""
+
 
 def fields(text: str, most: int) -> tuple[DataField, ...]:
     """Return at most `most` fields of structured data, the worthiest first.
@@ -236,9 +257,46 @@ def fields(text: str, most: int) -> tuple[DataField, ...]:
     JSON, Python's own form of it, rows of a table, and either of them cut off at the end. Any
     other text has no fields. A string that is itself such a value is read too.
     """
+    ranked = sorted(_fields(text), key=lambda field: -field.worth)
+    return tuple(ranked[:most])
+
+
+def data_rows(text: str, most: int) -> list[str]:
+    """Return structured data as lines, one for each item of a list or table and one for what
+    stands beside them: the name of an item stands beside its id. In the order of the data.
+
+    A line holds the worthiest fields of its item, up to 240 characters.
+    """
+    rows: dict[str, list[DataField]] = {}
+    for field in _fields(text):
+        rows.setdefault(field.row, []).append(field)
+    return [_row(row) for row in islice(rows.values(), most)]
+
+
+def _row(fields: list[DataField]) -> str:
+    """Return the fields of one item on a line, values of one name together."""
+    room = _ROW_CHARS
+    kept: set[str] = set()
+    for field in sorted(fields, key=lambda field: -field.worth):
+        cost = len(field.label) + len(field.value) + _BETWEEN_CHARS
+        if cost <= room or not kept:
+            room -= cost
+            kept.add(field.path)
+    values: dict[str, list[str]] = {}
+    for field in fields:
+        if field.path in kept:
+            values.setdefault(field.label, []).append(field.value)
+    return "; ".join(
+        f"{name}: {', '.join(found)}" if name else ", ".join(found)
+        for name, found in values.items()
+    )
+
+
+def _fields(text: str) -> list[DataField]:
+    """Return the fields of structured data in their order."""
     start = text[:64].lstrip()[:1]
     if start not in ("{", "[", "("):
-        return ()
+        return []
     found: dict[str, DataField] = {}
     for path, key, value, depth in _leaves(text):
         if not value or len(value) > _MOST_CHARS or len(path) > _MOST_PATH_CHARS or path in found:
@@ -253,8 +311,7 @@ def fields(text: str, most: int) -> tuple[DataField, ...]:
         elif worth < _ID_WORTH and _ID.match(value):
             worth = _ID_WORTH
         found[path] = DataField(path, value, worth)
-    ranked = sorted(found.values(), key=lambda field: -field.worth)
-    return tuple(ranked[:most])
+    return list(found.values())
 
 
 def _leaves(text: str) -> Iterator[tuple[str, str, str, int]]:
@@ -279,8 +336,9 @@ def _walked(value: object) -> Iterator[tuple[str, str, str, int]]:
         match here:
             case dict():
                 rows: list[tuple[object, object]] = list(here.items())[:_MOST_LEAVES]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType, reportUnknownMemberType]
+                is_table = len(rows) > 1 and all(isinstance(below, dict) for _, below in rows)
                 stack.extend(
-                    (f"{path}.{name}" if path else f"{name}", f"{name}", below, depth + 1)
+                    (_below(path, f"{name}", is_table=is_table), f"{name}", below, depth + 1)
                     for name, below in reversed(rows)
                 )
             case list():
@@ -295,6 +353,12 @@ def _walked(value: object) -> Iterator[tuple[str, str, str, int]]:
                     yield f"{path}.{below}", name or key, leaf, depth + 1
             case _:
                 yield path, key, _shown(here), depth
+
+
+def _below(path: str, name: str, *, is_table: bool) -> str:
+    if is_table:  # items by their ids
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else name
 
 
 def _shown(leaf: object) -> str:

@@ -85,6 +85,15 @@ class Phrases(Struct, frozen=True, kw_only=True):
     working_directory: str
     branch: str
     running: str
+    last_test: str
+    unchanged_since: str
+    changed_since: str
+    no_test_since: str
+    pushed: str
+    not_pushed: str
+    pull_request: str
+    last_report: str
+    instructions: str
     answered: str
     open: str
     not_verified: str

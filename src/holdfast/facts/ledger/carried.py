@@ -18,9 +18,6 @@ _RANKED: dict[Section, FactKind] = {
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
 """Of one carried line."""
-_RECORD = Regex(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
-"""A line that tells fields of a result, as one is written: its head."""
-_FIELDS = Regex(r"; (?=[\w.-]{1,60}: )")
 _MISSED = Regex(
     r"(?:[Nn]o such file or directory|not found|does not exist|ermission denied)\W{0,40}\Z"
     r"|\A(?:fatal|error)\b|<tool_use_error>"
@@ -79,12 +76,8 @@ def _facts(
         if entry.text in NOTES_WITHOUT_MODEL:
             continue
         head, mark, below = entry.text.partition(":\n")
-        record = _RECORD.match(entry.text) if section == "critical" else None
         if section == "critical" and mark and "\n" not in head:
             for line in below.split("\n"):
                 yield kind, line, entry.source, head
-        elif record is not None and "; " in entry.text and "\n" not in entry.text:
-            for field in _FIELDS.split(entry.text[record.end() :]):
-                yield "field", field, entry.source, record.group(1)
         else:
             yield kind, entry.text, entry.source, ""

@@ -14,26 +14,28 @@ from holdfast.ports import Redact
 from holdfast.regex import Regex
 
 FactKind: TypeAlias = Literal[
-    "ask", "constraint", "question", "decision", "said", "reply",
-    "file", "place", "command", "error", "test", "todo", "slot", "line", "field",
+    "ask", "instructions", "constraint", "question", "decision", "said", "reply",
+    "file", "edit", "place", "command", "error", "test", "todo", "slot", "line",
 ]  # fmt: skip
 """What a fact tells.
 
 ask         what the user wrote, verbatim
+instructions  the text of a skill or slash command that the agent is to follow
 constraint  a line of the user's that states a rule or preference; `key` is its sentence alone
 question    a question of the agent's to the user
 decision    a sentence of the agent's that tells a choice or a finding
 said        what the agent wrote beside its calls
 reply       what the agent wrote without a call: it answers the latest ask
 file        what a call did to a file (`effect`)
-place       a working directory, branch, commit or process (`effect`)
+edit        what a call changed in a file: names that went and names that came
+place       a working directory, branch, commit, push, pull request or process (`key`)
 command     a command that was run, and how it ended
 error       a line that tells of a failure; `key` says of what
 test        how a test run or build ended; `key` is the command
 todo        the state of the agent's own list of tasks
 slot        a value that a later one replaces; `key` names it
-line        a line of a result, of arguments or of prose that may be needed again
-field       the same of a result that is data: one field with its name
+line        a line of a result, of arguments or of prose that may be needed again; of a result that
+            is data, one item
 """
 
 
@@ -68,7 +70,9 @@ class Fact(Struct, frozen=True, gc=False):
     """What it is worth beside its terms."""
 
 
-_TOLD = frozenset({"ask", "constraint", "question", "decision", "said", "reply", "slot", "todo"})
+_TOLD = frozenset(
+    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "slot", "todo"}
+)
 
 
 def is_piece(fact: Fact) -> bool:
@@ -182,6 +186,9 @@ class Ledger(Struct, frozen=True):
     """
 
     asks: tuple[Ask, ...] = ()
+    instructions: Fact | None = None
+    """Of the skill or command that the work follows; None as soon as the person asks for something
+    else."""
     constraints: dict[str, Fact] = {}
     questions: tuple[AgentQuestion, ...] = ()
     decisions: tuple[Fact, ...] = ()
@@ -205,6 +212,11 @@ class Ledger(Struct, frozen=True):
     directory: Fact | None = None
     branch: Fact | None = None
     commits: tuple[Fact, ...] = ()
+    pushed: Fact | None = None
+    """The last push that went through."""
+    pull_request: Fact | None = None
+    edits: tuple[Fact, ...] = ()
+    """What was changed, each with what the agent said before it (`head`)."""
     running: dict[str, Fact] = {}
     lines: dict[str, Fact] = {}
 

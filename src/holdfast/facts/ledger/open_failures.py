@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from holdfast.facts.ledger.fact import Fact, Ledger
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.summary import FAILURE, MUST, Entry, EntryPiece, of_pieces
+from holdfast.regex import Regex
 
 _NAME_CHARS = (70, 24)
 """How much of the name of what failed is shown: the first that leaves room for every failure."""
@@ -14,6 +15,17 @@ _ENTRY_CHARS = 18
 """What stands around an entry: mark, marks of code, source."""
 _LINE_CHARS = 3
 """What stands around an entry, and before a further line of it."""
+_MOVED_ON = 6
+"""After so many commands that went well the agent works on something else; chosen."""
+_MISTYPED = Regex(
+    r"unrecognized (?:subcommand|option|argument)"
+    r"|[Uu]nknown (?:command|option|flag|argument|switch)"
+    r"|command not found|[Ss]yntax error|parse error|^[Uu]sage:|invalid option|illegal option"
+    r"|[Cc]ancelled: parallel|is not a git command|unexpected (?:token|argument|EOF)"
+    r"|[Uu]nknown column|Table '[^']*' doesn't exist|no such (?:table|column)|ambiguous argument"
+    r"|missing required|InputValidationError|tool_use_error"
+)
+"""How a call says that it was wrong itself: the next one is another."""
 _OTHER_LINES = MUST + 10
 """A further line of a failure: behind the rules, the files and the asks."""
 
@@ -24,7 +36,9 @@ def open_failures(ledger: Ledger, room: float) -> list[Entry]:
     Otherwise every one has its first line before any has a second, and short names; a line that
     several tell stands once. Where not even the first lines fit, those of one tool stand together.
     """
-    failures = _apart(ledger)
+    failures = [row for row in _apart(ledger) if _is_open(ledger, row[1][0])]
+    if not failures:
+        return []
     for name_chars in _NAME_CHARS:
         names = [_name(key, lines[0].text, name_chars) for key, lines in failures]
         left = room - sum(
@@ -34,6 +48,15 @@ def open_failures(ledger: Ledger, room: float) -> list[Entry]:
         if left >= 0:
             return _told(names, failures, left)
     return _by_tool(failures, room) if len(failures) > 1 else _told([""], failures, 0)
+
+
+def _is_open(ledger: Ledger, fact: Fact) -> bool:
+    """Return whether a failure still stands in the way: nobody spoke since, the agent did not go on
+    to other work, and it was more than a mistyped call.
+    """
+    asked = ledger.asks[-1].fact.at if ledger.asks else -1
+    later = sum(not one.failed and one.at > fact.at for one in ledger.commands[-2 * _MOVED_ON :])
+    return fact.at > asked and later < _MOVED_ON and not _MISTYPED.search(fact.text)
 
 
 def _told(

@@ -18,8 +18,6 @@ _ENTRY_CHARS = 6
 """What stands around a line."""
 _OVERHEAD_CHARS = 40
 """Weighs against many short entries: each has its own mark and source."""
-_FIELD_CHARS = 16
-"""Fields of one result stand on one line."""
 _ID = 1.0
 """A name with a digit in it: an id, a version, a hash."""
 _NUMBER = 0.3
@@ -80,7 +78,7 @@ class TermWeights(dict[str, float]):
         last: dict[str, int] = {}
         seen_of, last_of = seen.get, last.get
         for fact in carried:
-            if fact.kind not in ("line", "field") or fact.head == "agent":
+            if fact.kind != "line" or fact.head == "agent":
                 by_agent.update(fact.terms)
             for term in fact.terms:
                 seen[term] = seen_of(term, 0) + 1
@@ -144,7 +142,7 @@ def choose(
     weights.update(dict.fromkeys(told, 0.0))
     weight_of = weights.__getitem__
     sizes = [
-        (row.cost or len(fact.text)) + (_FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS)
+        (row.cost or len(fact.text)) + _OVERHEAD_CHARS
         for row, fact in zip(rows, facts, strict=True)
     ]
     gains = [

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.values import fields
+from holdfast.facts.dialogue.values import data_rows
 from holdfast.facts.digests.line import first_of, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
 from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, Fact, FactKind
-from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
+from holdfast.facts.speakers import without_blocks
 from holdfast.facts.tables import WORDS
 from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
 from holdfast.reduction import signals
@@ -38,7 +38,7 @@ _MOST_LINES = 64
 """Of one result, each naming something new: with 24 names were lost that stood elsewhere in it."""
 _MOST_ARGUMENT_LINES = 12
 """Of one long argument."""
-_MOST_FIELDS = 40
+_MOST_ROWS = 40
 """Of a result that is data."""
 _MOST_FAILING = 12
 """Failing tests that are named."""
@@ -47,9 +47,6 @@ _LONG_ARGUMENT_CHARS = 120
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
 _NAME_PARTS = Regex(r"[^a-z]+")
-_PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
-_OUTCOME = 2.0
-"""A field that tells how it went (`outcomes` of `words.toml`)."""
 _DONE = 8.0
 """A command that did something outside of the files (`acting_commands`)."""
 _CHANGED = 4.0
@@ -62,6 +59,14 @@ _LOOKED = 0.1
 """A command that only looked: less than any term."""
 _STARTED = Regex(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
+_STATUS_OVER = Regex(r"<status>(?:completed|failed|killed|stopped)")
+_PUSHES = Regex(r"\bgit (?:-C \S+ )?push\b")
+_PULLS = Regex(r"\b(?:gh pr|glab mr) (?:create|view|edit)\b")
+_PULL = Regex(r"https?://[^\s\"'<>]{1,200}/(?:pull|merge_requests)/\d{1,9}")
+_COMMITTED = Regex(r"^\[([^\s\]]{1,200})(?: \([^)\n]*\))? ([0-9a-f]{7,40})\] ", re.MULTILINE)
+"""How git tells the branch and the id of a commit that it made."""
+_WAITED_FOR = 1.0
+"""Marks a process that was not started to go on: its output is waited for."""
 _STARTED_CHARS = 400
 """Of a result, where the id of a started process is told."""
 _REPLACED = frozenset(ARGUMENTS["replaced"])
@@ -73,6 +78,14 @@ _MOST_TRAILERS = 4
 _TRAILER_CHARS = 200
 """Of the end of a command, where they are looked for."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
+_CHANGES = frozenset({"create", "write", "change", "append", "delete", "rename"})
+_MOST_SIDE_TERMS = 4
+"""Names that are told of each side of an edit; chosen, a line holds about eight."""
+_PATCH = "*** Begin Patch"
+_MOST_GONE = 200
+"""Lines that an edit took away, which are no longer quoted; chosen, edits are shorter."""
+_SIDE_CHARS = 12
+"""A shorter argument is no side of an edit."""
 _ABORTED = "aborted by user"
 """A rejection whose words are no order to the agent."""
 _NO_FILE = frozenset("*?{`")
@@ -127,6 +140,14 @@ class _Result:
         self.end = outcome_of(
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
         )
+        counts = lines or ran_again is None
+        self.tests = signals.test_counts(self.output) if self.line and counts else None
+        if self.tests is not None and self.end.code in (None, 0) and self._passed(self.tests):
+            self.end = replace(self.end, failed=False, errors=())  # what tests print on purpose
+
+    @staticmethod
+    def _passed(counts: signals.TestCounts) -> bool:
+        return bool(counts.passed) and not counts.failed
 
     def only_looked(self) -> bool:
         """Return whether a command looked at something, found it, and did not go elsewhere."""
@@ -175,17 +196,18 @@ class _Result:
             yield from self._effect(effect, key, by_command=bool(command))
         if command:
             if end.running and not any(effect.action == "start" for effect in effects):
-                yield from self._effect(Effect("start", detail=command), key, by_command=True)
+                for fact in self._effect(Effect("start", detail=command), key, by_command=True):
+                    yield replace(fact, worth=_WAITED_FOR)
             yield from self._ran(command, key, effects)
         elif not end.failed and not end.running:
             yield self._fact("command", self._action(), key)
 
     def _ended(self, key: str) -> Iterator[Fact]:
         """Yield what went wrong, and that a process has come to its end."""
-        if self.end.failed and not self.end.looked:
+        if self.end.failed and not self.end.looked and not self.end.undone:
             for line in self.end.errors:
                 yield self._fact("error", line, key)
-        if self.process and self.end.code is not None:
+        if self.process and (self.end.code is not None or _STATUS_OVER.search(self.output[:400])):
             stop = Effect("stop", detail=self.process)
             yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
 
@@ -245,8 +267,47 @@ class _Result:
         is_start = effect.action == "start"
         known = self._started() if is_start else ""
         head = key if is_start else self._written(effect) if kind == "file" else ""
-        yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
+        text = effect.path or effect.detail
+        if effect.action == "commit" and (made := _COMMITTED.search(self.output)):
+            yield Fact("place", made[1], self.source, self.at, "branch")
+            text = f"{made[2]} {text}"
+        yield Fact(kind, text, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
+        is_edit = not by_command or _PATCH in self.line
+        if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
+            yield self._edit(effect)
+
+    def _edit(self, effect: Effect) -> Fact:
+        """Return what an edit took away and put there: the names that only one side has."""
+        olds, news = (
+            "\n".join(text for key, text in self._sides() if (key in _REPLACED) == is_old)
+            for is_old in (True, False)
+        )
+        gone, come = set(terms_of(olds, 400)), set(terms_of(news, 400))
+        shown = [f"- {term}" for term in terms_of(olds, 400) if term not in come][:_MOST_SIDE_TERMS]
+        shown += [f"+ {term}" for term in terms_of(news, 400) if term not in gone][
+            :_MOST_SIDE_TERMS
+        ]
+        text = f"{effect.path}: {', '.join(shown)}" if shown else effect.path
+        lines = [line for row in olds.split("\n") if (line := row.strip())]
+        gone_lines = "\n".join(lines[:_MOST_GONE])
+        return Fact("edit", text, self.source, self.at, effect.path, was=gone_lines)
+
+    def _sides(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts of an edit with their names, also those of several edits in one call."""
+        edits = self.arguments.get("edits")
+        more = cast("list[Any]", edits) if isinstance(edits, list) else []
+        rows = [cast("Mapping[str, Any]", one) for one in more if isinstance(one, dict)]
+        for row in (self.arguments, *rows):
+            for key, text in row.items():
+                if not isinstance(text, str) or len(text) <= _SIDE_CHARS:
+                    continue
+                if _PATCH in text:
+                    for side, sign in (("old", "-"), ("new", "+")):
+                        lines = [line[1:] for line in text.split("\n") if line.startswith(sign)]
+                        yield side, "\n".join(lines)
+                elif key not in _COMMAND_KEYS and "path" not in key:
+                    yield key, text
 
     def _as_told(self, effect: Effect) -> Effect:
         """Return an effect on the file that the result names: the one that is open, or the one in
@@ -298,7 +359,9 @@ class _Result:
         yield Fact("command", f"`{command}`{ended}", self.source, self.at,
                    "" if end.running else key, end.failed,
                    terms_of(command, 12) if worth > _LOOKED else (), worth=worth)  # fmt: skip
-        counts = signals.test_counts(self.output) if self.reads_lines else None
+        if not end.failed:
+            yield from self._published(command)
+        counts = self.tests
         if counts is None:
             return
         failing = signals.failing_tests(self.output, _MOST_FAILING)
@@ -308,6 +371,13 @@ class _Result:
         names = f"; failing: {', '.join(failing)}" if failing else ""
         text = f"`{cut(command, _FIRST_LINE_CHARS)}`: {', '.join(told)}{names}"
         yield self._fact("test", text, key)
+
+    def _published(self, command: str) -> Iterator[Fact]:
+        """Yield that commits were pushed, and the pull request that a result names."""
+        if _PUSHES.search(command) and "--dry-run" not in command:
+            yield Fact("place", command, self.source, self.at, "push")
+        if _PULLS.search(command) and (found := _PULL.search(self.output)):
+            yield Fact("place", found[0], self.source, self.at, "pull")
 
     def _lines(self, key: str) -> Iterator[Fact]:
         head = cut(key, HEAD_CHARS)
@@ -319,15 +389,8 @@ class _Result:
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
         if _is_json(self.output):
-            for field in fields(self.output, _MOST_FIELDS):
-                name = field.name
-                if name in _PRIVATE:
-                    continue
-                text = f"{name}: {field.value}" if name else field.value
-                terms = terms_of(field.value, 8)
-                worth = _OUTCOME if name in WORDS["outcomes"] else 0.0
-                yield Fact("field", text, self.source, self.at, terms=terms, head=head,
-                           worth=worth)  # fmt: skip
+            for row in data_rows(self.output, _MOST_ROWS):
+                yield Fact("line", row, self.source, self.at, terms=terms_of(row, 24), head=head)
             return
         source, at = self.source, self.at
         yield from [

@@ -7,10 +7,10 @@ bench/quality.py` measures what they keep. With .25 for rules and for failures, 
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ from holdfast.facts.summary import (
     of_pieces,
 )
 from holdfast.ports import TokenCounter
+from holdfast.regex import Regex
 
 _ASKS_SHARE = 0.3
 """Of the room, for asks; chosen, like the shares below: the most that each kind gets before
@@ -56,8 +57,17 @@ _STATE_SHARE = 0.08
 """Of the room, for where things stand, and again for commits."""
 _TODO_SHARE = 0.08
 """Of the room, for the agent's tasks."""
-_REPLY_SHARE = 0.08
-"""How much of the room each kind of entry may take before anything is ranked."""
+_REPORT_SHARE = 0.5
+"""Of the room, for the last report of the agent: findings, a list or a plan that the next request
+may be about (`docs/summaries.md`)."""
+_SEEN_REPORT_SHARE = 0.1
+"""The same if the agent has reported again since, and that is shown."""
+_INSTRUCTIONS_SHARE = 0.35
+"""Of the room, for the text of a skill or command that the work follows."""
+_STORY_SHARE = 0.3
+"""Of the room, for what was done, in order."""
+_REPLY_CHARS = 200
+"""Of an older reply, in the story."""
 _WISHES_SHARE = 0.15
 """So much rules have together with what may be none, where rules alone do not need more."""
 _RANKED_SHARE = 0.25
@@ -75,6 +85,12 @@ _FEWEST_ASK_CHARS = 80
 """The same if there is hardly any room."""
 _SURE_RULE = 2
 """From this strength on a rule is more than a wish."""
+_MOST_NAMES = 8
+"""Names that came or went, of one file in one step; chosen, about a line."""
+_LOOKED = 0.1
+"""What a command is worth that only looked (`result.py`): no part of the story."""
+_MOST_CHANGED = 8
+"""Files that are named as changed since the last test run; all of them are in the list of files."""
 _SAMPLED = 200
 """Lines that the cost of a character is measured by; chosen."""
 _SAMPLE_CHARS = 8_000
@@ -83,22 +99,18 @@ _LINE = 0.05
 """Where everything is said and room is left, the newest lines fill it."""
 _DECISION = 3.0
 """A decision of the agent."""
-_COMMAND = 3.0
-"""What a tool with no command line did: only what changed something is kept."""
-_RAN_AGAIN = 2.0
-"""For each further run of a command, up to `_MOST_RUNS`; chosen."""
-_MOST_RUNS = 4
-"""What ran several times will run again."""
-_REPLY = 4.0
-"""The end of a turn."""
-_SAID = 1.5
-"""What the agent said beside its calls."""
-_RESOLVED = 0.5
-"""A failure that is over."""
 _CARRIED = 2.0
 """What is left of an older summary was found worth it once."""
-_FILE_READ = 1.5
+_FILE_READ = 6.0
 """A file that was only read."""
+
+
+_TESTS = Regex(
+    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
+    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
+    r"(?: run)?(?: -\S+)* [\w:-]*test"
+)
+"""Commands that run tests, by their names."""
 
 
 class Around(Struct, frozen=True):
@@ -112,6 +124,10 @@ class Around(Struct, frozen=True):
     shown_calls: frozenset[str] = frozenset()
     """Labels of results that stand outside the summary, their calls too."""
     focus: str = ""
+    shown_from: int = 1 << 62
+    """From which position on the calls are shown: what they did is not told again."""
+    newer_reply: bool = False
+    """Whether a reply of the agent is shown that is newer than all that is told here."""
     newer_asks: bool = False
     """Whether the user wrote again after what is told here."""
     brief: bool = False
@@ -215,7 +231,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
     What was its task is one of them where the user wrote again; of an ask that goes its rules stay.
     A value is that of the log where the log has one.
     """
-    known = {entry.text.partition(": ")[0] for entry in _place(ledger, made.phrases, frozenset())}
+    known = {entry.text.partition(": ")[0] for entry in _state_of(ledger, made.phrases)}
     asks: list[Entry] = []
     tasks: list[Entry] = []
     for section, entry in carried_entries(carried):
@@ -264,10 +280,8 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         text = _quoted(ask, room, least if is_must else 0)
         room -= len(text)
         if text:
-            weight = 2 * MUST if is_must else ASK
-            if ask.fact.source in ruling:
-                weight = max(weight, RULE)
-            shown.append((ask, text, weight - number / 100))
+            weight = 2 * MUST if is_must else ASK - number / 100
+            shown.append((ask, text, max(weight, RULE) if ask.fact.source in ruling else weight))
     phrases, first = made.phrases, None if made.has("goal") else ledger.asks[0]
     for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
         is_newest = ask is asks[-1] and not around.newer_asks
@@ -330,16 +344,86 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     strengths = [fact.worth for fact in stated]
     made.fill("constraints", rules, for_rules, strengths)
     made.fill("blocked", errors, for_errors)
-    made.fill("files", files, for_files, unseen)
-    made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
-    commits = [Entry(f"git commit: {fact.text}", fact.source, MUST + 4) for fact in ledger.commits]
-    made.fill("completed", commits, room * _STATE_SHARE)
+    others = made.fill("files", files, for_files, unseen)
+    if others:  # at least their names
+        names = ", ".join(posixpath.basename(row.text.partition(":")[0]) for row in others[::-1])
+        made.put("files", f"{names}: {phrases.changed}", others[0].source, FILE)
+    made.fill("state", _state_of(ledger, phrases), room * _STATE_SHARE)
     if ledger.todo is not None:
         _todo(made, ledger.todo, room * _TODO_SHARE)
-    if ledger.replies and not around.brief:
-        last = ledger.replies[-1]
-        text = f"{phrases.agent_wrote}: {cut(last.text, int(room * _REPLY_SHARE) + 80)}"
-        made.put("in_progress", text, last.source, MUST + 25)
+    _followed(made, ledger, room * _INSTRUCTIONS_SHARE)
+    _report(made, ledger, around)
+    _story(made, ledger, around)
+
+
+def _followed(made: _Made, ledger: Ledger, room: float) -> None:
+    """Put the instructions that the work follows, unless they are shown."""
+    fact = ledger.instructions
+    if fact is not None and fact.text:
+        text = f"{made.phrases.instructions}:\n{_shortened(fact.text, room)}"
+        made.put("in_progress", text, fact.source, MUST + 27)
+
+
+def _report(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put what the agent reported last, whole if it can be: the next request may be about it."""
+    if not ledger.replies or (around.brief and around.newer_reply):
+        return
+    last = ledger.replies[-1]
+    share = _SEEN_REPORT_SHARE if around.newer_reply else _REPORT_SHARE
+    text = _shortened(last.text, around.room_chars * share)
+    mark = "\n" if "\n" in text else " "
+    made.put("in_progress", f"{made.phrases.last_report}:{mark}{text}", last.source, MUST + 25)
+
+
+def _shortened(text: str, room: float) -> str:
+    most = max(int(room), _LEAST_ASK_CHARS)
+    return text if len(text) <= most else f"{whole_words(text[:most], most)} …"
+
+
+def _story(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put what was done, in order: edits by what they were for, commands by how they ended."""
+    rows = [*_edited(ledger, made.phrases), *_ran(ledger)]
+    rows.extend((fact.at, f"git commit: {_title(fact)}", fact.source) for fact in ledger.commits)
+    rows.extend(
+        (fact.at, f"{made.phrases.agent_wrote}: {cut(fact.text, _REPLY_CHARS)}", fact.source)
+        for fact in (() if around.brief else ledger.replies[:-1])
+    )
+    rows.sort(key=lambda row: row[0])
+    entries = [Entry(text, source, MUST + 4) for at, text, source in rows if at < around.shown_from]
+    made.fill("completed", entries, around.room_chars * _STORY_SHARE)
+
+
+def _title(commit: Fact) -> str:
+    """Return the first line of what was said of a commit."""
+    return commit.text.partition("\n")[0]
+
+
+def _edited(ledger: Ledger, phrases: Phrases) -> Iterator[tuple[int, str, str]]:
+    """Yield the edits; those that were made for one sentence of the agent stand together."""
+    for (head, _), rows in groupby(
+        ledger.edits, key=lambda fact: (fact.head, fact.key if not fact.head else "")
+    ):
+        facts = list(rows)
+        changes: dict[str, dict[str, None]] = {}
+        for fact in facts:
+            names = fact.text.partition(": ")[2]
+            told = changes.setdefault(posixpath.basename(fact.key), {})
+            told.update(dict.fromkeys(names.split(", ") if names else ()))
+        text = "; ".join(
+            f"{name} ({', '.join(islice(names, _MOST_NAMES))})" if names else name
+            for name, names in changes.items()
+        )
+        if head or any(changes.values()):  # the list of files tells the others
+            yield facts[-1].at, f"{head or phrases.changed}: {text}", facts[-1].source
+
+
+def _ran(ledger: Ledger) -> Iterator[tuple[int, str, str]]:
+    """Yield the commands that did something, the newest run of each, with how its tests ended."""
+    tests = {fact.at: fact.text for fact in ledger.tests.values()}
+    commits = {fact.at for fact in ledger.commits}
+    for fact in {fact.text: fact for fact in ledger.commands}.values():
+        if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
+            yield fact.at, tests.get(fact.at, fact.text), fact.source
 
 
 def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
@@ -352,27 +436,52 @@ def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
     return min(most, max(sum(sure), room * _WISHES_SHARE, least))
 
 
-def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
-    """Return where things stand, what matters most last."""
-    found: list[Entry] = []
-    for slot in ledger.slots.values():
-        if slot.fact.source in live_asks and not slot.was:
-            continue
-        was = f" ({phrases.superseded} {slot.was})" if slot.was else ""
-        text = f"{slot.fact.key}: {slot.fact.text}{was}"
-        found.append(Entry(text, slot.fact.source, MUST - 1))
+def _state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
+    """Return where things stand at the end of the log, what matters most last."""
+    found = [
+        Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
+              slot.fact.source, MUST - 1)
+        for slot in ledger.slots.values() if slot.was
+    ]  # fmt: skip
+    last = ledger.commands[-1].at if ledger.commands else -1
     found.extend(
         Entry(f"{phrases.running}: {fact.text}", fact.source, MUST)
         for fact in ledger.running.values()
+        if not fact.worth or fact.at >= last  # what was only waited for is over
     )
-    found.extend(Entry(fact.text, fact.source, MUST + 5) for fact in ledger.tests.values())
     for words, fact in (
-        (phrases.branch, ledger.branch),
         (phrases.working_directory, ledger.directory),
+        (phrases.branch, ledger.branch),
+        (phrases.pull_request, ledger.pull_request),
     ):
         if fact is not None:
             found.append(Entry(f"{words}: {fact.text}", fact.source, MUST + 5))
+    if ledger.commits:
+        last = ledger.commits[-1]
+        pushed = phrases.pushed if ledger.pushed is not None else phrases.not_pushed
+        found.append(Entry(f"git commit: {_title(last)} ({pushed})", last.source, MUST + 5))
+    if (tested := _tested(ledger, phrases)) is not None:
+        found.append(tested)
     return found
+
+
+def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
+    """Return what the last test run said, and what changed since."""
+    last = max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
+    ran = next((one for one in reversed(ledger.commands) if _TESTS.search(one.text)), None)
+    if ran is not None and (last is None or ran.at > last.at):
+        last = ran if ran.failed else replace(ran, text=f"{ran.text}: ok")
+    if last is None:
+        return None
+    later = [
+        path
+        for path, state in ledger.files.items()
+        if state.is_touched and state.at > last.at
+    ]  # fmt: skip
+    names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
+    since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
+    text = f"{phrases.last_test}: {last.text}; {since}"
+    return Entry(text, last.source, MUST + 6)
 
 
 def _todo(made: _Made, fact: Fact, room: float) -> None:
@@ -417,15 +526,12 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     for (source, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
         pieces = tuple([EntryPiece(fact.text, weight) for weight, fact in rows])
-        made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
+        made.add("critical", of_pieces(head, pieces, source))
 
 
 _SECTION_OF: dict[str, Section] = {
     "command": "completed",
     "decision": "decisions",
-    "said": "in_progress",
-    "reply": "completed",
-    "error": "resolved",
     "question": "resolved",
     "file": "files",
     "place": "completed",
@@ -444,13 +550,6 @@ def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate
         if fact.source not in live_asks and fact.at >= ran_at(fact.head, -1)
     ]
     yield from _recent(ledger.decisions, _DECISION)
-    yield from _recent(ledger.replies, _REPLY)
-    yield from _recent(ledger.said[-4:], _SAID)
-    runs = Counter([fact.text for fact in ledger.commands])
-    for fact in {fact.text: fact for fact in ledger.commands}.values():
-        again = min(runs[fact.text] - 1, _MOST_RUNS)
-        yield Candidate(fact, (fact.worth or _COMMAND) + _RAN_AGAIN * again)
-    yield from _recent(ledger.resolved, _RESOLVED)
     for question in ledger.questions:
         if question.answered_by:
             text = f"{question.fact.text} -> {question.answer}"
@@ -468,15 +567,7 @@ def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
 
 
 def _worded(fact: Fact, phrases: Phrases) -> str:
-    match fact.kind:
-        case "said" | "reply":
-            return f"{phrases.agent_wrote}: {fact.text}"
-        case "error":
-            return f"{phrases.resolved}: {fact.text}"
-        case "file":
-            return f"{fact.text}: {phrases.read}"
-        case _:
-            return fact.text
+    return f"{fact.text}: {phrases.read}" if fact.kind == "file" else fact.text
 
 
 def _file_line(path: str, state: FileState, phrases: Phrases) -> str:

@@ -4,43 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from holdfast.facts.dialogue.statements import Constraint, constraints, decisions, questions
+from holdfast.facts.dialogue.statements import (
+    Constraint,
+    constraints,
+    decisions,
+    is_question,
+    questions,
+)
 from holdfast.facts.dialogue.values import stated_values
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
 from holdfast.facts.ledger.fact import Fact, FactKind, encodable
-from holdfast.facts.ledger.injected import (
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
+from holdfast.facts.ledger.result import facts_of_result
+from holdfast.facts.speakers import (
+    AgentReport,
+    Speaker,
+    asks_back,
     directory_told,
     own_words,
     report_told,
-    skill_told,
+    speaker_of,
 )
-from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
-from holdfast.facts.ledger.result import facts_of_result
 from holdfast.facts.tools import FAMILIES, family_of
+from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
 """Of an ask, verbatim; of what follows only lines."""
-_SHORT_ASK_CHARS = 1_500
-"""In a longer one, wishes are mostly words of something pasted."""
+_LEAST_RULE = 2
+"""A weaker sentence is a wish: what was asked for, and no rule for what follows."""
 _SAID_CHARS = 600
 """Of what the agent said beside its calls."""
-_REPLY_CHARS = 900
-"""Of what the agent said at the end of its turn."""
+_REPLY_CHARS = 8_000
+"""Of what the agent said at the end of its turn: findings, a list, a plan."""
 _MOST_LINES = 24
 """Of the end of a long ask, or of a report."""
 _MOST_SAID_LINES = 12
 """Of one message of the agent."""
 _MOST_SLOTS = 8
 """Values that one message states."""
-_MOST_SKILL_RULES = 24
-"""Of one skill; its file stays where it is."""
-_PASTED = 0.6
-"""By so much a rule in a very long message is weaker: it may be part of something pasted."""
+_INSTRUCTIONS_CHARS = 12_000
+"""Of the text of a skill or command, verbatim; the longest in the shared sessions has 11,274."""
 _TOLD = 4.0
 """What the first line of a report that came as a message is worth."""
-_CLOSERS = " *_)\"'”`\n"
+_PLANS = ("Let me ", "First, let me ", "Now let me ", "Now ", "Next, ", "Let's ")
+"""How an agent says what it does next: no decision."""
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
 _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
 """How the result of a look begins that found nothing, where no flag says so."""
@@ -56,8 +65,10 @@ def facts_of(
     rules: bool = True,
     asks: bool = True,
     ran_again: Set[str] | None = None,
+    speaker: Speaker | None = None,
 ) -> tuple[Fact, ...]:
-    """Return the facts of one message. `calls` holds the calls that its results answer.
+    """Return the facts of one message. `calls` holds the calls that its results answer, `speaker`
+    who wrote it if its role is user; found by its form alone if it is not given.
 
     Generated messages have none: what they report was recorded from the originals. Without
     `lines` what is found by reading every line is left out, without `rules` the constraints,
@@ -76,7 +87,10 @@ def facts_of(
             if lines or not _only_looks(part, call):
                 found.extend(facts_of_result(message, part, call, lines=lines, ran_again=ran_again))
     if message.role == "user" and is_ask(message):
-        found.extend(_asked(message, lines=lines, rules=rules, asks=asks))
+        if (speaker or speaker_of(message, None)) == "instructions":
+            found.append(_instructions(message))
+        else:
+            found.extend(_asked(message, lines=lines, rules=rules, asks=asks))
     if not found:
         return ()
     if len(found) >= _MANY and _is_encodable(message, calls):
@@ -127,7 +141,8 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
     for text in given:
         if place := directory_told(text):
             yield Fact("place", place, source, at, "chdir", effect=Effect("chdir", place))
-        yield from _told(text, source, at, lines=lines, rules=rules)
+        if lines and (report := report_told(text)):
+            yield from _reported(report, source, at)
     own = [words for text in given if (words := own_words(text))]
     words = "\n".join(own).strip()
     if words not in "\n".join(given):
@@ -140,12 +155,10 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         yield Fact("ask", shown, source, at, terms=terms_of(shown))
     else:
         yield Fact("ask", "", source, at)
-    is_short = len(words) <= _SHORT_ASK_CHARS
-    least, less = (1, 0.0) if is_short else (2, _PASTED if is_long else _PASTED / 2)
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(constraints(words) if rules else ()):
-        if rule.strength >= least:
-            yield _rule(rule, source, at, less)
+        if _is_rule(rule):
+            yield _rule(rule, source, at)
     if not lines:
         return
     for slot in stated_values(words, _MOST_SLOTS):
@@ -155,24 +168,38 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
-def _rule(rule: Constraint, source: str, at: int, less: float = 0.0) -> Fact:
-    return Fact("constraint", rule.text, source, at, rule.core, worth=rule.strength - less)
+def _is_rule(rule: Constraint) -> bool:
+    """Return whether a sentence is a rule for what follows, and not a wish, a question or a line
+    of something pasted.
+    """
+    said = rule.core or rule.text
+    is_strict = rule.strength >= _LEAST_RULE or ", not " in said
+    return is_strict and not rule.pasted and not is_question(said)
 
 
-def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
-    """Yield what an agent passed on as a message: a report, or instructions that were asked for."""
-    if skill := skill_told(text):
-        yield Fact("line", skill, source, at, terms=terms_of(skill, 8), head="user", worth=_TOLD)
-        found = constraints(text) if rules else ()
-        strict = [rule for rule in found if rule.strength > 1]
-        for rule in reversed(strict[:_MOST_SKILL_RULES]):
-            yield _rule(rule, source, at, _PASTED)
-    elif lines and (report := report_told(text)):
-        first = True
-        for line in lines_of(report.text, _MOST_LINES):
-            yield Fact("line", line.text, source, at, terms=line.terms, head=report.teller,
-                       worth=_TOLD if first else 0.0)  # fmt: skip
-            first = False
+def _rule(rule: Constraint, source: str, at: int) -> Fact:
+    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
+
+
+def _instructions(message: Message) -> Fact:
+    """Return the text of a skill or command; its words are no rules of the user."""
+    words = "\n".join(_own_texts(message)).strip()
+    shown = whole_words(words[:_INSTRUCTIONS_CHARS], _INSTRUCTIONS_CHARS)
+    return Fact("instructions", shown, message.label, message.position, terms=terms_of(shown))
+
+
+_OVER = Regex(r"<status>(?:completed|failed|killed|stopped)</status>")
+_TASK = Regex(r"<task-id>([^<\n]{1,80})</task-id>")
+
+
+def _reported(report: AgentReport, source: str, at: int) -> Iterator[Fact]:
+    """Yield what a background agent, task or shell reported; the first line most of all."""
+    if _OVER.search(report.text) and (task := _TASK.search(report.text)):
+        yield Fact("place", task[1], source, at, "stop")
+    worth = _TOLD
+    for line in lines_of(report.text, _MOST_LINES):
+        yield Fact("line", line.text, source, at, terms=line.terms, head=report.teller, worth=worth)
+        worth = 0.0
 
 
 def _own_texts(message: Message) -> list[str]:
@@ -195,15 +222,17 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
         return
     source, at = message.label, message.position
     kind: FactKind = "reply" if is_reply else "said"
-    asks_back = words.rstrip(_CLOSERS).endswith(("?", "？", "؟"))
+    asks = asks_back((words,))
     if not lines:
         # of what an agent wrote long ago only that it answered is kept
-        if is_reply and not asks_back:
+        if is_reply and not asks:
             yield Fact(kind, "", source, at)
         return
-    yield Fact(kind, cut(words, _REPLY_CHARS if is_reply else _SAID_CHARS), source, at,
-               "asks" if asks_back else "")  # fmt: skip
+    shown = whole_words(words[:_REPLY_CHARS], _REPLY_CHARS) if is_reply else cut(words, _SAID_CHARS)
+    yield Fact(kind, shown, source, at, "asks" if asks else "")
     for decision in decisions(words):
+        if decision.startswith(_PLANS) or decision.endswith(":"):
+            continue
         yield Fact("decision", decision, source, at, terms=terms_of(decision, 8))
     if is_reply:
         for question in questions(words):

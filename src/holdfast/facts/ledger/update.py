@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
 from holdfast.facts.ledger.lines import LINE_CHARS, cut
+from holdfast.facts.speakers import goes_on
 from holdfast.facts.tools import ARGUMENTS
 from holdfast.regex import Regex
 
@@ -27,6 +29,7 @@ _NUMBER = Regex(r"#(\d{1,9})\b")
 _NUMBER_CHARS = 200
 """Of a result, where the number of a new task is told."""
 _GONE = "deleted"
+_SENTENCE_END = Regex(r"[.:!](?=\s|\Z)")
 
 
 def todo_text(arguments: Mapping[str, Any]) -> str:
@@ -65,7 +68,7 @@ def merge_tasks(held: Fact | None, fact: Fact) -> Fact:
         return fact
     rows: dict[str, str] = {}
     if held is not None and held.was:
-        rows = dict(zip(held.was.split("\n"), held.text.split("\n"), strict=True))
+        rows = dict(zip(held.was.split("\n"), held.text.split("\n"), strict=False))
     state, _, words = fact.text.partition(": ")
     was_state, _, was_words = rows.get(fact.key, "pending: ").partition(": ")
     rows[fact.key] = f"{state or was_state}: {words or was_words}"
@@ -107,10 +110,15 @@ def _flat(text: str) -> str:
     return cut(text, _ITEM_CHARS)
 
 
-_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
-         "resolved": 40, "commits": 40}  # fmt: skip
-_LINES = frozenset({"line", "field"})
+_KEPT = {"edits": 200, "said": 24, "replies": 80, "commands": 200, "decisions": 200,
+         "questions": 60, "resolved": 40, "commits": 40}  # fmt: skip
 _OF_PROCESSES = frozenset({"command", "error", "test"})
+_OLDER_REPLY_CHARS = 900
+"""Of a reply that is not the newest."""
+_LEAST_PATH = 20
+"""Of a path that was cut, so much must be the same; chosen."""
+_SENTENCE_CHARS = 160
+"""Of what the agent said before an edit."""
 _ANSWER_CHARS = 200
 """Of the user's answer to a question."""
 KEPT_ASKS = 400
@@ -143,7 +151,7 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
     book = _Book(ledger)
     take, take_line, lines = book.take, book.take_line, book.lines
     for fact in facts:
-        if fact.kind not in _LINES:
+        if fact.kind != "line":
             take(fact)
         elif (text := fact.text) in lines or len(lines) >= _MOST_LINES:
             take_line(fact)
@@ -158,6 +166,7 @@ class _Book:
 
     def __init__(self, was: Ledger) -> None:
         self.asks = list(was.asks)
+        self.instructions = was.instructions
         self.constraints = dict(was.constraints)
         self.questions = list(was.questions)
         self.decisions = list(was.decisions)
@@ -176,6 +185,8 @@ class _Book:
         self.directory = was.directory
         self.branch = was.branch
         self.commits = list(was.commits)
+        self.pushed, self.pull_request = was.pushed, was.pull_request
+        self.edits = list(was.edits)
         self.running = dict(was.running)
         self.lines = dict(was.lines)
 
@@ -184,10 +195,12 @@ class _Book:
         if fact.was and fact.kind in _OF_PROCESSES:
             fact = self._of_process(fact)
         match fact.kind:
-            case "line" | "field":
+            case "line":
                 self.take_line(fact)
             case "ask":
                 self._ask(fact)
+            case "instructions":
+                self.instructions = fact
             case "constraint":
                 _put(self.constraints, fact.text, fact, KEPT_RULES)
             case "question":
@@ -198,11 +211,13 @@ class _Book:
                 self.said.append(fact)
             case "reply":
                 if fact.text:
-                    self.replies.append(fact)
+                    self._reply(fact)
                 if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
                     self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
             case "file":
                 self._file(fact)
+            case "edit":
+                self._edit(fact)
             case "place":
                 self._place(fact)
             case "command":
@@ -227,6 +242,9 @@ class _Book:
         return fact
 
     def _ask(self, fact: Fact) -> None:
+        asked = bool(self.questions) and not self.questions[-1].answered_by
+        if fact.text and not goes_on(fact.text, asked=asked):
+            self.instructions = None
         for index in range(len(self.questions) - 1, -1, -1):
             if self.questions[index].answered_by:
                 break
@@ -234,6 +252,29 @@ class _Book:
                 self.questions[index], answer=cut(fact.text, _ANSWER_CHARS), answered_by=fact.source
             )
         self.asks.append(Ask(fact))
+
+    def _reply(self, fact: Fact) -> None:
+        """Take a reply; only the newest is kept whole."""
+        if self.replies:
+            older = self.replies[-1]
+            self.replies[-1] = replace(older, text=cut(older.text, _OLDER_REPLY_CHARS))
+        self.replies.append(fact)
+
+    def _edit(self, fact: Fact) -> None:
+        """Take an edit with what the agent said last before it, since the person spoke."""
+        last = self.said[-1] if self.said else None
+        asked = self.asks[-1].fact.at if self.asks else -1
+        if last is not None and last.at > asked:
+            fact = replace(fact, head=cut(_first_sentence(last.text), _SENTENCE_CHARS))
+        self._forget(fact)
+        self.edits.append(replace(fact, was=""))
+
+    def _forget(self, fact: Fact) -> None:
+        """Let lines go that an edit took out of a file."""
+        for text in fact.was.split("\n") if fact.was else ():
+            held = self.lines.get(text)
+            if held is not None and _is_of(held, fact.key):
+                del self.lines[text]
 
     def _slot(self, fact: Fact) -> None:
         held = self.slots.get(fact.key)
@@ -257,9 +298,10 @@ class _Book:
         if fact.text:
             self.commands.append(fact)
             self.command_count += 1
-        if not fact.failed:
-            for error in self.errors.pop(fact.key, ())[:1]:
-                self.resolved.append(error)
+        if fact.failed or not self.errors:
+            return
+        for key in [key for key in self.errors if is_same_purpose(key, fact.key)]:
+            self.resolved.extend(self.errors.pop(key)[:1])
 
     def _file(self, fact: Fact) -> None:
         effect = fact.effect
@@ -275,6 +317,9 @@ class _Book:
         if len(self.files) > 2 * _KEPT_FILES:
             self.files = _touched_last(self.files)
         was = self.files.pop(path, FileState())
+        if effect.action in ("write", "create", "delete") and was.last:
+            for text in [text for text, held in self.lines.items() if _is_of(held, path)]:
+                del self.lines[text]  # what stood in it before
         if effect.action == "rename":
             self._renamed(path, was, fact)
         elif (state := _after(was, fact, effect)) is not None:
@@ -301,6 +346,11 @@ class _Book:
                 self.branch = fact
             case "commit":
                 self.commits.append(fact)
+                self.pushed = None
+            case "push":
+                self.pushed = fact
+            case "pull":
+                self.pull_request = fact
             case "start":
                 _put(self.running, fact.text, fact)
             case _:
@@ -316,6 +366,7 @@ class _Book:
         """Return the ledger, cut to its bounds."""
         return Ledger(
             asks=tuple(_first_and_newest(self.asks)),
+            instructions=self.instructions,
             constraints=self.constraints,
             questions=tuple(self.questions[-_KEPT["questions"] :]),
             decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
@@ -334,9 +385,55 @@ class _Book:
             directory=self.directory,
             branch=self.branch,
             commits=tuple(self.commits[-_KEPT["commits"] :]),
+            pushed=self.pushed,
+            pull_request=self.pull_request,
+            edits=tuple(self.edits[-_KEPT["edits"] :]),
             running=self.running,
             lines=_worthiest(self.lines),
         )
+
+
+_WRAPPERS = frozenset(
+    ("sudo", "time", "env", "npx", "rtk", "exec", "nohup", "uv", "poetry", "pipenv", "run", "mise")
+)
+_WORDS_OF_PURPOSE = 2
+"""A program and what it was to do; chosen: `go test ./a` and `go test ./b` are for the same."""
+
+
+@lru_cache(maxsize=4096)
+def _purpose(key: str) -> tuple[str, frozenset[str]]:
+    """Return what a call was for, and what it was about: of a command the program with what it was
+    to do, and the paths; of another tool its name. A long script is for nothing else.
+    """
+    if "…" in key:
+        return key, frozenset()
+    last = key.rpartition("&&")[2].partition("|")[0]
+    words = [word for word in last.split() if "=" not in word]
+    while words and words[0] in _WRAPPERS:
+        words = words[1:]
+    named = [word for word in words[:_WORDS_OF_PURPOSE] if word.isidentifier()]
+    about = frozenset(word for word in words[1:] if "/" in word or "." in word)
+    return " ".join(named) or key, frozenset() if "{" in last else about
+
+
+def is_same_purpose(key: str, other: str) -> bool:
+    """Return whether the success of one call settles the failure of the other: they are for the
+    same, and not about different files.
+    """
+    (name, about), (other_name, other_about) = _purpose(key), _purpose(other)
+    is_apart = about and other_about and about.isdisjoint(other_about)
+    return name == other_name and not is_apart
+
+
+def _is_of(line: Fact, path: str) -> bool:
+    """Return whether a line was quoted from a file, by what it stands under."""
+    told = line.head.partition(" ")[2].removesuffix("…")
+    return bool(told) and (path == told or (len(told) > _LEAST_PATH and path.startswith(told)))
+
+
+def _first_sentence(text: str) -> str:
+    found = _SENTENCE_END.search(text)
+    return (text[: found.start()] if found else text).rstrip(" :.…")
 
 
 def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:

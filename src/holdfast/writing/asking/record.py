@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.facts.cleaning import cleaned
-from holdfast.facts.ledger.injected import own_words, without_blocks
+from holdfast.facts.speakers import own_words, without_blocks
 from holdfast.ports import Redact, TokenCounter
 from holdfast.reduction.lines import plain
 from holdfast.regex import Regex

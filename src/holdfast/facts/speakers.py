@@ -1,26 +1,43 @@
-"""What agents put between the user's words and into results, and what is left without it."""
+"""Who speaks in a message of the role user: a person, or the host of an agent.
+
+Hosts put skills, notices, reminders and the output of programs there. A person's newest request is
+what the agent works on; a text of the host's is not, however new it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.facts.ledger.lines import MOST_READ_CHARS
 from holdfast.facts.tables import WORDS
+from holdfast.transcript import Message, Text, ToolResult, is_ask, texts
 
-_WHOLE = tuple(WORDS["injected"])
+Speaker: TypeAlias = Literal["person", "instructions", "host"]
+"""Who wrote a text of the role user. Instructions are the body of a skill or of a slash command,
+which the agent is to follow; everything else of the host's is information."""
+_INSTRUCTIONS = tuple(WORDS["instructions"])
+_HOST = (*WORDS["host_texts"], *_INSTRUCTIONS)
+_REPORT_CHARS = 24_000
+"""Of a report no more is read, as of any other text (`MOST_READ_CHARS`)."""
+_LAUNCHED = "Launching skill:"
+"""The result of a call after which Claude Code gives the text of a skill."""
+_CLOSERS = " *_)\"'”`\n"
+_COMMAND = ("<command-name>", "<command-message>")
+_SHORT_CHARS = 60
+"""A person who writes no more than this answers or approves, and begins nothing new; chosen."""
 _BLOCKS = (
     ("<system-reminder>", "</system-reminder>"),
     ("<environment_context>", "</environment_context>"),
     ("<local-command-caveat>", "</local-command-caveat>"),
+    ("<environment_details>", "</environment_details>"),
+    ("<current_datetime>", "</current_datetime>"),
 )
 _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
 _DIRECTORY = ("<cwd>", "</cwd>")
-_SKILL = "Base directory for this skill:"
 _REPORTS = (
     ("<subagent_notification>", "</subagent_notification>", "subagent"),
     ("<task-notification>", "</task-notification>", "task"),
@@ -45,8 +62,50 @@ def own_words(text: str) -> str:
     """
     words = max(_stretches(text), key=len).strip()
     if _NAME[0] in words[:400]:
-        return _between(words, *_ARGUMENTS).strip() or _between(words, *_NAME).strip()
-    return "" if words.startswith(_WHOLE) else words
+        name = _between(words, *_NAME).strip()
+        if name in WORDS["local_commands"]:
+            return ""
+        return _between(words, *_ARGUMENTS).strip() or name
+    return "" if words.startswith(_HOST) else words
+
+
+def speaker_of(message: Message, previous: Message | None) -> Speaker | None:
+    """Return who speaks in a message, None if it is not of the role user or has no words."""
+    if not is_ask(message):
+        return None
+    given = texts(message)
+    if not any(map(own_words, given)):
+        if any(text.startswith(_INSTRUCTIONS) for text in given):
+            return "instructions"
+        return "host" if any(text.strip() for text in given) else "person"
+    return "instructions" if previous is not None and _announces(previous) else "person"
+
+
+def _announces(message: Message) -> bool:
+    """Return whether a host gives instructions right after a message: a slash command that is for
+    the model, or a skill that is launched.
+    """
+    for part in message.parts:
+        if type(part) is Text and part.text.lstrip().startswith(_COMMAND):
+            return bool(own_words(part.text))
+        if type(part) is ToolResult and any(
+            type(inner) is Text and inner.text.startswith(_LAUNCHED) for inner in part.parts
+        ):
+            return True
+    return False
+
+
+def asks_back(words: Sequence[str]) -> bool:
+    """Return whether what an agent wrote ends with a question."""
+    last = next((text for text in reversed(words) if text.strip()), "")
+    return last.rstrip(_CLOSERS).endswith(("?", "？", "؟"))
+
+
+def goes_on(words: str, *, asked: bool) -> bool:
+    """Return whether a person goes on with the work at hand: they answer a question of the agent,
+    or say hardly anything.
+    """
+    return asked or len(words) <= _SHORT_CHARS
 
 
 def without_blocks(text: str) -> str:
@@ -68,18 +127,13 @@ def _stretches(text: str) -> list[str]:
     return found
 
 
-def skill_told(text: str) -> str:
-    """Return the line that tells where a skill lies whose text follows, "" where none does."""
-    return text.partition("\n")[0].strip() if text.startswith(_SKILL) else ""
-
-
 def report_told(text: str) -> AgentReport | None:
     """Return what a background agent, task or shell reported; None where none did."""
     if text[:1] != "<":
         return None
     for start, stop, teller in _REPORTS:
         if text.startswith(start):
-            inner = text[len(start) : len(start) + MOST_READ_CHARS].partition(stop)[0].strip()
+            inner = text[len(start) : len(start) + _REPORT_CHARS].partition(stop)[0].strip()
             return AgentReport(teller, "\n".join(_strings(inner)))
     return None
 

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from holdfast import load
 from holdfast.facts.ledger import Ledger, facts_of
-from holdfast.facts.ledger.injected import directory_told, own_words, report_told, without_blocks
+from holdfast.facts.speakers import (
+    directory_told,
+    own_words,
+    report_told,
+    speaker_of,
+    without_blocks,
+)
 from holdfast.testing import assistant, call, result, user
 from holdfast.testing.words import words
+from holdfast.transcript import Message
 
 CONTEXT = (
     "<environment_context>\n  <cwd>/srv/app</cwd>\n  <shell>zsh</shell>\n</environment_context>"
@@ -123,12 +130,55 @@ SKILL = (
 )
 
 
-def test_a_skill_that_was_asked_for_rules_and_is_no_ask(ledger_of: Callable[..., Ledger]) -> None:
-    """Its strict sentences are carried, and where it lies; the strongest rule is the newest."""
+def test_a_skill_is_followed_and_is_no_ask(ledger_of: Callable[..., Ledger]) -> None:
+    """Its text is kept whole, and its rules are not the person's."""
     ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Fine."))
     assert [ask.fact.text for ask in ledger.asks] == ["/changelog"]
-    assert list(ledger.constraints) == ["Only list external contributors.", "Never force push."]
-    assert "Base directory for this skill: /srv/skills/changelog" in ledger.lines
+    assert ledger.constraints == {}
+    assert ledger.instructions is not None
+    assert ledger.instructions.text == SKILL.strip()
+
+
+@pytest.mark.parametrize(("said", "stays"), [
+    ("yes", True), ("Only the second one, and keep the file names.", True),
+    ("Thanks. Now look at the parser: why does it drop the last line of a file without newline?",
+     False),
+])  # fmt: skip
+def test_instructions_are_followed_until_a_person_asks_for_something_else(
+    said: str, stays: bool, ledger_of: Callable[..., Ledger]
+) -> None:
+    """Answers and short words go on with the work."""
+    ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Done."), user(said))
+    assert (ledger.instructions is not None) == stays
+    asked = ledger_of(user("/changelog"), user(SKILL), assistant("Which file?"), user(said * 3))
+    assert asked.instructions is not None
+
+
+NOTICES = [
+    CONTEXT, REMINDER, "[Request interrupted by user]", "<turn_aborted>\nThe user interrupted.",
+    "<task-notification>\n<status>completed</status>\n</task-notification>",
+    "<returncode>0</returncode>\n<output>\nfine\n</output>", "Stop hook feedback:\nlint failed",
+    "This session is being continued from a previous conversation that ran out of context.",
+    "[console]\nAdded a.py to the chat.", "<command-name>/clear</command-name>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_a_text_of_the_host_is_not_a_persons(notice: str) -> None:
+    """Neither alone nor with another one; words of a person beside it are theirs."""
+    alone, both, words = user(notice), user(notice, notice), user(notice, "And fix src/a.py.")
+    assert [speaker_of(one, None) for one in (alone, both, words)] == ["host", "host", "person"]
+
+
+def test_what_follows_a_command_or_a_launched_skill_is_instructions() -> None:
+    """By its place: the text itself has no mark."""
+    command = user("<command-message>pr</command-message>\n<command-name>/pr</command-name>")
+    body = user("## Context\n\nOpen a pull request for the current branch.")
+    launched = Message("tool", (result("Launching skill: pr"),))
+    assert speaker_of(command, None) == "person"
+    assert speaker_of(body, command) == speaker_of(body, launched) == "instructions"
+    assert speaker_of(body, assistant("Fine.")) == "person"
+    assert speaker_of(body, user("<command-name>/clear</command-name>")) == "person"
 
 
 @pytest.mark.parametrize(("text", "teller", "line"), [
