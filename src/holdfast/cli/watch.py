@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -76,7 +76,7 @@ def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
 
 
 @contextmanager
-def noting_interrupts() -> Iterator[Event]:
+def noting_interrupts() -> Generator[Event]:
     """Give an event that Ctrl-C sets. The exception that it also raises is lost if it falls into a
     callback of the interpreter; the event is not.
     """
