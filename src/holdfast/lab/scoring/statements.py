@@ -43,7 +43,7 @@ from holdfast.lab.scoring.truth import (
 from holdfast.lab.scoring.words import pattern
 
 _TICKED = re.compile(r"`([^`\n]{2,400})`")
-_GREP_ROW = re.compile(r"([\w@./+-]{3,200}\.\w{1,8})[:-]\d{1,6}[:-](.*)")
+_GREP_ROW = re.compile(r"([\w@./+-]{1,200}\.\w{1,8})[:-]\d{1,6}[:-](.*)")
 _SAYS_FAILED, _SAYS_PASSED = pattern("tests", "says_failed"), pattern("tests", "says_passed")
 _NOT_FAILED, _ABOUT = pattern("tests", "not_failed"), pattern("tests", "about_tests")
 _NO_RUN = pattern("tests", "no_run")
@@ -101,7 +101,7 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
     if asked is None:
         return
     words = one_line(asked.text)[:_WHOLE_CHARS]
-    live = [section for section in case.record.sections if section.entries][:1]
+    live = [section for section in case.record.sections if section.heading and section.entries][:1]
     is_live = bool(live) and live[0].kind == "request" and not live[0].is_background
     quoted = one_line(" ".join(entry.text for entry in live[0].entries)) if is_live else ""
     spoken = [one_line(text) for _, text in case.record.spoken]

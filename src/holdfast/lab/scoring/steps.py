@@ -14,10 +14,13 @@ from holdfast.lab.scoring.shell import shell_commands
 from holdfast.lab.scoring.signals import has_failed, one_line, without_colors
 from holdfast.lab.scoring.words import WORDS, pattern
 
+TESTING = "run tests"
+"""The purpose of every test run, whatever runs it."""
 Outcome: TypeAlias = Literal["passed", "failed", "unknown"]
 
 _RUNS = re.compile(rf"(?:{WORDS['tests']['runs']})", re.IGNORECASE | re.VERBOSE)
 _FAILED, _PASSED = pattern("tests", "failed"), pattern("tests", "passed")
+_COUNTED = pattern("tests", "counted")
 _STARTED = pattern("running", "started", re.MULTILINE | re.DOTALL)
 _ENDED, _GOES_ON = pattern("running", "ended"), pattern("running", "goes_on")
 _STOPS = re.compile(rf"(?:{WORDS['running']['stops']})\Z", re.IGNORECASE | re.VERBOSE)
@@ -166,7 +169,7 @@ def _hear(step: LogStep, at: int, text: str, jobs: dict[str, LogStep]) -> None:
 
 def _purpose(words: Sequence[str]) -> str:
     if is_test(words):
-        return "test"
+        return TESTING
     name = posixpath.basename(words[0])
     verb = next((word for word in words[1:] if not word.startswith("-")), "")
     plain = bool(re.fullmatch(r"[a-z][\w:-]{1,30}", verb))
@@ -199,19 +202,28 @@ def test_outcome(step: LogStep) -> Outcome:
     if not step.is_answered:
         return "unknown"
     body = step.result
-    if _FAILED.search(body):
-        exits = _EXITED.findall(body)
-        is_sure = exits and "|" not in step.line and ";" not in step.line
-        return "passed" if is_sure and exits[-1] == "0" and _PASSED.search(body) else "failed"
+    exits = _EXITED.findall(body)
+    is_alone = len(step.words) == 1
+    if _says_failed(body):
+        is_sure = is_alone and exits and exits[-1] == "0" and "|" not in step.line
+        return "passed" if is_sure and _PASSED.search(body) else "failed"
     if step.job and not step.has_ended:
         return "unknown"
-    is_alone = len(step.words) == 1
     if _PASSED.search(body):
         return "passed" if is_alone or not step.has_failed else "unknown"
     if step.has_failed:
         return "failed" if is_alone else "unknown"
-    exits = _EXITED.findall(body)
     return "passed" if exits and exits[-1] == "0" and "|" not in step.line else "unknown"
+
+
+def _says_failed(body: str) -> bool:
+    """Return whether an output says that tests failed: by a sure sign, or in its summary."""
+    if _FAILED.search(body):
+        return True
+    if not _COUNTED.search(body):
+        return False
+    lines = [line for line in body.split("\n") if _COUNTED.search(line) or _PASSED.search(line)]
+    return bool(_COUNTED.search(lines[-1]))
 
 
 def test_counts(step: LogStep) -> dict[str, set[int]]:

@@ -14,7 +14,7 @@ from holdfast.lab.scoring.persons import Said, rules_text, said_by_persons
 from holdfast.lab.scoring.session import Message, content_text, render
 from holdfast.lab.scoring.shell import Touched
 from holdfast.lab.scoring.signals import constraints, error_lines, one_line
-from holdfast.lab.scoring.steps import LogStep, runs_tests, steps_of, test_outcome
+from holdfast.lab.scoring.steps import TESTING, LogStep, runs_tests, steps_of, test_outcome
 from holdfast.lab.scoring.words import WORDS, pattern
 
 Fate: TypeAlias = Literal["open", "passed", "usage", "resolved", "moved on"]
@@ -171,7 +171,7 @@ def _succeeds(one: LogStep, step: LogStep) -> bool:
     shared = set(one.purposes) & _acts(step)
     if not shared or not one.is_answered:
         return False
-    if "test" in shared:
+    if TESTING in shared:
         return test_outcome(one) == "passed"
     return not one.has_failed and not error_lines(_head(one.result))
 
