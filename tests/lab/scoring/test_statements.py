@@ -45,6 +45,13 @@ def edit(path: str, old: str = "a", new: str = "b") -> list[Message]:
     return call("Edit", "updated", file_path=path, old_string=old, new_string=new)
 
 
+def together(*commands: tuple[str, str]) -> list[Message]:
+    """Return calls that were made in one message."""
+    pairs = [sh(command, answer) for command, answer in commands]
+    calls = [one for made, _ in pairs for one in made["tool_calls"]]
+    return [{"role": "assistant", "content": None, "tool_calls": calls}, *(row for _, row in pairs)]
+
+
 def user(text: str) -> Message:
     return {"role": "user", "content": text}
 
@@ -93,6 +100,12 @@ VET = sh("go vet ./...", "Exit code 1\nparse.go:3:4: undefined: fastPath")
         ([ASK, *VET, *(row for at in range(9) for row in edit(f"{at}.go"))],
          "`go vet ./...`: parse.go:3:4: undefined: fastPath", False),
         ([ASK, *PASSING], "`make release`: it broke badly", False),
+        ([ASK, *sh("mise run lint | tail -3", "[lint:go] ERROR task failed")],
+         "`mise run lint`: [lint:go] ERROR task failed", True),
+        ([ASK, *sh("mise run lint | tail", "[lint] ERROR task failed"), *sh("mise run lint", "0")],
+         "`mise run lint`: [lint] ERROR task failed", False),
+        ([ASK, *sh("go test ./... | tail -1 && golint", "Exit code 1\nok  \tp 1s\nx.go:1:2: bad")],
+         "`go test ./... | tail -1 && golint`: x.go:1:2: bad", True),
     ],
 )  # fmt: skip
 def test_a_blocker_must_be_open(log: list[Message], entry: str, right: bool) -> None:
@@ -123,9 +136,19 @@ def test_a_failure_that_the_agent_returns_to_is_open_and_must_be_told() -> None:
         ([*PASSING, *sh("pytest -q", "3 failed, 9 passed in 1s")],
          "`go test ./...`: ok\n- `pytest -q`: 3 failed, 9 passed", [True, True], [True]),
         (sh("pytest -q", "3 failed, 9 passed in 1s"), "`pytest -q`: 4 failed", [False], [False]),
+        ([*sh("go test ./a", "FAIL\ta 0.1s"), *PASSING], "`go test ./a`: failed\n- tests: ok",
+         [False, True], [True]),
+        ([*sh("go test ./a", "FAIL\ta 0.1s"), *sh("go test ./b", "ok  \tb 0.1s")],
+         "`go test ./a`: failed\n- `go test ./b`: ok", [True, True], [True]),
+        ([*sh("pytest tests/a", "9 passed in 1s"), *sh("pytest", "99 passed in 9s")],
+         "`pytest tests/a`: 9 passed", [True], [True]),
         (sh("pytest -q | head -1", "collecting"), "`pytest -q`: passed", [None], []),
         (sh("ls", "a"), "`go test ./...`: passed", [False], []),
         (PASSING, "branch main, 2 commits ahead", [], [False]),
+        ([*PASSING, *sh("go test ./slow", "Command running in background with ID: b2")],
+         "`go test ./...`: passed", [True], [True]),
+        (together(("go test ./a", "ok  \ta 1s"), ("go test ./b", "ok  \tb 1s")),
+         "`go test ./a`: passed", [True], [True]),
     ],
 )  # fmt: skip
 def test_the_test_status_is_that_of_the_last_run(

@@ -183,22 +183,23 @@ def _judged_blocker(truth: StatementTruth, entry: RecordEntry) -> StatementVerdi
 def _tests(case: _Case) -> Iterator[StatementVerdict]:
     """Judge what the record says of test runs, and whether the last one is told."""
     claims = [entry for entry in case.record.entries("state") if _says_outcome(entry) is not None]
-    last = case.truth.last_test
+    last = case.truth.last_tests
     verdicts = [(entry, *_judged_run(case.truth, entry)) for entry in claims]
-    has_last = any(step is last and right for _, step, right, _ in verdicts)
+    has_last = any(right and step in last for _, step, right, _ in verdicts)
     for entry, step, right, why in verdicts:
-        is_old = right and step is not last and not has_last
-        yield (
-            _claim("tests", False, entry.text, "not the last run")
-            if is_old
-            else _claim("tests", right, entry.text, why)
+        is_old = right and step not in last and not has_last
+        yield _claim(
+            "tests", False if is_old else right, entry.text, "not the last run" if is_old else why
         )
-    if last is None or test_outcome(last) == "unknown":
-        return
-    shown = [step for step in case.shown if runs_tests(step) and step.line == last.line]
-    is_seen = bool(shown) and test_outcome(shown[-1]) == test_outcome(last)
-    text = f"{last.line}: {test_outcome(last)}"
-    yield _truth("tests", has_last or is_seen, text, f"message {last.at}")
+    known = [step for step in last if test_outcome(step) != "unknown"]
+    if known:
+        is_seen = any(
+            shown.line == step.line and test_outcome(shown) == test_outcome(step)
+            for shown in case.shown
+            for step in known
+        )
+        text = f"{known[-1].line}: {test_outcome(known[-1])}"
+        yield _truth("tests", has_last or is_seen, text, f"message {known[-1].at}")
 
 
 def _says_outcome(entry: RecordEntry) -> str | None:
@@ -231,15 +232,17 @@ def _judged_run(
         runs = [step for step in runs if any(is_same_run(name, step) for name in named)]
     if not runs:
         return None, False, "no such run"
-    step = runs[-1]
+    known = [step for step in runs if test_outcome(step) != "unknown"]
+    step = (known or runs)[-1]
     outcome = test_outcome(step)
     if outcome == "unknown":
         return step, None, "the run does not say"
     if outcome != said:
         return step, False, f"{outcome}, message {step.at}"
-    printed = test_counts(step)
+    same = not named or any(same_command(name, step.line) for name in named)
+    printed = test_counts(step) if same else {}
     for number, word in _COUNTED.findall(entry.first):
-        counts = printed[word.lower()]
+        counts = printed.get(word.lower())
         if counts and int(number.replace(",", "")) not in counts | {sum(counts)}:
             return step, False, f"{word} {sorted(counts)}, message {step.at}"
     return step, True, f"message {step.at}"
@@ -247,7 +250,7 @@ def _judged_run(
 
 def _changed_since(case: _Case) -> Iterator[StatementVerdict]:
     """Judge whether the record says rightly what was edited after the last test run."""
-    last = case.truth.last_test
+    last = next(reversed(case.truth.last_tests), None)
     edited = case.truth.edited_since(last) if last else None
     told = False
     for entry in (*case.record.entries("state"), *case.record.entries("files")):

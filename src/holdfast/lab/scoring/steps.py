@@ -35,6 +35,8 @@ _SHELL_KEYS = ("command", "cmd", "script")
 _EXITED = re.compile(r"^(?:Process exited with code|Exit code:?) (\d+)", re.MULTILINE)
 _NOTICE = re.compile(r"<task-notification>|<subagent_notification>|<task_notification>")
 _TRAILER = re.compile(r"(?:\s*(?:2>&1|\|\s*(?:head|tail|grep|tee)\b[^|&;]*|>\s*/dev/null))+\Z")
+_FILTER = re.compile(r" -(?:run|k|t|g|-grep|-filter)\b|::")
+"""In a line, that it runs only some tests."""
 _HEAD_CHARS = 2_000
 """Of a result, in which it says that its job goes on."""
 _VERBOSE = 20_000
@@ -240,8 +242,16 @@ def is_same_run(claimed: str, step: LogStep) -> bool:
     one = _TRAILER.sub("", _plain(claimed))
     if _TRAILER.sub("", line) == one or ("…" in claimed and line.startswith(one)):
         return True
-    is_narrow = re.search(r" -(?:run|k|t|g|-grep|-filter)\b|::", line.replace(one, ""))
-    return one in line and not is_narrow
+    if _FILTER.search(line.replace(one, "")):
+        return False
+    return one in line or any(_runs_all(words, one) for words in step.words)
+
+
+def _runs_all(words: Sequence[str], claimed: str) -> bool:
+    """Return whether a command is the claimed runner on everything that there is."""
+    runner = " ".join(words[:2]).lower()
+    paths = [word for word in words[2:] if not word.startswith("-")]
+    return is_test(words) and runner in claimed and all(path == "./..." for path in paths)
 
 
 def same_command(claimed: str, line: str) -> bool:
@@ -253,8 +263,7 @@ def same_command(claimed: str, line: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    text = one_line(line).rstrip("…. ")
-    text = text.partition("…")[0] if "…" in text else text
+    text = one_line(line).partition("…")[0]
     return re.sub(r"\A(?:cd \S+ ?(?:&&|;) ?)", "", text).strip("` ").lower()
 
 

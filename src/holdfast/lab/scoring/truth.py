@@ -37,6 +37,8 @@ _NAME_KEYS = WORDS["names"]["names"].split()
 _ID_VALUE = re.compile(r"[\w#.-]{4,60}")
 _LOG_ROW = re.compile(r"^([0-9a-f]{7,40}) (?:\([^)\n]{1,200}\) )?(\S.{5,200})$", re.MULTILINE)
 _ERROR_CHARS = 60
+_HEAD_CHARS = 400
+"""Of a result, in which a tool says how it was called wrongly."""
 _SCRATCH = re.compile(r"^(?:/private)?/(?:tmp|var/folders)/|/\.claude/(?:plans|projects)/")
 """Files that no test run is about."""
 
@@ -73,9 +75,12 @@ class StatementTruth:
         return self.persons[-1] if self.persons else None
 
     @property
-    def last_test(self) -> LogStep | None:
-        """The last test run."""
-        return next(filter(runs_tests, reversed(self.steps)), None)
+    def last_tests(self) -> list[LogStep]:
+        """The last test run that says how it went, and those that were started with it."""
+        runs = [step for step in self.steps if runs_tests(step)]
+        known = [step for step in runs if test_outcome(step) != "unknown"]
+        last = (known or runs)[-1:]
+        return [step for step in runs if last and step.at == last[0].at]
 
     def edited_since(self, step: LogStep) -> Touched:
         """Return the files that were edited after a step; scratch files are never sure."""
@@ -147,14 +152,14 @@ def is_failure(step: LogStep) -> bool:
 
 def fate_of(truth: StatementTruth, step: LogStep, error: str) -> Fate:
     """Return what became of a failure: whether it is still open at the cut."""
-    if runs_tests(step) and test_outcome(step) == "passed":
+    tests_passed = runs_tests(step) and test_outcome(step) == "passed"
+    if _ended_well(step) or (tests_passed and len(step.words) == 1):
         return "passed"
     if _USAGE.search(error) or (not runs_tests(step) and _USAGE.search(_head(step.result))):
         return "usage"
-    if not step.has_failed and not runs_tests(step) and not error_lines(step.result):
-        return "passed"
     after = [one for one in truth.steps if one.at > step.at]
-    if any(_succeeds(one, step) for one in after):
+    acts = _acts(step) - ({TESTING} if tests_passed else set[str]())
+    if any(_succeeds(one, acts) for one in after):
         return "resolved"
     if returns_to(truth, step, error):
         return "open"
@@ -163,17 +168,24 @@ def fate_of(truth: StatementTruth, step: LogStep, error: str) -> Fate:
 
 
 def _head(result: str) -> str:
-    return result[:400]
+    return result[:_HEAD_CHARS]
 
 
-def _succeeds(one: LogStep, step: LogStep) -> bool:
+def _ended_well(step: LogStep) -> bool:
+    """Return whether the exit code is known to be 0; that of a pipe is another command's."""
+    if step.line:
+        return step.is_answered and not step.has_failed and "|" not in step.line and not step.job
+    return step.is_answered and not step.has_failed and not error_lines(step.result)
+
+
+def _succeeds(one: LogStep, acts: set[str]) -> bool:
     """Return whether a later step did what a failed one was for."""
-    shared = set(one.purposes) & _acts(step)
+    shared = set(one.purposes) & acts
     if not shared or not one.is_answered:
         return False
     if TESTING in shared:
         return test_outcome(one) == "passed"
-    return not one.has_failed and not error_lines(_head(one.result))
+    return not one.has_failed and not error_lines(one.result[:_HEAD_CHARS])
 
 
 def _acts(step: LogStep) -> set[str]:
