@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from holdfast.lab.scoring.session import (
     JudgedView,
     Message,
     content_text,
+    decode_arguments,
     is_system,
     render,
     render_all,
@@ -45,7 +47,9 @@ what the agent of the session wrote itself."""
 _LONG_LINE = 400
 """Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
 LEFT_OUT = "[…]"
-PLACEHOLDER = "[result left out]"
+PLACEHOLDER = "[output left out]"
+_LONG_ARGUMENT = 200
+"""Characters. Masking cuts what is longer: the text of a file that was written, mostly."""
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 """Tokens of the usual windows of models; the large one for what the small one cannot hold."""
 DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
@@ -169,21 +173,60 @@ def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     return message_view(messages)
 
 
-def masking(keep: int) -> Shrink:
-    """Return the strategy that keeps the newest `keep` tool results, whatever that takes."""
-    return partial(_masked, keep)
+def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the newest messages as they are, and before them messages without their outputs.
+
+    Half of the budget is for messages as they are, the rest for older ones with results replaced by
+    a marker and long arguments cut. If all of these fit, what is left goes to the former. The first
+    message of a user always stays, so that the list is one that providers take.
+    """
+    system, rest = [*filter(is_system, messages)], without_system(messages)
+    masked = [_without_output(message) for message in rest]
+    first = [row for row in rest[:1] if row["role"] == "user"]
+
+    def view(whole: int, start: int) -> list[Message]:
+        kept = [*masked[start : len(rest) - whole], *rest[max(start, len(rest) - whole) :]]
+        while kept and kept[0]["role"] == "tool":  # its call is cut off
+            del kept[0]
+        return [*first, *kept] if start else kept
+
+    def text_of(whole: int, start: int) -> str:
+        return render_all(view(whole, start))
+
+    count = len(rest)
+    whole = _most(count, budget_tokens // 2, lambda newest: text_of(newest, count - newest))
+    older = _most(count - whole, budget_tokens, lambda most: text_of(whole, count - whole - most))
+    start = count - whole - older
+    if not start:
+        whole = _most(count, budget_tokens, lambda newest: text_of(newest, 0))
+    return message_view([*system, *view(whole, start)])
 
 
-def _masked(keep: int, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
-    del budget_tokens
-    results = [at for at, message in enumerate(messages) if message["role"] == "tool"]
-    masked = frozenset(results[: max(len(results) - keep, 0)])
-    return message_view(
-        [
-            {**message, "content": PLACEHOLDER} if at in masked else message
-            for at, message in enumerate(messages)
-        ]
-    )
+def _without_output(message: Message) -> Message:
+    """Return a message with its result as a marker and its long arguments cut."""
+    if message["role"] == "tool":
+        return {**message, "content": PLACEHOLDER}
+    calls: list[Any] = message.get("tool_calls") or []
+    if not calls:
+        return message
+    return {**message, "tool_calls": [
+        {**call, "function": {**call["function"], "arguments": _cut_arguments(
+            str(call["function"].get("arguments") or ""))}}
+        for call in calls
+    ]}  # fmt: skip
+
+
+def _cut_arguments(arguments: str) -> str:
+    """Return the arguments of a call with every long value cut; they stay JSON."""
+    if len(arguments) <= _LONG_ARGUMENT:
+        return arguments
+    values = decode_arguments(arguments) or {"input": arguments}
+    return json.dumps({key: _cut(value) for key, value in values.items()}, ensure_ascii=False)
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{text[:_LONG_ARGUMENT]}{LEFT_OUT}" if len(text) > _LONG_ARGUMENT else value
 
 
 def by_holdfast(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
@@ -273,11 +316,7 @@ PLAIN: tuple[Strategy, ...] = (
     Strategy("keep-tail", "plain", "the last lines", keep_tail),
     Strategy("random-lines", "plain", "lines drawn at random, in order", random_lines),
     Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
-    Strategy("masking-3", "plain", "all but the newest 3 tool results blanked", masking(3), False),
-    Strategy("masking-5", "plain", "all but the newest 5 tool results blanked", masking(5), False),
-    Strategy(
-        "masking-10", "plain", "all but the newest 10 tool results blanked", masking(10), False
-    ),
+    Strategy("masking", "plain", "the newest messages; before them all without outputs", masking),
     Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
     Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
 )
