@@ -184,14 +184,11 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     masked = [_without_output(message) for message in rest]
     first = [row for row in rest[:1] if row["role"] == "user"]
 
-    def view(whole: int, start: int) -> list[Message]:
-        kept = [*masked[start : len(rest) - whole], *rest[max(start, len(rest) - whole) :]]
-        while kept and kept[0]["role"] == "tool":  # its call is cut off
-            del kept[0]
-        return [*first, *kept] if start else kept
+    def kept(whole: int, start: int) -> list[Message]:
+        return [*masked[start : len(rest) - whole], *rest[max(start, len(rest) - whole) :]]
 
     def text_of(whole: int, start: int) -> str:
-        return render_all(view(whole, start))
+        return render_all([*first, *kept(whole, start)])
 
     count = len(rest)
     whole = _most(count, budget_tokens // 2, lambda newest: text_of(newest, count - newest))
@@ -199,7 +196,10 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     start = count - whole - older
     if not start:
         whole = _most(count, budget_tokens, lambda newest: text_of(newest, 0))
-    return message_view([*system, *view(whole, start)])
+    found = kept(whole, start)
+    while start and found and found[0]["role"] == "tool":  # its call is cut off
+        del found[0]
+    return message_view([*system, *(first if start else ()), *found])
 
 
 def _without_output(message: Message) -> Message:
