@@ -188,7 +188,7 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
         return [*masked[start : len(rest) - whole], *rest[max(start, len(rest) - whole) :]]
 
     def text_of(whole: int, start: int) -> str:
-        return render_all([*first, *kept(whole, start)])
+        return render_all([*(first if start else ()), *kept(whole, start)])
 
     count = len(rest)
     whole = _most(count, budget_tokens // 2, lambda newest: text_of(newest, count - newest))

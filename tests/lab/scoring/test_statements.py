@@ -337,9 +337,9 @@ def test_a_request_after_the_record_in_one_message_is_live() -> None:
         ("## Files\n- changed: src/a.go (2), src/b.go; deleted: c.go; read: d.go",
          {"src/a.go", "src/b.go", "c.go"}),
         ("## Changed files\n- `src/a.go`\n- src/{b,c}.go", {"src/a.go", "src/b.go", "src/c.go"}),
-        ("## Files\n- read: src/a.go", set()),
+        ("## Files\n- read: src/a.go", set[str]()),
         ("## Files\n- old.go: renamed to new.go", {"old.go", "new.go"}),
-        ("## Goal\n- src/a.go: changed", set()),
+        ("## Goal\n- src/a.go: changed", set[str]()),
     ],
 )  # fmt: skip
 def test_changed_files_are_read_in_any_layout(section: str, claims: set[str]) -> None:
