@@ -154,7 +154,7 @@ def print_verdicts(rows: list[dict[str, Any]], which: str, kind: str) -> None:
 def _share(found: PooledShare | None) -> str:
     if found is None:
         return "–"
-    return f"{found.share:.3f} [{found.low:.2f}, {found.high:.2f}]  {found.part}/{found.whole}"
+    return f"{found.share:.3f} [{found.low:.2f}, {found.high:.2f}]  {found.part:g}/{found.whole:g}"
 
 
 def _options() -> argparse.Namespace:

@@ -99,11 +99,11 @@ class PooledShare(Struct, frozen=True):
     share: float
     low: float
     high: float
-    part: int
-    whole: int
+    part: float
+    whole: float
 
 
-def pooled_share(pairs: Sequence[tuple[int, int]]) -> PooledShare | None:
+def pooled_share(pairs: Sequence[tuple[float, float]]) -> PooledShare | None:
     """Return the sum of the first over that of the second, a pair a session; None without any."""
     known = tuple(pair for pair in pairs if pair[1])
     if not known:

@@ -103,7 +103,7 @@ def _told(line: StatementLine | None) -> str:
 
 def _share(found: PooledShare) -> str:
     low, high = format_short(found.low), format_short(found.high)
-    return f"{format_short(found.share)} ({low}–{high}, {found.part} of {found.whole})"
+    return f"{format_short(found.share)} ({low}–{high}, {found.part:g} of {found.whole:g})"
 
 
 def _row(line: ScoreLine) -> str:
