@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ SIZES = (0.1, 0.2, 0.3, 0.4)
 LARGE_TOKENS = 8_000
 """From this many tokens before the cut on a record has room; the aims are set for these."""
 WITHIN = 1.05
+ROOM_TOKENS = 200
+"""Beside the newest request, for a record of a few lines and the frame around it."""
 
 
 def main() -> int:
@@ -123,15 +126,27 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
 def print_sizes(rows: list[dict[str, Any]]) -> None:
     """Print how often a size is kept, and how often asking for less gave more."""
     for size in SIZES:
-        kept = [(row["session"], row["tokens"][size] <= WITHIN * row["before"] * size)
-                for row in rows]  # fmt: skip
+        kept = [row["tokens"][size] <= WITHIN * row["before"] * size for row in rows]
+        room = [row["asked"] + ROOM_TOKENS <= row["before"] * size for row in rows]
+        pairs = [pair for pair, has_room in zip(zip(rows, kept, strict=True), room, strict=True)
+                 if has_room]  # fmt: skip
         used = sorted(row["tokens"][size] / max(row["before"] * size, 1) for row in rows)
-        pairs = [(int(is_kept), 1) for _, is_kept in kept]
-        print(f"{f'size {size:.0%} kept':16}{_share(pooled_share(pairs)):38}"
+        print(f"{f'size {size:.0%} kept':16}{_by_session(zip(rows, kept, strict=True)):38}"
+              f"with room for the request {_by_session(pairs)}; "
               f"used: median {used[len(used) // 2]:.2f}, worst {used[-1]:.2f}")  # fmt: skip
     for word, slack in (("monotone", 1.0), ("within 5 %", WITHIN)):
-        falls = [_falls(row["tokens"], slack) for row in rows]
-        print(f"{word:16}{_share(pooled_share([(int(not fell), 1) for fell in falls]))}")
+        kept = [not _falls(row["tokens"], slack) for row in rows]
+        print(f"{word:16}{_by_session(zip(rows, kept, strict=True))}")
+
+
+def _by_session(pairs: Iterable[tuple[dict[str, Any], bool]]) -> str:
+    """Return the share of cuts that are so, with its interval by session."""
+    sums: dict[str, list[int]] = {}
+    for row, is_so in pairs:
+        counts = sums.setdefault(row["session"], [0, 0])
+        counts[0] += is_so
+        counts[1] += 1
+    return _share(pooled_share([(one, of) for one, of in sums.values()]))
 
 
 def _falls(tokens: dict[float, int], slack: float) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.lab.results import ScoreRow, pooled_share, statement_lines
 from holdfast.lab.scoring.persons import person_words, said_by_persons
-from holdfast.lab.scoring.record import changed_files, kind_of_heading, read_view, sections_of
+from holdfast.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
 from holdfast.lab.scoring.session import Message
 from holdfast.lab.scoring.statements import judge
 from holdfast.lab.scoring.steps import steps_of
@@ -145,6 +145,9 @@ def test_a_failure_that_the_agent_returns_to_is_open_and_must_be_told() -> None:
         (sh("pytest -q | head -1", "collecting"), "`pytest -q`: passed", [None], []),
         (sh("ls", "a"), "`go test ./...`: passed", [False], []),
         (PASSING, "branch main, 2 commits ahead", [], [False]),
+        (PASSING, "`mise run lint`: failed", [], [False]),
+        (PASSING, "the last push failed", [], [False]),
+        (PASSING, "Tests: none run since the last edit", [], [False]),
         ([*PASSING, *sh("go test ./slow", "Command running in background with ID: b2")],
          "`go test ./...`: passed", [True], [True]),
         (together(("go test ./a", "ok  \ta 1s"), ("go test ./b", "ok  \tb 1s")),
@@ -187,6 +190,12 @@ def test_the_outcome_of_a_run_is_that_of_the_tests(
     [
         (edit("src/a.go"), "Changed since that run: src/a.go", [True], [True]),
         (edit("src/a.go"), "none since the last edit", [True], [True]),
+        (
+            [*edit("b.go"), *edit("src/a.go")],
+            "Tests: none since the last edit (src/a.go)",
+            [True],
+            [True],
+        ),
         (edit("src/a.go"), "Nothing changed since.", [False], [False]),
         (edit("src/a.go"), "Changed since that run: src/b.go", [False], [False]),
         ([*edit("src/a.go"), *edit("b.go")], "Changed since: src/a.go", [False], [False]),
@@ -274,32 +283,6 @@ def test_what_a_host_puts_in_is_not_a_persons(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("yes", "yes"),
-        ("<system-reminder>x</system-reminder>\nfix it", "fix it"),
-        ("<command-message>pr</command-message>\n<command-name>/pr</command-name>"
-         "\n<command-args>for v2</command-args>", "for v2"),
-        ("<command-message>pr</command-message>\n<command-name>/pr</command-name>", "/pr"),
-        ("\n# Files mentioned by the user:\n\n## a.png\n\n## My request for Codex:\nadd it\n",
-         "add it"),
-        ("❯ go test\nFAIL", "❯ go test\nFAIL"),
-    ],
-)  # fmt: skip
-def test_what_a_person_wrote_is_theirs(text: str, words: str) -> None:
-    """Also a command that they typed, and words in a message that a host wrapped."""
-    assert person_words(text) == words
-
-
-def test_the_body_of_a_command_or_skill_is_a_hosts() -> None:
-    """It follows the command that the person typed, or the result of the tool."""
-    typed = user("<command-message>pr</command-message>\n<command-name>/pr</command-name>")
-    log = [typed, user("Generate a PR title."), *call("Skill", "Launching skill: ship"),
-           user("# Ship\nPush it.")]  # fmt: skip
-    assert [said.text for said in said_by_persons(log)] == ["/pr"]
-
-
-@pytest.mark.parametrize(
     ("record", "tail", "claims", "truths"),
     [
         ("## Current request\n- Please make the parser faster.", [], [True], [True]),
@@ -310,6 +293,8 @@ def test_the_body_of_a_command_or_skill_is_a_hosts() -> None:
         ("## Historical task snapshot\n- Please make the parser faster.", [], [], [False]),
         ("## Current request\n- Commit and push everything.", [], [False], [False]),
         ("## Current request\n- Look at the repository first.", [ASK], [False], [True]),
+        ("## Current request\n> Please make\n> the parser faster.", [], [True], [True]),
+        ("## Current request\n```\nPlease make the parser faster.\n```", [], [True], [True]),
         ("## Goal\n- speed", [ASK], [], [True]),
         ("## Goal\n- speed", [user("Please make the pars… [cut]")], [], [False]),
     ],
@@ -344,7 +329,7 @@ def test_a_request_after_the_record_in_one_message_is_live() -> None:
 )  # fmt: skip
 def test_changed_files_are_read_in_any_layout(section: str, claims: set[str]) -> None:
     """A path with words, words with paths, or bare paths under a heading that says it."""
-    assert changed_files(read_view([user(FRAME + section)], [])) == claims
+    assert claimed_files(section) == claims
 
 
 def test_files_are_complete_and_right() -> None:
@@ -467,6 +452,18 @@ def test_headings_are_read_by_their_words() -> None:
     text = "intro\n## Blockers\n- a\n  b\n- c\n\n## Weather\nNone."
     assert [[entry.text for entry in one.entries] for one in sections_of(text)] == [
         ["intro"], ["a\n  b", "c"], []]  # fmt: skip
+
+
+def test_headings_inside_a_section_belong_to_what_it_quotes() -> None:
+    """An agent's report has headings of its own; they are not sections of the record."""
+    text = "## Last report\n### Blockers\n- none left\n**Files changed**\n- a.go\n\n## State\n- ok"
+    assert [one.heading for one in sections_of(text)] == ["", "Last report", "State"]
+    assert [one.heading for one in sections_of("**Blockers**\n- a")] == ["", "Blockers"]
+
+
+def test_nothing_open_is_not_a_blocker() -> None:
+    """A section that says so claims nothing."""
+    assert verdicts([ASK], "## Blockers\n- No open failures.", "blockers") == ([], [])
 
 
 def test_a_view_without_a_record_claims_nothing() -> None:

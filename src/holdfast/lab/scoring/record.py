@@ -7,7 +7,7 @@ Nothing here knows how a record is written. Headings are recognized by the words
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ _KINDS = {
 _BACKGROUND = pattern("headings", "background")
 _HEADING = re.compile(r"(#{1,4})\s+(\S.{0,120})|\*\*(\S.{0,80}?)\*\*:?")
 _BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
+_QUOTED = re.compile(r"^\s*> ?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _LABEL = re.compile(r"\s?\[(?:earlier )?m(\d{1,9})(?:[–-]m?(\d{1,9}))?(?:, m\d{1,9})*\]")
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/?a)?\W*", re.IGNORECASE)
@@ -54,6 +55,8 @@ class RecordSection(Struct, frozen=True):
     kind: str
     is_background: bool
     entries: tuple[RecordEntry, ...]
+    text: str = ""
+    """As it stands, without the marks of a quotation."""
 
 
 class ReadRecord(Struct, frozen=True):
@@ -121,18 +124,30 @@ def _after(text: str, asked: Sequence[str]) -> str:
 
 
 def sections_of(text: str) -> Iterator[RecordSection]:
-    """Yield the sections of a text; what stands before the first heading is one without any."""
+    """Yield the sections of a text; what stands before the first heading is one without any.
+
+    The first heading that says what its section is about gives the form of all: a heading of
+    another level is part of what a section quotes.
+    """
     heading, lines, in_fence = "", list[str](), False
+    form = _form(text)
     for line in text.split("\n"):
         in_fence ^= bool(_FENCE.match(line))
         found = None if in_fence else _HEADING.fullmatch(line.rstrip())
-        title = (found.group(2) or found.group(3)) if found else ""
-        if found and (found.group(1) != "#" or kind_of_heading(title)):
+        if found and found.group(1) == form:
             yield _section(heading, lines)
-            heading, lines = title.strip("# :"), []
+            heading, lines = (found.group(2) or found.group(3)).strip("# :"), []
         else:
             lines.append(line)
     yield _section(heading, lines)
+
+
+def _form(text: str) -> str | None:
+    """Return how the headings of a text are marked: so many #, or None for bold lines."""
+    found = [row for line in text.split("\n") if (row := _HEADING.fullmatch(line.rstrip()))]
+    known = [row for row in found if kind_of_heading(row.group(2) or row.group(3))]
+    marked = [row.group(1) for row in known if row.group(1)]
+    return marked[0] if marked else None
 
 
 def kind_of_heading(heading: str) -> str:
@@ -143,7 +158,8 @@ def kind_of_heading(heading: str) -> str:
 def _section(heading: str, lines: Sequence[str]) -> RecordSection:
     found = [entry for entry in map(_entry, _blocks(lines)) if not _NOTHING.fullmatch(entry.text)]
     kind = kind_of_heading(heading) if heading else ""
-    return RecordSection(heading, kind, bool(_BACKGROUND.search(heading)), tuple(found))
+    text = "\n".join(_QUOTED.sub("", line) for line in lines if not _FENCE.match(line))
+    return RecordSection(heading, kind, bool(_BACKGROUND.search(heading)), tuple(found), text)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[str]:
@@ -164,18 +180,28 @@ def _blocks(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _entry(text: str) -> RecordEntry:
+    if all(_QUOTED.match(line) for line in text.split("\n")):
+        text = "\n".join(_QUOTED.sub("", line) for line in text.split("\n"))
     labels = [int(number) for pair in _LABEL.findall(text) for number in pair if number]
     return RecordEntry(_LABEL.sub("", text).strip(), tuple(labels))
 
 
 def changed_files(record: ReadRecord) -> set[str]:
-    """Return the files that a record says were changed, created, deleted or renamed.
+    """Return the files that a record says were changed, created, deleted or renamed."""
+    return _changed(record.sections)
 
-    Three layouts are read: `path: changed 3 times`, `changed: path, path; read: path`, and bare
+
+def claimed_files(text: str) -> set[str]:
+    """Return the same of the text of a record."""
+    return _changed(sections_of(text))
+
+
+def _changed(sections: Iterable[RecordSection]) -> set[str]:
+    """Read three layouts: `path: changed 3 times`, `changed: path, path; read: path`, and bare
     paths under a heading such as `Changed files`.
     """
     found: set[str] = set()
-    for section in record.sections:
+    for section in sections:
         if section.kind == "files":
             by_heading = bool(_MUTATED.search(section.heading))
             for entry in section.entries:

@@ -46,6 +46,7 @@ _TICKED = re.compile(r"`([^`\n]{2,400})`")
 _GREP_ROW = re.compile(r"([\w@./+-]{1,200}\.\w{1,8})[:-]\d{1,6}[:-](.*)")
 _SAYS_FAILED, _SAYS_PASSED = pattern("tests", "says_failed"), pattern("tests", "says_passed")
 _NOT_FAILED, _ABOUT = pattern("tests", "not_failed"), pattern("tests", "about_tests")
+_TESTS = re.compile(r"\btests?\b|\bsuite\b", re.IGNORECASE)
 _NO_RUN = pattern("tests", "no_run")
 _SINCE, _UNTOUCHED = pattern("changes", "claims"), pattern("changes", "untouched")
 _CHANGED = pattern("changes", "changed")
@@ -57,6 +58,8 @@ _MARKED = pattern("quotes", "marked")
 _COUNTED = re.compile(r"\b(\d[\d,]{0,8}) (?:tests? )?(passed|failed)\b")
 _MORE = re.compile(r"\bmore\b|\bothers?\b|…")
 _FILE = re.compile(r"[\w@.+~/-]*[\w@+-]\.[A-Za-z]\w{0,7}\b")
+_NONE_OPEN = re.compile(r"(?:no|none|nothing)\b[^`:\n]{0,60}", re.IGNORECASE)
+_LAST_EDIT = re.compile(r"\blast (?:edit|change)\b")
 _TOKEN = re.compile(r"[\w#.-]{4,60}")
 _ROWS = re.compile(r"; |\}, ?\{| \| |\), ")
 _PREFIX = re.compile(r"\A[^:\n`]{1,60}: ")
@@ -103,7 +106,7 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
     words = one_line(asked.text)[:_WHOLE_CHARS]
     live = [section for section in case.record.sections if section.heading and section.entries][:1]
     is_live = bool(live) and live[0].kind == "request" and not live[0].is_background
-    quoted = one_line(" ".join(entry.text for entry in live[0].entries)) if is_live else ""
+    quoted = one_line(live[0].text) if is_live else ""
     spoken = [one_line(text) for _, text in case.record.spoken]
     if any(words in text for text in spoken):
         yield _truth("request", True, words, "a message of theirs")
@@ -142,7 +145,8 @@ def _chunks(text: str) -> list[str]:
 
 def _blockers(case: _Case) -> Iterator[StatementVerdict]:
     for entry in case.record.entries("blockers"):
-        yield _judged_blocker(case.truth, entry)
+        if not _NONE_OPEN.fullmatch(entry.text):
+            yield _judged_blocker(case.truth, entry)
     named = [*case.record.entries("blockers"), *case.record.entries("state")]
     for step, lines in open_failures(case.truth):
         is_told = any(line in case.flat for line in lines[:5]) or any(
@@ -205,8 +209,11 @@ def _tests(case: _Case) -> Iterator[StatementVerdict]:
 def _says_outcome(entry: RecordEntry) -> str | None:
     """Return which outcome of a test run an entry claims; None if it is about something else."""
     line = entry.first
-    commands = [command for command in _TICKED.findall(line) if _runs(command)]
-    if _RUNNING.search(line) or not (commands or _ABOUT.search(_TICKED.sub("", line))):
+    ticked = _TICKED.findall(line)
+    about = _TESTS if ticked else _ABOUT
+    if _RUNNING.search(line) or not (
+        any(map(_runs, ticked)) or about.search(_TICKED.sub("", line))
+    ):
         return None
     words = _NOT_FAILED.sub(" ", _TICKED.sub(" ", line))
     if _NO_RUN.search(words) and not _COUNTED.search(words):
@@ -288,7 +295,7 @@ def _judged_since(line: str, edited: Touched | None) -> tuple[bool | None, str]:
     lacking = [path for path in edited.sure if not among(path, listed)]
     if wrong:
         return False, f"not edited: {wrong[0]}"
-    if listed and lacking and not _MORE.search(after):
+    if listed and lacking and not _MORE.search(after) and not _LAST_EDIT.search(after):
         return False, f"lacks {lacking[0]}"
     return True, f"{len(edited.sure)} edited"
 
@@ -401,8 +408,8 @@ def _ids(case: _Case) -> Iterator[StatementVerdict]:
         yield _truth("ids", is_kept, f"{one} {sorted(names[one])[:3]}", why)
     for line in case.record.text.split("\n"):
         here = [one for one in dict.fromkeys(_TOKEN.findall(line)) if one in names]
-        foreign = [name for name in known if name in line]
-        for one in here if len(here) > 1 and len(foreign) > 1 else ():
+        foreign = [name for name in known if name in line] if len(here) > 1 else []
+        for one in here if len(foreign) > 1 else ():
             if names[one] & set(foreign):
                 is_right = _is_beside(line, one, names[one], known)
                 yield _claim("ids", is_right, line, f"{one} is {sorted(names[one])[:3]}")
