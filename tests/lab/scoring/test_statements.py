@@ -424,6 +424,9 @@ RETURN = call("return_item", item_id="6477915553")
         ("- item_id: 6200867091, 6477915553", [], [False]),
         ("- Sneakers", [], [False]),
         ("- Espresso Machine 6477915553", [], [False]),
+        ("- item 6477915553:\n  - name: Sneakers\n  - price: 186.45", [], [True]),
+        ("- Sneakers\n  - price: 186.45\n  - id: 6477915553", [], [True]),
+        ("- items\n  6477915553, 6200867091\n  Sneakers, Espresso Machine", [], [False]),
     ],
 )  # fmt: skip
 def test_an_id_is_kept_only_with_its_own_name(
@@ -432,6 +435,19 @@ def test_an_id_is_kept_only_with_its_own_name(
     """In one line or row of it; parallel lists cannot be told apart."""
     record = f"## Critical context\n{line}"
     assert verdicts([ASK, *ORDER], record, "ids", later=RETURN) == (claims, truths)
+
+
+def test_names_inside_an_object_are_not_those_of_another() -> None:
+    """A trip may be told with the places of its flights; the only trip needs no name."""
+    legs = [{"leg_id": "HAT050", "origin": "LAX"}, {"leg_id": "HAT228", "origin": "EWR"}]
+    trips = [{"trip_id": "MZDDS4", "origin": "MIA", "legs": legs}]
+    record = "## Critical context\n- trip_id: MZDDS4; origin: MIA, LAX, EWR; HAT050, HAT228"
+    for more, bare in (([], True), ([{"trip_id": "60RX9E", "origin": "MSP"}], False)):
+        log = [ASK, *call("get_trips", json.dumps([*trips, *more]))]
+        assert verdicts(log, record, "ids", later=[agent("MZDDS4")])[1] == [True]
+        assert verdicts(log, record, "ids", later=[agent("HAT050")])[1] == [False]
+        short = "## Critical context\n- MZDDS4"
+        assert verdicts(log, short, "ids", later=[agent("MZDDS4")])[1] == [bare]
 
 
 def test_an_id_in_a_result_that_is_left_whole_is_kept() -> None:

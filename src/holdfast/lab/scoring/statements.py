@@ -60,6 +60,8 @@ _MORE = re.compile(r"\bmore\b|\bothers?\b|…")
 _FILE = re.compile(r"[\w@.+~/-]*[\w@+-]\.[A-Za-z]\w{0,7}\b")
 _NONE_OPEN = re.compile(r"(?:no|none|nothing)\b[^`:\n]{0,60}", re.IGNORECASE)
 _LAST_EDIT = re.compile(r"\blast (?:edit|change)\b")
+_ENTRY_LINES = 30
+"""Lines that an entry may have; a longer one is a list of several."""
 _TOKEN = re.compile(r"[\w#.-]{4,60}")
 _ROWS = re.compile(r"; |\}, ?\{| \| |\), ")
 _PREFIX = re.compile(r"\A[^:\n`]{1,60}: ")
@@ -396,34 +398,77 @@ def _constraints(case: _Case) -> Iterator[StatementVerdict]:
 def _ids(case: _Case) -> Iterator[StatementVerdict]:
     """Judge whether an id stands with its own name in one entry, not with those of others."""
     names: dict[str, set[str]] = {}
+    others: dict[str, set[str]] = {}
+    known = {name for row in case.truth.named_ids for name in row.names}
     for row in case.truth.named_ids:
         names.setdefault(row.id, set()).update(row.names)
-    known = {name for row in names.values() for name in row}
+        others.setdefault(row.id, set(known)).difference_update(row.inside, row.names)
+    alike: dict[str, set[str]] = {}
+    for row in case.truth.named_ids:
+        alike.setdefault(row.key, set()).add(row.id)
+    alone = {one for ids in alike.values() if len(ids) == 1 for one in ids}
     whole = {row.id for row in named_ids_of(case.view, case.shown)}
     lines = "\n".join(map(render, case.view)).split("\n")
     for one in sorted(case.truth.needed_ids):
-        rows = [line for line in lines if one in line]
-        is_kept = one in whole or any(_is_beside(line, one, names[one], known) for line in rows)
-        why = "" if is_kept else "without its name" if rows else "gone"
+        places = [at for at, line in enumerate(lines) if one in line]
+        is_kept = (
+            one in whole
+            or (bool(places) and one in alone)
+            or any(
+                _is_beside(entry, one, names[one], others[one])
+                for at in places
+                for entry in _entries(lines, at)
+            )
+        )
+        why = "" if is_kept else "without its name" if places else "gone"
         yield _truth("ids", is_kept, f"{one} {sorted(names[one])[:3]}", why)
     for line in case.record.text.split("\n"):
         here = [one for one in dict.fromkeys(_TOKEN.findall(line)) if one in names]
-        foreign = [name for name in known if name in line] if len(here) > 1 else []
-        for one in here if len(foreign) > 1 else ():
-            if names[one] & set(foreign):
-                is_right = _is_beside(line, one, names[one], known)
+        shown = {name for name in known if name in line} if len(here) > 1 else set[str]()
+        for one in here if len(shown) > 1 else ():
+            if names[one] & shown:
+                is_right = _is_beside(line, one, names[one], others[one])
                 yield _claim("ids", is_right, line, f"{one} is {sorted(names[one])[:3]}")
 
 
-def _is_beside(line: str, one: str, names: set[str], known: set[str]) -> bool:
-    """Return whether a line, or a row of it, has an id with a name of its own and no other's."""
-    for rows in ([line], _ROWS.split(line), line.split(", ")):
+def _is_beside(text: str, one: str, names: set[str], others: set[str]) -> bool:
+    """Return whether an entry, or a row of it, has an id with its name and no other's."""
+    own = " ".join(names)
+    foreign = [name for name in others if name in text and name not in own]
+    for rows in ([text], _ROWS.split(text), text.split(", ")):
         for row in rows:
-            if one in row and any(name in row for name in names):
-                own = " ".join(names)
-                if not any(name in row for name in known if name not in own):
-                    return True
+            has_name = one in row and any(name in row for name in names)
+            if has_name and not any(name in row for name in foreign):
+                return True
     return False
+
+
+def _entries(lines: Sequence[str], at: int) -> Iterator[str]:
+    """Yield the entries that a line stands in: itself, with what is below it, and its parent's."""
+    yield lines[at]
+    yield "\n".join(_block(lines, at))
+    depth = _depth(lines[at])
+    parent = next(
+        (row for row in range(at - 1, max(at - _ENTRY_LINES, -1), -1)
+         if lines[row].strip() and _depth(lines[row]) < depth),
+        None,
+    )  # fmt: skip
+    if parent is not None:
+        yield f"{lines[parent]}\n{lines[at]}"
+        yield "\n".join(_block(lines, parent))
+
+
+def _block(lines: Sequence[str], at: int) -> Iterator[str]:
+    """Yield a line and those below it that are indented more."""
+    yield lines[at]
+    for line in lines[at + 1 : at + _ENTRY_LINES]:
+        if line.strip() and _depth(line) <= _depth(lines[at]):
+            return
+        yield line
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 _JUDGES: Mapping[str, Callable[[_Case], Iterator[StatementVerdict]]] = {

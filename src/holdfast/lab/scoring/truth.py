@@ -49,6 +49,10 @@ class NamedId:
 
     id: str
     names: tuple[str, ...]
+    inside: tuple[str, ...] = ()
+    """Names of objects inside it; they are no sign of another one."""
+    key: str = "commit"
+    """The field that held it: ids of one field have to be told apart."""
 
 
 @dataclass(frozen=True)
@@ -253,17 +257,26 @@ def named_ids_of(messages: Sequence[Message], steps: Sequence[LogStep]) -> Itera
 
 
 def _in_value(value: Any) -> Iterator[NamedId]:
-    if isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _in_value(one)
-    elif isinstance(value, dict):
-        row = cast("dict[str, Any]", value)
-        names = tuple(
-            str(row[key]) for key in _NAME_KEYS if isinstance(row.get(key), str) and row[key]
-        )
+    for row in _objects(value):
+        names, inside = _names(row), tuple(name for one in _objects(row) for name in _names(one))
         for key, one in row.items():
             is_id = _ID_KEY.search(key) and isinstance(one, str | int)
             if is_id and names and _ID_VALUE.fullmatch(str(one)):
-                yield NamedId(str(one), names)
+                yield NamedId(str(one), names, inside, key)
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects of a JSON value, itself too."""
+    if isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _objects(one)
+    elif isinstance(value, dict):
+        row = cast("dict[str, Any]", value)
+        yield row
         for one in row.values():
-            yield from _in_value(one)
+            yield from _objects(one)
+
+
+def _names(row: dict[str, Any]) -> tuple[str, ...]:
+    found = [row.get(key) for key in _NAME_KEYS]
+    return tuple(name for name in found if isinstance(name, str) and name)
