@@ -22,7 +22,8 @@ _BACKGROUND = pattern("headings", "background")
 _HEADING = re.compile(r"(#{1,4})\s+(\S.{0,120})|\*\*(\S.{0,80}?)\*\*:?")
 _BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
 _QUOTED = re.compile(r"^\s*> ?")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+_FENCE = re.compile(r"(?:```|~~~)")
+"""At the margin; one that is indented is part of what an entry quotes."""
 _LABEL = re.compile(r"\s?\[(?:earlier )?m(\d{1,9})(?:[–-]m?(\d{1,9}))?(?:, m\d{1,9})*\]")
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/?a)?\W*", re.IGNORECASE)
 _MUTATED = re.compile(

@@ -173,9 +173,11 @@ def _purpose(words: Sequence[str]) -> str:
     if is_test(words):
         return TESTING
     name = posixpath.basename(words[0])
-    verb = next((word for word in words[1:] if not word.startswith("-")), "")
-    plain = bool(re.fullmatch(r"[a-z][\w:-]{1,30}", verb))
-    return f"{name} {verb}" if plain else name
+    rest = [word for word in words[1:] if not word.startswith("-")]
+    if rest[:1] == ["run"] and name != "go":  # a task, which has the name that counts
+        rest = rest[1:]
+    plain = bool(rest) and bool(re.fullmatch(r"[a-z][\w:-]{1,30}", rest[0]))
+    return f"{name} {rest[0]}" if plain else name
 
 
 def _target(values: dict[str, Any]) -> str:

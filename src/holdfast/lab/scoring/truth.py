@@ -122,9 +122,9 @@ def sure_constraints(persons: Sequence[Said]) -> list[str]:
 
 def is_constraint(words: str) -> bool:
     """Return whether somebody constrains the work: no question, no small talk, no shell line."""
-    if "?" in words[-3:] or _UNABLE.search(words) or re.match(r"[\[$>❯|=]|\d+[:.]\d", words):
+    if "?" in words[-3:] or re.match(r"[\[$>❯|=]|\d+[:.]\d", words):
         return False
-    return bool(_WIDE.search(words)) and not _SMALL_TALK.search(words)
+    return bool(_WIDE.search(_UNABLE.sub(" ", words))) and not _SMALL_TALK.search(words)
 
 
 def constrains(text: str) -> bool | None:
