@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from holdfast.lab.results import ScoreRow, pooled_share, statement_lines
 from holdfast.lab.scoring.persons import person_words, said_by_persons
-from holdfast.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
 from holdfast.lab.scoring.session import Message
 from holdfast.lab.scoring.statements import judge
 from holdfast.lab.scoring.steps import steps_of
 from holdfast.lab.scoring.steps import test_outcome as outcome_of
-from holdfast.lab.scoring.tally import StatementTally, StatementVerdict, tally
+from holdfast.lab.scoring.tally import STATEMENTS, StatementTally, StatementVerdict, tally
 from holdfast.lab.scoring.truth import truth_at
 
 _numbers = count()
@@ -265,6 +264,8 @@ def test_a_polled_job_that_nobody_asks_about_is_not_known_to_run() -> None:
         "This session is being continued from a previous conversation that ran out of context.",
         "[console]\nTokens: 9k sent, 1k received.",
         "<returncode>0</returncode>\n<output>\nok\n</output>",
+        "[File: a.py]\n1:x\n(Open file: /w/a.py)\n(Current directory: /w)\nbash-$",
+        "/diff\n\n/ex",
         "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
         "<local-command-stdout>Bye!</local-command-stdout>",
         "<subagent_notification>\n{\"status\": \"completed\"}\n</subagent_notification>",
@@ -312,23 +313,6 @@ def test_a_request_after_the_record_in_one_message_is_live() -> None:
     log = [ASK, agent("Working.")]
     (found,) = judge(view, log, truth_at(log, []))
     assert (found.kind, found.is_right) == ("request", True)
-
-
-@pytest.mark.parametrize(
-    ("section", "claims"),
-    [
-        ("## Relevant files\n- src/a.go: changed 2 times [m3]\n- src/b.go: read", {"src/a.go"}),
-        ("## Files\n- changed: src/a.go (2), src/b.go; deleted: c.go; read: d.go",
-         {"src/a.go", "src/b.go", "c.go"}),
-        ("## Changed files\n- `src/a.go`\n- src/{b,c}.go", {"src/a.go", "src/b.go", "src/c.go"}),
-        ("## Files\n- read: src/a.go", set[str]()),
-        ("## Files\n- old.go: renamed to new.go", {"old.go", "new.go"}),
-        ("## Goal\n- src/a.go: changed", set[str]()),
-    ],
-)  # fmt: skip
-def test_changed_files_are_read_in_any_layout(section: str, claims: set[str]) -> None:
-    """A path with words, words with paths, or bare paths under a heading that says it."""
-    assert claimed_files(section) == claims
 
 
 def test_files_are_complete_and_right() -> None:
@@ -457,38 +441,17 @@ def test_an_id_in_a_result_that_is_left_whole_is_kept() -> None:
     assert verdicts([ASK, *ORDER], "", "ids", later=again) == ([], [])
 
 
-def test_headings_are_read_by_their_words() -> None:
-    """In any order and wording that a reader would understand."""
-    kinds = {"Blockers": "blockers", "Open errors": "blockers", "Active state": "state",
-             "Current state": "state", "Critical context": "quotes", "Relevant files": "files",
-             "Constraints and preferences": "constraints", "Current request": "request",
-             "Historical task snapshot": "request", "Historical in-progress state": "story",
-             "Completed actions": "story", "Key decisions": "story", "Weather": ""}  # fmt: skip
-    assert {heading: kind_of_heading(heading) for heading in kinds} == kinds
-    text = "intro\n## Blockers\n- a\n  b\n- c\n\n## Weather\nNone."
-    assert [[entry.text for entry in one.entries] for one in sections_of(text)] == [
-        ["intro"], ["a\n  b", "c"], []]  # fmt: skip
-
-
-def test_headings_inside_a_section_belong_to_what_it_quotes() -> None:
-    """An agent's report has headings of its own; they are not sections of the record."""
-    text = "## Last report\n### Blockers\n- none left\n**Files changed**\n- a.go\n\n## State\n- ok"
-    assert [one.heading for one in sections_of(text)] == ["", "Last report", "State"]
-    assert [one.heading for one in sections_of("**Blockers**\n- a")] == ["", "Blockers"]
-    cut = "## Last report\n- It prints:\n  ```\n  ok, then …\n\n## State\n- fine"
-    assert [one.heading for one in sections_of(cut)] == ["", "Last report", "State"]
-
-
 def test_nothing_open_is_not_a_blocker() -> None:
     """A section that says so claims nothing."""
     assert verdicts([ASK], "## Blockers\n- No open failures.", "blockers") == ([], [])
 
 
-def test_a_view_without_a_record_claims_nothing() -> None:
-    """Messages of the source with headings of their own are not a record, cut ones neither."""
-    report = agent("## Blockers\n- none found\n" + "text " * 50)
-    view = [ASK, {**report, "content": report["content"][:120] + "…"}]
-    assert read_view(view, [ASK, report]).at == -1
+def test_a_view_that_keeps_everything_tells_everything() -> None:
+    """The log itself has a recall of 1, and claims nothing."""
+    log = [user("Never touch the migrations."), *READ, *ORDER, *PASSING, *SWAP, *STARTED, *VET]
+    found = judge(log, log, truth_at(log, [*RETURN, *VET]))
+    assert {row.kind for row in found} == set(STATEMENTS) - {"quotes"}
+    assert all(row.is_right and not row.is_claim for row in found)
 
 
 def test_counts_are_pooled_and_drawn_by_session() -> None:

@@ -18,6 +18,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.IGNORECASE,
 )  # fmt: skip
 _OPENING = re.compile(rf"\s*(?:{WORDS['persons']['openings']})", re.IGNORECASE | re.VERBOSE)
+_ENDING = re.compile(rf"(?:{WORDS['persons']['endings']})\s*\Z", re.VERBOSE)
 _MARK = pattern("persons", "request_marks")
 _COMMAND = re.compile(r"<command-name>\s*(/?[\w:.-]{1,80})\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
@@ -57,10 +58,14 @@ def person_words(text: str) -> str:
     if (mark := _MARK.search(text)) is not None:
         text = text[mark.end() :]
     rest = _BLOCK.sub("\n", text) if "<" in text else text
-    if not rest.strip() or _OPENING.match(rest):
+    words = rest.strip()
+    if not words or _OPENING.match(words) or _ENDING.search(words):
         return ""
-    first = rest.strip()
-    return "" if first.startswith("/") and first[1:] in _LOCAL else first
+    return "" if all(map(_is_local, filter(None, words.split("\n")))) else words
+
+
+def _is_local(line: str) -> bool:
+    return line.startswith("/") and line[1:].split()[:1] != [] and line[1:].split()[0] in _LOCAL
 
 
 def _is_body(messages: Sequence[Message], at: int) -> bool:
