@@ -212,6 +212,15 @@ def test_what_changed_since_the_last_run(
     assert verdicts(log, f"## State\n- {entry}", "changed since") == (claims, truths)
 
 
+def test_an_edit_while_the_tests_run_is_one_after_their_start() -> None:
+    """The run that is heard of later has not seen it."""
+    started = call("exec_command", "Process running with session ID 5", cmd="go test ./...")
+    ended = call("write_stdin", "Process exited with code 0\nok  \tp 1s", session_id=5)
+    log = [ASK, *started, *edit("src/a.go"), *ended]
+    record = "## State\n- `go test ./...`: passed; nothing changed since"
+    assert verdicts(log, record, "changed since") == ([False], [False])
+
+
 STARTED = sh("make build-all", "Command running in background with ID: b81f. Output is in /t/b81f")
 ENDED = user("<task-notification>\n<task-id>b81f</task-id>\n<status>completed</status>")
 
@@ -305,6 +314,17 @@ def test_the_newest_request_is_live_and_whole(
     """A message of the person, or first in the record under a live heading; never background."""
     log = [user("Look at the repository first."), agent("I did."), ASK]
     assert verdicts(log, record, "request", tail=tail) == (claims, truths)
+
+
+def test_a_short_request_inside_other_text_is_not_live() -> None:
+    """A host's text may hold the same word; a person's words may stand in two parts."""
+    log = [ASK, agent("Shall I?"), user("yes")]
+    host = user("Base directory for this skill: /s\nAnswer yes or no.")
+    assert verdicts(log, "## Goal\n- speed", "request", tail=[host])[1] == [False]
+    assert verdicts(log, "## Goal\n- speed", "request", tail=[user("yes"), host])[1] == [True]
+    parts = [{"type": "text", "text": "go on"}, {"type": "text", "text": "with both"}]
+    spoken = {"role": "user", "content": parts}
+    assert verdicts([*log, spoken], "## Goal\n- x", "request", tail=[spoken])[1] == [True]
 
 
 def test_a_request_after_the_record_in_one_message_is_live() -> None:

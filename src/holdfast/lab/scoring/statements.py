@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from holdfast.lab.scoring.contents import plain
 from holdfast.lab.scoring.files import among, touched_files
+from holdfast.lab.scoring.persons import person_words
 from holdfast.lab.scoring.record import ReadRecord, RecordEntry, changed_files, read_view
 from holdfast.lab.scoring.session import Message, render, without_system
 from holdfast.lab.scoring.shell import Touched
@@ -110,7 +111,7 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
     is_live = bool(live) and live[0].kind == "request" and not live[0].is_background
     quoted = one_line(live[0].text) if is_live else ""
     spoken = [one_line(text) for _, text in case.record.spoken]
-    if any(words in text for text in spoken):
+    if any(_says(text, words) for text in _by_message(case.record)):
         yield _truth("request", True, words, "a message of theirs")
     elif words in quoted:
         yield _truth("request", True, words, "first in the record")
@@ -123,6 +124,20 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
         if section.kind == "request" and not section.is_background:
             for at, entry in enumerate(section.entries):
                 yield _quoted_request(case, entry, is_first=at == 0)
+
+
+def _by_message(record: ReadRecord) -> list[list[str]]:
+    """Return the texts of each message of the role user."""
+    found: dict[int, list[str]] = {}
+    for at, text in record.spoken:
+        found.setdefault(at, []).append(text)
+    return list(found.values())
+
+
+def _says(texts: list[str], words: str) -> bool:
+    """Return whether a message is the person's words; a few of them may stand in other text too."""
+    own = one_line("\n".join(filter(None, map(person_words, texts))))
+    return own == words or (len(words) > _CHUNK and words in one_line("\n".join(texts)))
 
 
 def _quoted_request(case: _Case, entry: RecordEntry, *, is_first: bool) -> StatementVerdict:

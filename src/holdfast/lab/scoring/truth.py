@@ -87,8 +87,8 @@ class StatementTruth:
         return [step for step in runs if last and step.at == last[0].at]
 
     def edited_since(self, step: LogStep) -> Touched:
-        """Return the files that were edited after a step; scratch files are never sure."""
-        found = touched_files(self.messages[step.until + 1 :])
+        """Return the files that were edited after a step began; scratch files are never sure."""
+        found = touched_files(self.messages[step.at + 1 :])
         scratch = {path for path in found.sure if _SCRATCH.search(path)}
         return Touched(found.sure - scratch, found.unsure | scratch)
 
