@@ -273,7 +273,6 @@ def test_a_polled_job_that_nobody_asks_about_is_not_known_to_run() -> None:
         "This session is being continued from a previous conversation that ran out of context.",
         "[console]\nTokens: 9k sent, 1k received.",
         "<returncode>0</returncode>\n<output>\nok\n</output>",
-        "[File: a.py]\n1:x\n(Open file: /w/a.py)\n(Current directory: /w)\nbash-$",
         "/diff\n\n/ex",
         "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
         "<local-command-stdout>Bye!</local-command-stdout>",

@@ -40,7 +40,8 @@ def said_by_persons(messages: Sequence[Message]) -> list[Said]:
     for at, message in enumerate(messages):
         if message["role"] != "user" or _is_body(messages, at):
             continue
-        if text := "\n".join(filter(None, map(person_words, text_parts(message)))):
+        text = "\n".join(filter(None, map(person_words, text_parts(message))))
+        if text and not (found and _ENDING.search(text)):  # the task itself may end with a prompt
             found.append(Said(at, text))
     return found
 
@@ -59,7 +60,7 @@ def person_words(text: str) -> str:
         text = text[mark.end() :]
     rest = _BLOCK.sub("\n", text) if "<" in text else text
     words = rest.strip()
-    if not words or _OPENING.match(words) or _ENDING.search(words):
+    if not words or _OPENING.match(words):
         return ""
     return "" if all(map(_is_local, filter(None, words.split("\n")))) else words
 
