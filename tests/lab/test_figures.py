@@ -89,7 +89,6 @@ def test_masking_keeps_every_call_and_the_newest_results(case: CutCase) -> None:
     results = [row["content"] for row in calls_alone.messages if row["role"] == "tool"]
     assert results[0] == PLACEHOLDER
     assert results[-1] != PLACEHOLDER
-    assert results == sorted(results, key=lambda text: text != PLACEHOLDER)
     assert [row["role"] for row in calls_alone.messages] == [row["role"] for row in case.messages]
 
 
@@ -99,16 +98,16 @@ def test_masking_fills_its_budget_and_never_parts_a_result_from_its_call(case: C
     whole = append_only(case.messages, 0).tokens
     for share in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0):
         shown = masking(case.messages, int(whole * share))
-        assert shown.tokens <= max(int(whole * share), 60)
+        assert int(whole * share) * 0.8 - 60 <= shown.tokens <= max(int(whole * share), 60)
         assert sum(count_violations(shown.messages, before).values()) == 0
     assert shown.messages == tuple(case.messages)
 
 
 def test_masking_cuts_long_arguments_and_leaves_json() -> None:
     """Also those that are not JSON themselves."""
-    long = [*call(1, "x" * 900, "done"), *call(2, "ls", " ".join(map(str, range(900))))]
-    long[0]["tool_calls"][0]["function"]["arguments"] += " "
-    raw = {"name": "patch", "arguments": "*** Begin Patch" * 90}
+    words = " ".join(map(str, range(600)))
+    long = [*call(1, words, words), *call(2, "ls", words)]
+    raw = {"name": "patch", "arguments": f"*** Begin Patch {words}"}
     long[0]["tool_calls"].append({"id": "c1b", "type": "function", "function": raw})
     shown = masking(long, 900)
     first = [json.loads(made["function"]["arguments"]) for made in shown.messages[0]["tool_calls"]]

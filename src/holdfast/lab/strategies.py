@@ -177,29 +177,79 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the newest messages as they are, and before them messages without their outputs.
 
     Half of the budget is for messages as they are, the rest for older ones with results replaced by
-    a marker and long arguments cut. If all of these fit, what is left goes to the former. The first
-    message of a user always stays, so that the list is one that providers take.
+    a marker and long arguments cut. What is left over goes to outputs again, the newest first; one
+    that does not fit is cut. The first message of a user always stays, so that providers take the
+    list.
     """
     system, rest = [*filter(is_system, messages)], without_system(messages)
-    masked = [_without_output(message) for message in rest]
+    bare = [_without_output(message) for message in rest]
     first = [row for row in rest[:1] if row["role"] == "user"]
+    sizes = [(_tokens(one), _tokens(other)) for one, other in zip(rest, bare, strict=True)]
+    start, whole = _masking_plan(sizes, budget_tokens - sum(map(_tokens, first)))
+    kept = {at: rest[at] if at in whole else bare[at] for at in range(start, len(rest))}
 
-    def kept(whole: int, start: int) -> list[Message]:
-        return [*masked[start : len(rest) - whole], *rest[max(start, len(rest) - whole) :]]
+    def text_of() -> str:
+        return render_all(_sendable(kept, first))
 
-    def text_of(whole: int, start: int) -> str:
-        return render_all([*(first if start else ()), *kept(whole, start)])
+    again = sorted(whole)
+    while kept and estimate_text(text_of()) > budget_tokens:  # more than the sum of its parts
+        if again:
+            at = again.pop(0)
+            kept[at] = bare[at]
+        else:
+            del kept[min(kept)]
+    older = min(kept, default=len(rest)) - 1
+    cut = next((at for at in reversed(kept) if kept[at].get("content") == PLACEHOLDER), older)
+    if cut >= len(first) and not rest[cut].get("tool_calls"):
+        text = content_text(rest[cut])
 
-    count = len(rest)
-    whole = _most(count, budget_tokens // 2, lambda newest: text_of(newest, count - newest))
-    older = _most(count - whole, budget_tokens, lambda most: text_of(whole, count - whole - most))
-    start = count - whole - older
-    if not start:
-        whole = _most(count, budget_tokens, lambda newest: text_of(newest, 0))
-    found = kept(whole, start)
-    while start and found and found[0]["role"] == "tool":  # its call is cut off
+        def with_part(chars: int) -> str:
+            part = text[len(text) - chars :] if cut == older else text[:chars]
+            kept[cut] = {**rest[cut], "content": f"{LEFT_OUT}{part}{LEFT_OUT}"}
+            return text_of()
+
+        if chars := _most(len(text), budget_tokens, with_part):
+            with_part(chars)
+        elif cut == older:
+            kept.pop(cut, None)
+        else:
+            kept[cut] = bare[cut]
+    return message_view([*system, *_sendable(kept, first)])
+
+
+def _sendable(kept: Mapping[int, Message], first: Sequence[Message]) -> list[Message]:
+    """Return messages as a list that begins with a user's, without results that lost their call."""
+    found = [kept[at] for at in sorted(kept)]
+    while found and found[0]["role"] == "tool":
         del found[0]
-    return message_view([*system, *(first if start else ()), *found])
+    return found if 0 in kept else [*first, *found]
+
+
+def _masking_plan(sizes: Sequence[tuple[int, int]], budget: int) -> tuple[int, set[int]]:
+    """Return the first message that is kept, and which are kept whole.
+
+    `sizes` are those of each message whole and without its output.
+    """
+    start, whole, left = len(sizes), set[int](), budget
+    for at in reversed(range(len(sizes))):
+        full, bare = sizes[at]
+        is_newest = len(whole) == len(sizes) - at - 1 and budget - left + full <= budget // 2
+        if is_newest:
+            whole.add(at)
+        elif bare > left:
+            break
+        left -= full if is_newest else bare
+        start = at
+    for at in reversed(range(start, len(sizes))):
+        more = sizes[at][0] - sizes[at][1]
+        if at not in whole and more <= left:
+            whole.add(at)
+            left -= more
+    return start, whole
+
+
+def _tokens(message: Message) -> int:
+    return estimate_text(render(message))
 
 
 def _without_output(message: Message) -> Message:
