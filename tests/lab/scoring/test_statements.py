@@ -326,6 +326,14 @@ def test_a_short_request_inside_other_text_is_not_live() -> None:
     assert verdicts([*log, spoken], "## Goal\n- x", "request", tail=[spoken])[1] == [True]
 
 
+def test_a_command_lives_in_its_text() -> None:
+    """If the person typed nothing else, the text that the command stands for is the request."""
+    typed = user("<command-message>pr</command-message>\n<command-name>/pr</command-name>")
+    body = user("Generate a PR title.")
+    for tail, live in (([body], True), ([typed], True), ([user("Generate a…")], False)):
+        assert verdicts([typed, body], "## Goal\n- x", "request", tail=tail)[1] == [live]
+
+
 def test_a_request_after_the_record_in_one_message_is_live() -> None:
     """Some hosts allow no two user messages in a row, so the record is put before the words."""
     view = [user(f"{FRAME}## Goal\n- speed\n[end]\n{ASK['content']}")]

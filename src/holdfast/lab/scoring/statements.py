@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from holdfast.lab.scoring.contents import plain
 from holdfast.lab.scoring.files import among, touched_files
-from holdfast.lab.scoring.persons import person_words
+from holdfast.lab.scoring.persons import Said, person_words
 from holdfast.lab.scoring.record import ReadRecord, RecordEntry, changed_files, read_view
-from holdfast.lab.scoring.session import Message, render, without_system
+from holdfast.lab.scoring.session import Message, content_text, render, without_system
 from holdfast.lab.scoring.shell import Touched
 from holdfast.lab.scoring.signals import constraint_survives, one_line
 from holdfast.lab.scoring.steps import (
@@ -115,6 +115,8 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
         yield _truth("request", True, words, "a message of theirs")
     elif words in quoted:
         yield _truth("request", True, words, "first in the record")
+    elif any(body in text for body in _bodies(case.truth, asked) for text in spoken):
+        yield _truth("request", True, words, "the text of the command stays")
     elif any(words[:_CHUNK] in text for text in [*spoken, quoted] if text):
         yield _truth("request", False, words, "live, but cut")
     else:
@@ -124,6 +126,13 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
         if section.kind == "request" and not section.is_background:
             for at, entry in enumerate(section.entries):
                 yield _quoted_request(case, entry, is_first=at == 0)
+
+
+def _bodies(truth: StatementTruth, asked: Said) -> Iterator[str]:
+    """Yield the text of a command that the person gave without words of their own."""
+    after = truth.messages[asked.at + 1 : asked.at + 2]
+    if asked.text.startswith("/") and len(asked.text.split()) == 1:
+        yield from (one_line(content_text(row)) for row in after if row["role"] == "user")
 
 
 def _by_message(record: ReadRecord) -> list[list[str]]:
