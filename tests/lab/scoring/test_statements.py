@@ -237,6 +237,8 @@ ENDED = user("<task-notification>\n<task-id>b81f</task-id>\n<status>completed</s
         ([*STARTED, *call("TaskOutput", "<status>running</status>", task_id="b81f")],
          [True], [True]),
         (sh("make build-all", "built"), [False], []),
+        ([*STARTED, *sh("make build", "Command running in background with ID: c9"),
+          *call("KillShell", "Successfully killed shell: c9", shell_id="c9")], [True], [True]),
     ],
 )  # fmt: skip
 def test_a_job_runs_until_something_says_that_it_ended(

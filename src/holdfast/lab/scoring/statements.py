@@ -341,7 +341,8 @@ def _jobs(case: _Case) -> Iterator[StatementVerdict]:
             if (step.job and step.job in line)
             or any(same_command(name, step.line or str(step.values)) for name in commands)
         ]
-        jobs = [step for step in meant if step.job or step.is_loose]
+        exact = [step for step in meant if one_line(step.line) in commands]
+        jobs = [step for step in exact or meant if step.job or step.is_loose]
         if not jobs:
             yield _claim("running", False, line, "never in the background" if meant else "no job")
             continue
