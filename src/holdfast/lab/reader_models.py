@@ -19,7 +19,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from holdfast.disk import write_whole
 from holdfast.errors import MissingExtra, NotReadable
 from holdfast.lab.reader import ARGUMENTS, GIVEN, NAME, SCORED, TEXT, ReaderCase, ReaderLosses
 
@@ -215,7 +214,7 @@ def write_texts(path: Path, cases: Iterable[ReaderCase], tokenizer: str = "") ->
     """
     rows = list(cases)
     if path.suffix != ".npz":
-        write_whole(path, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         return len(rows)
     numpy, encode = _packages(tokenizer)
     arrays: dict[str, Any] = {}
