@@ -266,7 +266,7 @@ def _judged_run(
     if not runs:
         return None, False, "no such run"
     known = [step for step in runs if test_outcome(step) != "unknown"]
-    step = (known or runs)[-1]
+    step = runs[-1] if one_line(runs[-1].line) in named else (known or runs)[-1]
     outcome = test_outcome(step)
     if outcome == "unknown":
         return step, None, "the run does not say"

@@ -24,10 +24,16 @@ _LOOKING = frozenset(WORDS["blockers"]["looking"].split())
 _SMALL_TALK, _WIDE = pattern("constraints", "smalltalk"), pattern("constraints", "wide")
 _UNABLE, _POLITE = pattern("constraints", "unable"), pattern("constraints", "polite")
 _REVOKED = pattern("constraints", "revoked")
+_ZERO = re.compile(r"^(?:Process exited with code|Exit code:?) 0\b|returncode>0<", re.MULTILINE)
 _RECENT_STEPS = 6
 """A failure with no more steps after it is what the agent is at, unless a person spoke since."""
-_NEXT_STEPS = 12
-"""If none of so many steps after the cut returns to a failure, the agent had moved on."""
+_NEXT_STEPS = 40
+"""If none of so many steps after the cut returns to a failure, the agent had moved on: mending what
+a build complains about may take as many edits."""
+_NEXT_WORDS = 12
+"""Steps whose words may name a failure; later ones may name it for another reason."""
+_MOST_ACTS = 3
+"""Of a longer script nobody can tell which part a later step returns to."""
 _HEARD_STEPS = 10
 """A job that was not heard of for longer may have ended unseen."""
 _PASTED_CHARS = 4_000
@@ -99,7 +105,8 @@ def truth_at(messages: Sequence[Message], later: Sequence[Message]) -> Statement
     steps = steps_of(seen)
     persons = said_by_persons(seen)
     next_steps = steps_of(later[: 4 * _NEXT_STEPS])[:_NEXT_STEPS]
-    end = next_steps[-1].at + 1 if next_steps else _NEXT_STEPS
+    soon = next_steps[:_NEXT_WORDS]
+    end = soon[-1].at + 1 if soon else _NEXT_WORDS
     said = [content_text(row) for row in later[:end] if row["role"] == "assistant"]
     ids = list(named_ids_of(seen, steps))
     return StatementTruth(
@@ -167,8 +174,10 @@ def fate_of(truth: StatementTruth, step: LogStep, error: str) -> Fate:
         return "resolved"
     if returns_to(truth, step, error):
         return "open"
-    has_spoken = any(said.at > step.until for said in truth.persons)
-    return "moved on" if has_spoken or len(after) > _RECENT_STEPS else "open"
+    last = next((one for one in reversed(after) if acts & set(one.purposes)), step)
+    has_spoken = any(said.at > last.until for said in truth.persons)
+    since = sum(one.at > last.at for one in after)
+    return "moved on" if has_spoken or since > _RECENT_STEPS else "open"
 
 
 def _head(result: str) -> str:
@@ -176,10 +185,14 @@ def _head(result: str) -> str:
 
 
 def _ended_well(step: LogStep) -> bool:
-    """Return whether the exit code is known to be 0; that of a pipe is another command's."""
-    if step.line:
-        return step.is_answered and not step.has_failed and "|" not in step.line and not step.job
-    return step.is_answered and not step.has_failed and not error_lines(step.result)
+    """Return whether a call is known to have done its work.
+
+    The exit code of a pipe is another command's; some hosts give none.
+    """
+    if not step.is_answered or step.has_failed or step.job or "|" in step.line:
+        return False
+    tells_code = step.tool == "Bash" or bool(_ZERO.search(step.result))
+    return (bool(step.line) and tells_code) or not error_lines(step.result)
 
 
 def _succeeds(one: LogStep, acts: set[str]) -> bool:
@@ -211,7 +224,7 @@ def open_failures(truth: StatementTruth) -> list[tuple[LogStep, list[str]]]:
     """Return the failures that are open for sure, with their error lines."""
     found: dict[str, tuple[LogStep, list[str]]] = {}
     for step in truth.steps:
-        if is_failure(step):
+        if is_failure(step) and len(_acts(step)) <= _MOST_ACTS:
             lines = [one_line(line)[:_ERROR_CHARS] for line in error_lines(step.result)]
             found[" ".join(step.purposes)] = (step, [line for line in lines if line])
     return [
