@@ -12,9 +12,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from holdfast.cli.lab import lab
+from holdfast.cli import run
 from holdfast.errors import NotReadable
 from holdfast.lab.reader import (
     ARGUMENTS,
@@ -254,17 +253,18 @@ def test_a_token_belongs_to_the_piece_in_which_it_starts() -> None:
     assert tokens_of(words, pieces) == ([0, 1, 2, 3], [0, 0, TEXT, 0])
 
 
-def test_the_command_skips_writes_and_reports(session: LabSession, tmp_path: Path) -> None:
+def test_the_command_skips_writes_and_reports(
+    session: LabSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without a model it says so; texts and losses are files that it writes and reads."""
-    run = CliRunner()
-    skipped = run.invoke(lab, ["reader"], standalone_mode=False)
-    assert skipped.return_value == 0
-    assert "skipped: no model is named" in skipped.output
+    assert run(["lab", "reader"]) == 0
+    assert "skipped: no model is named" in capsys.readouterr().err
     source, texts = tmp_path / "set.jsonl", tmp_path / "texts.jsonl"
     source.write_text(json.dumps({"id": session.id, "messages": session.messages}))
-    asked = ["reader", str(source), "--min-tokens", "1", "--texts", str(texts)]
-    assert "1 session written" in run.invoke(lab, asked, standalone_mode=False).output
+    asked = ["lab", "reader", str(source), "--min-tokens", "1"]
+    assert run([*asked, "--texts", str(texts)]) == 0
+    assert "1 session written" in capsys.readouterr().err
     with serving(answer_echo) as address:
-        asked = ["reader", str(source), "--min-tokens", "1", "--model", address]
-        shown = run.invoke(lab, asked, standalone_mode=False).output
+        assert run([*asked, "--model", address]) == 0
+    shown = capsys.readouterr().out
     assert re.search(r"masking +1 +used 0\.\d+ +loss \d\.\d+ +kept 0\.\d+", shown)
