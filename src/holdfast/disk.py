@@ -66,6 +66,13 @@ def replacing(target: Path, mode: int, *, private: bool = False) -> Generator[Bi
     sync_folder(target.parent)
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    draft = path.with_name(f".{path.name}.part")
+    draft.write_bytes(data)
+    draft.replace(path)
+
+
 def replace_file(new: Path, target: Path, old: Path, *, must_keep: bool) -> None:
     """Put `new` in the place of `target`; what was there at that moment is at `old` then.
 

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.lab.measures import DEFAULT_PRICES, Archive, cost_ratio
+from holdfast.lab.measures import (
+    DEFAULT_PRICES,
+    Archive,
+    cost_ratio,
+    count_violations,
+    find_broken_rules,
+)
 from holdfast.lab.results import LONG_LIVED, OWN, ScoreRow, summarize
 from holdfast.lab.scoring.needed import Elsewhere, prepare
 from holdfast.lab.scoring.score import CutCase, case_at, cases_of, score
@@ -67,7 +73,7 @@ def test_going_on_with_everything_costs_what_it_costs(case: CutCase) -> None:
     """
     whole = append_only(case.messages, 0)
     assert cost_ratio(whole, case) == pytest.approx(1.0)
-    assert cost_ratio(masking(1000)(case.messages, 0), case) == pytest.approx(1.0)
+    assert cost_ratio(masking(case.messages, 10**9), case) == pytest.approx(1.0)
     small = cost_ratio(text_view("a short text"), case)
     broken = cost_ratio(text_view(whole.text), case)
     assert small is not None
@@ -76,12 +82,36 @@ def test_going_on_with_everything_costs_what_it_costs(case: CutCase) -> None:
     assert DEFAULT_PRICES.cache_read < DEFAULT_PRICES.input < DEFAULT_PRICES.cache_write_5m
 
 
-def test_masking_keeps_the_newest_results_and_every_call(case: CutCase) -> None:
-    """Messages stay, in number and order; only older results are blanked."""
-    shown = masking(3)(case.messages, 0)
-    results = [row for row in shown.messages if row["role"] == "tool"]
-    assert [row["content"] == PLACEHOLDER for row in results][-4:] == [True, False, False, False]
-    assert [row["role"] for row in shown.messages] == [row["role"] for row in case.messages]
+def test_masking_keeps_every_call_and_the_newest_results(case: CutCase) -> None:
+    """With room for all calls, older outputs are left out and the newest messages are whole."""
+    whole = append_only(case.messages, 0).tokens
+    calls_alone = masking(case.messages, whole // 2)
+    results = [row["content"] for row in calls_alone.messages if row["role"] == "tool"]
+    assert results[0] == PLACEHOLDER
+    assert results[-1] != PLACEHOLDER
+    assert [row["role"] for row in calls_alone.messages] == [row["role"] for row in case.messages]
+
+
+def test_masking_fills_its_budget_and_never_parts_a_result_from_its_call(case: CutCase) -> None:
+    """What does not fit is left out from the oldest on; the list stays one that providers take."""
+    before = find_broken_rules(case.messages)
+    whole = append_only(case.messages, 0).tokens
+    for share in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0):
+        shown = masking(case.messages, int(whole * share))
+        assert int(whole * share) * 0.8 - 60 <= shown.tokens <= max(int(whole * share), 60)
+        assert sum(count_violations(shown.messages, before).values()) == 0
+    assert shown.messages == tuple(case.messages)
+
+
+def test_masking_cuts_long_arguments_and_leaves_json() -> None:
+    """Also those that are not JSON themselves."""
+    words = " ".join(map(str, range(600)))
+    long = [*call(1, words, words), *call(2, "ls", words)]
+    raw = {"name": "patch", "arguments": f"*** Begin Patch {words}"}
+    long[0]["tool_calls"].append({"id": "c1b", "type": "function", "function": raw})
+    shown = masking(long, 900)
+    first = [json.loads(made["function"]["arguments"]) for made in shown.messages[0]["tool_calls"]]
+    assert [len(next(iter(values.values()))) for values in first] == [203, 203]
 
 
 def test_what_is_lost_is_reached_by_the_words_beside_it() -> None:

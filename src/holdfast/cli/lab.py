@@ -34,6 +34,8 @@ from holdfast.lab.gate import Fall, find_falls
 from holdfast.lab.output import read_summary, write_results
 from holdfast.lab.peers.ask import Peers
 from holdfast.lab.peers.table import MODES
+from holdfast.lab.reader import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
+from holdfast.lab.reader_models import ask, open_reader, read_losses, write_texts
 from holdfast.lab.reading import read_sessions
 from holdfast.lab.report.tables import COLUMNS, format_cell, groups, title
 from holdfast.lab.results import OURS, OWN, MeanInterval, RunManifest, ScoreLine, WrittenRun
@@ -55,6 +57,8 @@ MAIN_SHARE = 0.2
 """The share of tokens that the tables show and drift is measured at: what a compaction leaves."""
 LEAST_TOKENS = 1_500
 """Shorter sessions end before a compaction would come."""
+READ_TOKENS = (8_000, 44_000)
+"""Sessions that a reader gets: 60 % of them is a context that small models hold."""
 SHOWN_PROBLEMS = 5
 """Files that could not be read that are listed."""
 BAR_COLUMNS = 8
@@ -319,6 +323,69 @@ def _fall_sentence(fall: Fall) -> str:
         f"{where}{after}: {fall.figure} {fall.was:.3f} -> {fall.now:.3f} "
         f"(allowed to {fall.bound:.3f})"
     )
+
+
+@lab.command()
+@click.argument("files", nargs=-1, type=PATH, metavar="[FILES...]")
+@options(
+    ("--model where", str, "WHERE", "A server at http://HOST:PORT, or a folder with a model.", ""),
+    ("--model-name", str, "NAME", "Which model of that server.", ""),
+    ("--texts", str, "FILE",
+     "Ask nobody; write what is to be scored to NAME.jsonl, or its token ids to NAME.npz.", ""),
+    ("--tokenizer", str, "FILE", "The tokenizer.json of the model, for NAME.npz.", ""),
+    ("--losses", str, "FILE", "Ask nobody; show what a model said about such a file.", ""),
+    ("--strategies", str, "S,S…", "Only these; Holdfast's size is what all get.", ""),
+    ("--budget", str, "P", "The share of the tokens before the cut, in per cent.", "20"),
+    ("--only", click.Path(exists=True, dir_okay=False), "FILE",
+     "Only the sessions whose ids this JSON list names."),
+    ("--min-tokens", COUNT, "N", "Skip shorter sessions.", READ_TOKENS[0]),
+    ("--max-tokens", COUNT, "N", "Skip longer sessions.", READ_TOKENS[1]),
+    ("--limit", COUNT, "N", "At most N sessions of each family, evenly spread."),
+)  # fmt: skip
+@json_option
+def reader(files: tuple[str, ...], where: str, **given: Any) -> int:
+    """Let a local model read what strategies leave.
+
+    The model gives the probability of what the agent really did after the cut. Shown is the share
+    of what the full context is worth that each strategy keeps. The model must give the
+    probabilities of its prompt: a server with OpenAI's completions and `echo` (vLLM,
+    llama-cpp-python), the server of llama.cpp, or a folder that transformers loads.
+
+    \b
+    holdfast lab reader ~/.claude/projects --model http://localhost:8000
+    holdfast lab reader set.jsonl --texts texts.npz --tokenizer tokenizer.json
+    holdfast lab reader --losses losses.npz
+    """
+    if given["losses"]:
+        return _show_read(read_losses(Path(given["losses"])), as_json=given["as_json"])
+    if not where and not given["texts"]:
+        return say("skipped: no model is named; give --model, or write the texts with --texts", 0)
+    known, problems = _read(files)
+    _report_problems(problems)
+    chosen = [row for row in _select(known, given)[0] if row.tokens <= given["max_tokens"]]
+    names = [name for name in given["strategies"].split(",") if name] or READ_STRATEGIES
+    tried = choose_strategies((OURS, *names), all_strategies(RunSettings(budgets=())))
+    cases = reader_cases(chosen, tried, _shares(given["budget"], "--budget")[0])
+    if given["texts"]:
+        count = write_texts(Path(given["texts"]), cases, given["tokenizer"])
+        return say(f"{counted(count, 'session')} written to {label(given['texts'])}", 0)
+    model = open_reader(where, given["model_name"])
+    return _show_read([ask(model, case) for case in cases], as_json=given["as_json"])
+
+
+def _show_read(rows: Sequence[ReaderLosses], *, as_json: bool) -> int:
+    for line in reader_lines(rows):
+        if as_json:
+            print_json(line)
+            continue
+        kept = "–" if line.kept is None else f"{line.kept.share:.3f}"
+        low_high = "" if line.kept is None else f"[{line.kept.low:.2f}, {line.kept.high:.2f}]"
+        behind = "" if line.behind is None else f"{line.behind.mean:+.3f}"
+        click.echo(
+            f"{line.family:14}{line.system:16}{line.sessions:4}  used {line.used:.2f}  "
+            f"loss {line.loss:.3f}  kept {kept} {low_high:14} {behind}"
+        )
+    return 0
 
 
 @lab.command()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from holdfast.disk import write_whole
 from holdfast.errors import MissingExtra, NotReadable
 from holdfast.lab.report.tables import markdown
 from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarize
-from holdfast.lab.run import write_whole
 
 SUMMARY, TABLE, PLOTS, PAGE = "summary.json", "table.md", "plots", "report.html"
 

@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.lab.figures import COST, FAULTS, FIGURES, OVER, RATES, SPEED, USED
+from holdfast.lab.scoring.tally import STATEMENTS, StatementTally
 
 OURS = "holdfast"
 WITH_MODEL = "holdfast+model"
@@ -67,6 +68,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cpu_ms: float = 0.0
     note: str = ""
     failed: str = ""
+    statements: dict[str, StatementTally] = {}
+    """By kind, what a record claims and what it should tell; empty if there are no messages."""
     missed: dict[str, list[str]] = {}
     """What was lost, in the session's own words; empty unless asked for."""
 
@@ -90,6 +93,61 @@ class MeanInterval(Struct, frozen=True):
     sessions: int
 
 
+class PooledShare(Struct, frozen=True):
+    """A share of all that sessions have together, its 95 % interval by session, and its counts."""
+
+    share: float
+    low: float
+    high: float
+    part: float
+    whole: float
+
+
+def pooled_share(pairs: Sequence[tuple[float, float]]) -> PooledShare | None:
+    """Return the sum of the first over that of the second, a pair a session; None without any."""
+    known = tuple(pair for pair in pairs if pair[1])
+    if not known:
+        return None
+    part, whole = (sum(column) for column in zip(*known, strict=True))
+    if len(known) == 1 or part in (0, whole):
+        share = round(part / whole, _DIGITS)
+        return PooledShare(share, share, share, part, whole)
+    drawn = [
+        [sum(column) for column in zip(*draw(known), strict=True)] for draw in _draws(len(known))
+    ]
+    shares = sorted(one / of for one, of in drawn)
+    low, high = shares[int(_DRAWS * 0.025)], shares[int(_DRAWS * 0.975) - 1]
+    return PooledShare(
+        round(part / whole, _DIGITS), round(low, _DIGITS), round(high, _DIGITS), part, whole
+    )
+
+
+class StatementLine(Struct, frozen=True):
+    """How many claims of one kind are right, and how much of what is so is told."""
+
+    precision: PooledShare | None
+    recall: PooledShare | None
+
+
+def statement_lines(rows: Iterable[ScoreRow]) -> dict[str, StatementLine]:
+    """Return precision and recall of each kind, pooled over the sessions of these rows."""
+    sums: dict[str, dict[str, Counter[int]]] = {}
+    for row in rows:
+        for kind, tally in row.statements.items():
+            counts = sums.setdefault(kind, {}).setdefault(row.session, Counter())
+            counts.update(dict(enumerate((tally.right, tally.claimed, tally.told, tally.true))))
+    found: dict[str, StatementLine] = {}
+    for kind in STATEMENTS:
+        sessions = sums.get(kind, {}).values()
+        line = StatementLine(
+            pooled_share([(counts[0], counts[1]) for counts in sessions]),
+            pooled_share([(counts[2], counts[3]) for counts in sessions]),
+        )
+        if line.precision or line.recall:
+            found[kind] = line
+    return found
+
+
 def mean_interval(values: Sequence[float]) -> MeanInterval | None:
     """Return the mean of the sessions' scores; None without any."""
     return _estimated(tuple(values)) if values else None
@@ -108,7 +166,7 @@ def _estimated(values: tuple[float, ...]) -> MeanInterval:
 
 
 @lru_cache(maxsize=256)
-def _draws(size: int) -> list[Callable[[tuple[float, ...]], tuple[float, ...]]]:
+def _draws(size: int) -> list[Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
     """Return the draws for `size` sessions, at least two: the same for all figures."""
     draw, places = random.Random(_SEED), range(size)
     return [itemgetter(*draw.choices(places, k=size)) for _ in range(_DRAWS)]
@@ -139,6 +197,8 @@ class ScoreLine(Struct, frozen=True, kw_only=True):
     violations: dict[str, int] | None
     failed: str = ""
     """Why there are no figures, or with how many cuts it failed."""
+    statements: dict[str, StatementLine] = {}
+    """By kind, for strategies that give messages."""
 
 
 class RunManifest(Struct, frozen=True, kw_only=True):
@@ -222,7 +282,7 @@ def _line(
         sessions=len(by_session), cuts=len(made),
         figures=_intervals(FIGURES, by_session.values()), against=_intervals(RATES, differences),
         counts={name: sum(row.counts.get(name, 0) for row in made) for name in FAULTS},
-        violations=broken_rules(made),
+        violations=broken_rules(made), statements=statement_lines(made),
         failed="" if not failed else failed[0] if not made else f"{len(failed)} cuts: {failed[0]}",
     )  # fmt: skip
 

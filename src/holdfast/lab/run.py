@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from holdfast.disk import write_whole
 from holdfast.errors import NotWritable
 from holdfast.lab.measures import DEFAULT_PRICES
 from holdfast.lab.results import RunManifest, ScoreRow
@@ -148,13 +149,6 @@ def read_rows(folder: Path) -> dict[str, list[ScoreRow]]:
         row = msgspec.json.decode(line, type=ScoreRow)
         found.setdefault(row.session, []).append(row)
     return found
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.part")
-    draft.write_bytes(data)
-    draft.replace(path)
 
 
 _held: list[Any] = []

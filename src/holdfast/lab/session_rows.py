@@ -34,6 +34,9 @@ from holdfast.lab.scoring.session import (
     render_all,
     without_system,
 )
+from holdfast.lab.scoring.statements import judge
+from holdfast.lab.scoring.tally import StatementTally, tally
+from holdfast.lab.scoring.truth import StatementTruth, truth_at
 from holdfast.lab.strategies import Shrink, Strategy, holdfast_view, text_view
 from holdfast.policy import Policy
 from holdfast.tokens.estimate import estimate_text
@@ -136,6 +139,8 @@ class _Trial(Struct, frozen=True):
     case: CutCase
     archive: Archive | None
     terms: TrialTerms
+    truth: StatementTruth | None = None
+    """What statements are judged by; None if they are not."""
 
     def row(
         self, part: Part, name: str, shown: JudgedView, *, budget: float, allowed: int,
@@ -161,8 +166,14 @@ class _Trial(Struct, frozen=True):
             cost=None if cost is None else round(cost, 6),
             cpu_ms=shown.cpu_ms,
             note=shown.note,
+            statements=self._statements(shown),
             missed=found.missed if terms.with_missed else {},
         )
+
+    def _statements(self, shown: JudgedView) -> dict[str, StatementTally]:
+        if self.truth is None or not shown.messages:
+            return {}
+        return tally(judge(shown.messages, self.case.messages, self.truth))
 
 
 def session_rows(
@@ -174,7 +185,7 @@ def session_rows(
     rows: list[ScoreRow] = []
     with Archive() as archive:
         trials = [
-            _Trial(session, case, archive, terms)
+            _Trial(session, case, archive, terms, truth_of(case))
             for case in cases_of(prepared, elsewhere, terms.cuts)
         ]
         for trial in trials:
@@ -185,6 +196,11 @@ def session_rows(
             rows.extend(_drift_rows(trials[-1]))
     rows.extend(_own_rows(session, prepared, elsewhere, terms))
     return rows
+
+
+def truth_of(case: CutCase) -> StatementTruth:
+    """Return what statements about a case are judged by."""
+    return truth_at(without_system(case.messages), case.later)
 
 
 def _cut_rows(trial: _Trial) -> Iterator[ScoreRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from holdfast.lab.scoring.session import (
     JudgedView,
     Message,
     content_text,
+    decode_arguments,
     is_system,
     render,
     render_all,
@@ -45,7 +47,9 @@ what the agent of the session wrote itself."""
 _LONG_LINE = 400
 """Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
 LEFT_OUT = "[…]"
-PLACEHOLDER = "[result left out]"
+PLACEHOLDER = "[output left out]"
+_LONG_ARGUMENT = 200
+"""Characters. Masking cuts what is longer: the text of a file that was written, mostly."""
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 """Tokens of the usual windows of models; the large one for what the small one cannot hold."""
 DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
@@ -169,21 +173,110 @@ def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     return message_view(messages)
 
 
-def masking(keep: int) -> Shrink:
-    """Return the strategy that keeps the newest `keep` tool results, whatever that takes."""
-    return partial(_masked, keep)
+def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the newest messages as they are, and before them messages without their outputs.
+
+    Half of the budget is for messages as they are, the rest for older ones with results replaced by
+    a marker and long arguments cut. What is left over goes to outputs again, the newest first; one
+    that does not fit is cut. The first message of a user always stays, so that providers take the
+    list.
+    """
+    system, rest = [*filter(is_system, messages)], without_system(messages)
+    bare = [_without_output(message) for message in rest]
+    first = [row for row in rest[:1] if row["role"] == "user"]
+    sizes = [(_tokens(one), _tokens(other)) for one, other in zip(rest, bare, strict=True)]
+    start, whole = _masking_plan(sizes, budget_tokens - sum(map(_tokens, first)))
+    kept = {at: rest[at] if at in whole else bare[at] for at in range(start, len(rest))}
+
+    def text_of() -> str:
+        return render_all(_sendable(kept, first))
+
+    again = sorted(whole)
+    while kept and estimate_text(text_of()) > budget_tokens:  # more than the sum of its parts
+        if again:
+            at = again.pop(0)
+            kept[at] = bare[at]
+        else:
+            del kept[min(kept)]
+    older = min(kept, default=len(rest)) - 1
+    cut = next((at for at in reversed(kept) if kept[at].get("content") == PLACEHOLDER), older)
+    if cut >= len(first) and not rest[cut].get("tool_calls"):
+        text = content_text(rest[cut])
+
+        def with_part(chars: int) -> str:
+            part = text[len(text) - chars :] if cut == older else text[:chars]
+            kept[cut] = {**rest[cut], "content": f"{LEFT_OUT}{part}{LEFT_OUT}"}
+            return text_of()
+
+        if chars := _most(len(text), budget_tokens, with_part):
+            with_part(chars)
+        elif cut == older:
+            kept.pop(cut, None)
+        else:
+            kept[cut] = bare[cut]
+    return message_view([*system, *_sendable(kept, first)])
 
 
-def _masked(keep: int, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
-    del budget_tokens
-    results = [at for at, message in enumerate(messages) if message["role"] == "tool"]
-    masked = frozenset(results[: max(len(results) - keep, 0)])
-    return message_view(
-        [
-            {**message, "content": PLACEHOLDER} if at in masked else message
-            for at, message in enumerate(messages)
-        ]
-    )
+def _sendable(kept: Mapping[int, Message], first: Sequence[Message]) -> list[Message]:
+    """Return messages as a list that begins with a user's, without results that lost their call."""
+    found = [kept[at] for at in sorted(kept)]
+    while found and found[0]["role"] == "tool":
+        del found[0]
+    return found if 0 in kept else [*first, *found]
+
+
+def _masking_plan(sizes: Sequence[tuple[int, int]], budget: int) -> tuple[int, set[int]]:
+    """Return the first message that is kept, and which are kept whole.
+
+    `sizes` are those of each message whole and without its output.
+    """
+    start, whole, left = len(sizes), set[int](), budget
+    for at in reversed(range(len(sizes))):
+        full, bare = sizes[at]
+        is_newest = len(whole) == len(sizes) - at - 1 and budget - left + full <= budget // 2
+        if is_newest:
+            whole.add(at)
+        elif bare > left:
+            break
+        left -= full if is_newest else bare
+        start = at
+    for at in reversed(range(start, len(sizes))):
+        more = sizes[at][0] - sizes[at][1]
+        if at not in whole and more <= left:
+            whole.add(at)
+            left -= more
+    return start, whole
+
+
+def _tokens(message: Message) -> int:
+    return estimate_text(render(message))
+
+
+def _without_output(message: Message) -> Message:
+    """Return a message with its result as a marker and its long arguments cut."""
+    if message["role"] == "tool":
+        return {**message, "content": PLACEHOLDER}
+    calls: list[Any] = message.get("tool_calls") or []
+    if not calls:
+        return message
+    return {**message, "tool_calls": [
+        {**call, "function": {**call["function"], "arguments": _cut_arguments(
+            str(call["function"].get("arguments") or ""))}}
+        for call in calls
+    ]}  # fmt: skip
+
+
+def _cut_arguments(arguments: str) -> str:
+    """Return the arguments of a call with every long value cut; they stay JSON."""
+    if len(arguments) <= _LONG_ARGUMENT:
+        return arguments
+    values = decode_arguments(arguments) or {"input": arguments}
+    return json.dumps({key: _cut(value) for key, value in values.items()}, ensure_ascii=False)
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{text[:_LONG_ARGUMENT]}{LEFT_OUT}" if len(text) > _LONG_ARGUMENT else value
 
 
 def by_holdfast(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
@@ -273,11 +366,7 @@ PLAIN: tuple[Strategy, ...] = (
     Strategy("keep-tail", "plain", "the last lines", keep_tail),
     Strategy("random-lines", "plain", "lines drawn at random, in order", random_lines),
     Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
-    Strategy("masking-3", "plain", "all but the newest 3 tool results blanked", masking(3), False),
-    Strategy("masking-5", "plain", "all but the newest 5 tool results blanked", masking(5), False),
-    Strategy(
-        "masking-10", "plain", "all but the newest 10 tool results blanked", masking(10), False
-    ),
+    Strategy("masking", "plain", "the newest messages; before them all without outputs", masking),
     Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
     Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
 )

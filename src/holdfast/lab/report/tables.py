@@ -18,12 +18,15 @@ from holdfast.lab.report.verdict import (
 from holdfast.lab.results import (
     OURS,
     MeanInterval,
+    PooledShare,
     RunManifest,
     RunSummary,
     ScoreLine,
     ScoreRow,
+    StatementLine,
     broken_rules,
 )
+from holdfast.lab.scoring.tally import STATEMENTS
 
 COLUMNS = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
            "constraints", "reach", "stale", USED, COST)  # fmt: skip
@@ -73,7 +76,34 @@ def markdown(lines: Sequence[ScoreLine], main: float) -> str:
         parts.append("| --- |" + " --- |" * (len(COLUMNS) + 2))
         parts.extend(map(_row, rows))
         parts.append("")
+        parts.extend(_statements(rows))
     return "\n".join(parts)
+
+
+def _statements(lines: Sequence[ScoreLine]) -> Iterator[str]:
+    """Yield the table of what records claim; nothing if no strategy gives messages."""
+    told = [line for line in lines if line.statements]
+    kinds = [kind for kind in STATEMENTS if any(kind in line.statements for line in told)]
+    if kinds:
+        yield "Statements: precision of what is claimed / recall of what should be told.\n"
+        yield f"| | {' | '.join(kinds)} |"
+        yield "| --- |" + " --- |" * len(kinds)
+        for line in told:
+            cells = [_told(line.statements.get(kind)) for kind in kinds]
+            yield f"| {line.strategy} | {' | '.join(cells)} |"
+        yield ""
+
+
+def _told(line: StatementLine | None) -> str:
+    if line is None:
+        return "–"
+    shares = [line.precision, line.recall]
+    return " / ".join("–" if one is None else _share(one) for one in shares)
+
+
+def _share(found: PooledShare) -> str:
+    low, high = format_short(found.low), format_short(found.high)
+    return f"{format_short(found.share)} ({low}–{high}, {found.part:g} of {found.whole:g})"
 
 
 def _row(line: ScoreLine) -> str:

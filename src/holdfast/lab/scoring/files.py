@@ -1,4 +1,4 @@
-"""The truth about files, and what a summary claims: its files, facts, references and sources."""
+"""The truth about files, and what a summary names: facts, references and sources."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ _OPENED = re.compile(r"^\(Open file: ([^)\n]{1,300})\)|^\[File: (\S{1,300})", re
 _FOLDER = re.compile(r"^\(Current directory: ([^)\n]{1,300})\)", re.MULTILINE)
 _UPDATED = re.compile(r"^[AMD] (\S.{0,300})$", re.MULTILINE)
 _REFERENCE = re.compile(r"\bhf-[0-9a-f]{10}\b")
-_LABEL = re.compile(r" ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]")
 _SOURCE = re.compile(r" \[m(\d{1,9})\]$", re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-_MUTATED = re.compile(r"\b(?:created|changed|deleted|renamed|written)\b", re.IGNORECASE)
 _OURS = re.compile(
     r"\bhf-[0-9a-f]{10}\b| ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]|^\(… .*$|^\d{1,6}[.)] "
     r"|\S*…\S*",
@@ -172,25 +170,6 @@ def _joined(words: list[Any]) -> str:
     if len(parts) >= 3 and parts[1].startswith("-") and parts[1].endswith("c"):
         return parts[2]
     return " ".join(parts)
-
-
-def claimed_files(summary: str) -> set[str]:
-    """Return the files that a summary lists as changed in any way.
-
-    Entries of the section on files look like `- path: created, changed 3 times [m12]`. Of a
-    rename both names count.
-    """
-    found: set[str] = set()
-    parts = _HEADING.split(summary)
-    for heading, body in zip(parts[1::2], parts[2::2], strict=False):
-        if "file" not in heading.lower():
-            continue
-        for line in body.split("\n"):
-            path, mark, words = line.removeprefix("- ").partition(": ")
-            if line.startswith("- ") and mark and _MUTATED.search(_LABEL.sub("", words)):
-                found.add(path.strip().strip("`"))
-                found.update(re.findall(r"renamed (?:from|to) `?([^\s`,;]+)", words))
-    return found
 
 
 def references(text: str) -> set[str]:

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from holdfast.lab.scoring.facts import is_bound, is_present
 from holdfast.lab.scoring.files import (
     among,
-    claimed_files,
     label_numbers,
     references,
     summary_facts,
@@ -27,6 +26,7 @@ from holdfast.lab.scoring.needed import (
     needed_facts,
     surviving_form,
 )
+from holdfast.lab.scoring.record import claimed_files
 from holdfast.lab.scoring.session import JudgedView, Message, cut_at, is_system
 from holdfast.lab.scoring.shell import Touched
 from holdfast.lab.scoring.signals import (
