@@ -493,3 +493,25 @@ def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: Led
     text = render_summary(summarize(ledger_of(*made), Around(4_000)), COUNTER, 4_000)
     assert "alpha_value" in text
     assert "omega_value" in text
+
+
+def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> None:
+    """A skill whose text has no room: its beginning, and what it forbids further on."""
+    skill = (
+        f"Base directory for this skill: /s\n\n{'Some words on it. ' * 200}\nNever force push.\n"
+    )
+    ledger = ledger_of(user("/changelog"), user(skill), assistant("Fine."))
+    shown = render_summary(summarize(ledger, Around(1_200)), COUNTER, 400)
+    assert "Base directory for this skill: /s" in shown
+    assert "Never force push." in shown
+
+
+def test_the_note_of_an_earlier_cut_is_no_name_of_an_edit(ledger_of: LedgerOf) -> None:
+    """How much was cut, and half a word before that, were never in the file."""
+    cut = "normalize_url(source_u… [337 more characters: hf-336d93cf84]"
+    ledger = ledger_of(
+        user("Go."),
+        assistant(call("Edit", file_path="a.go", old_string="trim_space(x)", new_string=cut)),
+        result("ok"),
+    )
+    assert [fact.text for fact in ledger.edits] == ["a.go: - trim_space, + normalize_url"]

@@ -302,6 +302,7 @@ class _Result:
             for key, text in row.items():
                 if not isinstance(text, str) or len(text) <= _SIDE_CHARS:
                     continue
+                text = before_note(text)  # what an earlier cut wrote is not in the file
                 if _PATCH in text:
                     for side, sign in (("old", "-"), ("new", "+")):
                         lines = [line[1:] for line in text.split("\n") if line.startswith(sign)]

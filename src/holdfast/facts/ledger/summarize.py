@@ -64,6 +64,8 @@ _SEEN_REPORT_SHARE = 0.1
 """The same if the agent has reported again since, and that is shown."""
 _INSTRUCTIONS_SHARE = 0.35
 """Of the room, for the text of a skill or command that the work follows."""
+_RULES_OF_REST = 0.3
+"""Of that, for the rules in what had to be cut; chosen."""
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
 _REPLY_CHARS = 200
@@ -360,7 +362,11 @@ def _followed(made: _Made, ledger: Ledger, room: float) -> None:
     """Put the instructions that the work follows, unless they are shown."""
     fact = ledger.instructions
     if fact is not None and fact.text:
-        text = f"{made.phrases.instructions}:\n{_shortened(fact.text, room)}"
+        shown = _shortened(fact.text, room * (1 - _RULES_OF_REST))
+        rest = fact.text[len(shown) :] if len(shown) < len(fact.text) else ""
+        rules = [rule.text for rule in constraints(rest) if rule.strength >= _SURE_RULE]
+        kept = _first_that_fit(rules, room * _RULES_OF_REST)
+        text = "\n".join((f"{made.phrases.instructions}:", shown, *kept))
         made.put("in_progress", text, fact.source, MUST + 27)
 
 
