@@ -508,7 +508,7 @@ def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> Non
 
 def test_the_note_of_an_earlier_cut_is_no_name_of_an_edit(ledger_of: LedgerOf) -> None:
     """How much was cut, and half a word before that, were never in the file."""
-    cut = "normalize_url(source_u… [337 more characters: hf-336d93cf84]"
+    cut = "normalize_url(x) + source_u… [337 more characters: hf-336d93cf84]"
     ledger = ledger_of(
         user("Go."),
         assistant(call("Edit", file_path="a.go", old_string="trim_space(x)", new_string=cut)),
