@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from holdfast.compaction.arrival import is_on_arrival
 from holdfast.dialects.check import check
 from holdfast.dialects.repair import repair
+from holdfast.dialects.rules.pairs import CALL_ANSWERED
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import CannotRepair, UnknownSession
 from holdfast.journal import log_event
@@ -92,14 +93,14 @@ class MendedView(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
 
-def is_foreign(store: Store, info: SessionInfo) -> bool:
-    """Return whether the beginning of a log was written by another agent, and imported."""
-    return bool(info.source or store.session(info.root_id).source)
-
-
-def is_broken(messages: Sequence[Any], dialect: str) -> bool:
-    """Return whether a provider would refuse messages."""
-    return bool(messages) and bool(check(list(messages), dialect=dialect))
+def is_broken(store: Store, info: SessionInfo, messages: Sequence[Any]) -> bool:
+    """Return whether messages need a repair before their provider takes them: for any reason if
+    another agent wrote the beginning of the log, and otherwise if the user went on while a call had
+    no result, as after a crash.
+    """
+    found = check(list(messages), dialect=info.dialect) if messages else []
+    is_foreign = bool(found) and bool(info.source or store.session(info.root_id).source)
+    return any(is_foreign or one.rule == CALL_ANSWERED for one in found)
 
 
 def mended(messages: list[Any], dialect: str) -> MendedView:
