@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from holdfast import compress
 from holdfast.caching.economics import usd
 from holdfast.cli.dates import read_date, short_date
-from holdfast.cli.draw import Picture
+from holdfast.cli.draw import Cell, Picture, strip
 from holdfast.cli.lab import show_lines
 from holdfast.lab.results import MeanInterval, ScoreLine
 
@@ -277,6 +277,14 @@ def test_plan_and_the_planner_of_simulate_agree(holdfast: Any, put: Any) -> None
     assert replayed["compactions"] > 0
     (later,) = holdfast("plan", file, *terms, "--pays-from", 1, "--json").reports
     assert later["answer"] == "wait"
+
+
+def test_a_map_shows_every_landmark_at_any_width() -> None:
+    """Of 99 messages one in three is rewritten; a column for several of them does not hide it."""
+    cells: list[Cell] = [*["kept", "rewritten", "kept"] * 33]
+    for width in (99, 40, 10):
+        (row,) = strip(cells, (), width, ("", ""))
+        assert row.plain.count("r") == min(33, len(row.plain))
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

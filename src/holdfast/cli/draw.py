@@ -58,6 +58,8 @@ _LOOK: dict[Cell, tuple[str, str, str]] = {
     "folded": ("f", "white on bright_black", "folded"),
     "added": ("+", "black on bright_magenta", "added"),
 }
+_LANDMARKS: tuple[Cell, ...] = ("broken", "added", "rewritten", "user")
+"""What a column for several neighbors looks like if one of them is that."""
 _COLUMNS: dict[str, dict[str, Any]] = {
     "l": {"no_wrap": True},
     "r": {"no_wrap": True, "justify": "right"},
@@ -305,7 +307,7 @@ def strip(
     """Return the row of cells, never wider than `width`, and below it the marks, if any.
 
     If there are more cells than columns a column is for several neighbors: it looks like most of
-    them and is marked if any of them is.
+    them, or like the first landmark among them, and is marked if any of them is.
     """
     from rich.text import Text
 
@@ -314,7 +316,8 @@ def strip(
     symbol, style = mark
     for start in range(0, len(cells), per):
         chunk = cells[start : start + per]
-        letter, look, _ = _LOOK[Counter(chunk).most_common(1)[0][0]]
+        most = Counter(chunk).most_common(1)[0][0]
+        letter, look, _ = _LOOK[next((one for one in _LANDMARKS if one in chunk), most)]
         hit = any(index in marked for index in range(start, start + len(chunk)))
         row.append(letter, f"{look} bold" if hit else look)
         marks.append(symbol if hit else " ", style)
