@@ -51,6 +51,21 @@ def test_many_violations_of_a_rule_are_counted_not_listed(holdfast: Any, put: An
     assert len(seen.text.splitlines()) < 20
 
 
+def test_the_sentence_of_a_rule_keeps_its_margin(
+    holdfast: Any, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence that does not fit on its line continues below its beginning, as warnings do."""
+    path = put("b.json", orphans(3))
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = holdfast("check", path).text.splitlines()
+    assert all(line.startswith("  ") for line in lines[1:] if line)
+    monkeypatch.setenv("COLUMNS", "60")
+    put("torn.jsonl", b"no session at all, and no text that anything is known about")
+    seen = holdfast("check", path.parent).text.splitlines()
+    assert any("warning: " in line for line in seen)
+    assert all(line.startswith("  ") for line in seen[1:] if line)
+
+
 def test_the_command_that_mends_it_is_named(holdfast: Any, put: Any) -> None:
     """Where all can be mended the picture ends with how."""
     path = put("b.json", orphans(1))

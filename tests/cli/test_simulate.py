@@ -105,7 +105,8 @@ def test_a_model_without_prices_is_refused(holdfast: Any, put: Any) -> None:
 
 def test_a_missing_model_or_file_is_refused(holdfast: Any, put: Any) -> None:
     """Both are asked for."""
-    assert holdfast("simulate", put("a.json", session(4))).code == 2
+    seen = holdfast("simulate", put("a.json", session(4)))
+    assert (seen.code, "no session names its model" in seen.err) == (2, True)
     assert holdfast("simulate", "--model", "m").code == 2
     assert holdfast("simulate", "nowhere.json", *ARGUMENTS).code == 2
     assert holdfast("simulate", put("b.json", b"{"), *ARGUMENTS, "--json").code == 2

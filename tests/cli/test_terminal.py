@@ -279,6 +279,15 @@ def test_plan_and_the_planner_of_simulate_agree(holdfast: Any, put: Any) -> None
     assert later["answer"] == "wait"
 
 
+def test_a_long_first_request_is_marked_as_cut(holdfast: Any, put: Any, home: Path) -> None:
+    """A title that is not all that was said ends with a mark; a short one does not."""
+    for name, words in (("long", "word " * 90), ("short", "Why?")):
+        path = put(f"{name}.json", [{"role": "user", "content": words}])
+        (report,) = holdfast("import", path, "--json").reports
+        shown = holdfast("sessions", "show", report["sessions"][0]["session"]).text
+        assert shown.splitlines()[0].endswith("word…") == (name == "long")
+
+
 def test_a_map_shows_every_landmark_at_any_width() -> None:
     """Of 99 messages one in three is rewritten; a column for several of them does not hide it."""
     cells: list[Cell] = [*["kept", "rewritten", "kept"] * 33]

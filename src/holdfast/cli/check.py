@@ -211,7 +211,7 @@ def show_check(given: Input, violations: Sequence[Located[Violation]], *, alone:
         name = given.name if given.name == STANDARD else shlex.quote(label(given.name))
         whose = "" if given.provider == given.dialect else f"--provider {given.provider} "
         command = f"holdfast repair {whose}{name} -o OUT"
-        picture.line("\n  ", ("mend it: ", "dim"), (command, "bold"))
+        picture.line("\n  ", ("repair it: ", "dim"), (command, "bold"))
     if violations:
         picture.blank()
 
@@ -222,7 +222,7 @@ def show_repair(
     """Print the map before and after, and what was done, rule by rule."""
     picture = Picture(stderr=output == STANDARD)
     what = f"{counted(len(actions), 'repair')} for {given.provider}" if actions else ""
-    verdict = f"{what or 'nothing to mend'}; written to {output_label(output)}"
+    verdict = f"{what or 'nothing to repair'}; written to {output_label(output)}"
     picture.line(picture.heading(given, "ok"), verdict)
     picture.warnings(given)
     if not actions:
@@ -240,7 +240,9 @@ def show_repair(
 def show_refusal(given: Input, violations: Sequence[Located[Violation]]) -> None:
     """Print what cannot be mended without inventing content."""
     picture = Picture(stderr=True)
-    verdict = f"{counted(len(violations), 'violation')} cannot be mended without inventing content"
+    verdict = (
+        f"{counted(len(violations), 'violation')} cannot be repaired without inventing content"
+    )
     picture.line(picture.heading(given, "broken"), f"{verdict}; nothing was written")
     picture.warnings(given)
     _map(picture, given, violations)
@@ -310,9 +312,9 @@ def _places(picture: Picture, given: Input, violations: Sequence[Located[Violati
     states = {rule.name: rule.states for one in reversed(given.profiles) for rule in one.rules}
     for rule, rows in _by_rule(violations):
         sentence = f"  {states[rule]}" if rule in states else ""
-        picture.paragraph(
-            "\n  ", (rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim")
-        )  # fmt: skip
+        picture.blank()
+        heading = ((rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim"))
+        picture.paragraph(*heading, indent=2)
         picture.table("rpf", [
             ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.message))
             for row in rows[:SHOWN_ENTRIES]

@@ -163,12 +163,12 @@ class Picture:
         missing = [name for at, name in enumerate(names) if name and at not in widths]
         if missing:
             what = f"no room for: {', '.join(missing)}; a wider terminal or --json has them"
-            self.paragraph((what, "dim"), indent=indent)
+            self.paragraph((what, "dim"), indent=max(indent, _GAP))
 
-    def more(self, total: int, shown: int = SHOWN_ENTRIES) -> None:
-        """Print how many entries are not shown, if any."""
+    def more(self, total: int, shown: int = SHOWN_ENTRIES, what: str = "") -> None:
+        """Print how many entries are not shown, if any, and what they are or how to see them."""
         if total > shown:
-            self.paragraph((f"    … and {total - shown:,} more", "dim"))
+            self.paragraph((f"    … and {total - shown:,} more {what}".rstrip(), "dim"))
 
     def heading(self, given: Input, outcome: str) -> Text:
         """Return the start of a verdict: a symbol and the name of the file."""
@@ -179,7 +179,7 @@ class Picture:
     def warnings(self, given: Input) -> None:
         """Print what was recovered while reading."""
         for warning in given.document.warnings[:SHOWN_ENTRIES]:
-            self.paragraph(("  warning: ", "yellow"), warning)
+            self.paragraph(("warning: ", "yellow"), warning, indent=2)
         self.more(len(given.document.warnings))
 
     def bar(self, value: float, most: float, columns: int, *, least: int = 1) -> str:
@@ -316,8 +316,9 @@ def strip(
     symbol, style = mark
     for start in range(0, len(cells), per):
         chunk = cells[start : start + per]
-        most = Counter(chunk).most_common(1)[0][0]
-        letter, look, _ = _LOOK[next((one for one in _LANDMARKS if one in chunk), most)]
+        landmarks = [cell for cell in _LANDMARKS if cell in chunk]
+        shown = landmarks or [cell for cell, _ in Counter(chunk).most_common(1)]
+        letter, look, _ = _LOOK[shown[0]]
         hit = any(index in marked for index in range(start, start + len(chunk)))
         row.append(letter, f"{look} bold" if hit else look)
         marks.append(symbol if hit else " ", style)

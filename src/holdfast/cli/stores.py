@@ -21,6 +21,7 @@ from holdfast.config import Settings, home_folder, open_store, read_settings
 from holdfast.errors import StoreUnavailable
 from holdfast.sessions import details
 from holdfast.sessions.leaving import project_at
+from holdfast.stores.log import FIRST_ASK_CHARS
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
@@ -175,7 +176,9 @@ def short_id(session_id: str) -> str:
 
 def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
-    return on_one_line(info.title or info.first_ask or "(no words of a user)")
+    is_cut = not info.title and len(info.first_ask) >= FIRST_ASK_CHARS
+    words = info.title or info.first_ask or "(no words of a user)"
+    return f"{on_one_line(words)}{'…' if is_cut else ''}"
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:
