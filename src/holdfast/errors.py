@@ -79,12 +79,12 @@ class NotReadable(HoldfastError):
         self.what = what
         self.where = where
         self.remedy = remedy
-        place = f"{where}: " if where else ""
+        place = f"{where}: " if where.removesuffix("$") else ""
         super().__init__(f"{place}{what}" + (f"; {remedy}" if remedy else ""))
 
     def at(self, where: str) -> NotReadable:
         """Return the same error with `where` put before the place it already names."""
-        place = f"{where}:{self.where}" if self.where else where
+        place = f"{where}: {self.where}" if self.where.removesuffix("$") else where
         return NotReadable(self.what, where=place, remedy=self.remedy)
 
 

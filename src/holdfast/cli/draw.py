@@ -6,7 +6,6 @@ rich is imported where something is drawn, so that a command that prints JSON do
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -316,13 +315,17 @@ def strip(
     symbol, style = mark
     for start in range(0, len(cells), per):
         chunk = cells[start : start + per]
-        landmarks = [cell for cell in _LANDMARKS if cell in chunk]
-        shown = landmarks or [cell for cell, _ in Counter(chunk).most_common(1)]
-        letter, look, _ = _LOOK[shown[0]]
+        letter, look, _ = _LOOK[min(chunk, key=lambda one: _rank(one, chunk))]
         hit = any(index in marked for index in range(start, start + len(chunk)))
         row.append(letter, f"{look} bold" if hit else look)
         marks.append(symbol if hit else " ", style)
     return [row, marks] if marked else [row]
+
+
+def _rank(cell: Cell, chunk: Sequence[Cell]) -> tuple[int, int]:
+    """Return how a cell compares with its neighbors; the least is what their column looks like."""
+    rank = _LANDMARKS.index(cell) if cell in _LANDMARKS else len(_LANDMARKS)
+    return rank, -chunk.count(cell)
 
 
 def cells_per_column(count: int, width: int) -> int:
