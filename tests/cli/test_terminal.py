@@ -338,7 +338,8 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
     lines = [
         ScoreLine(
             part="cut", family="codex", strategy=name, budget=0.2, steps=1, sessions=3, cuts=9,
-            figures={"bound": MeanInterval(bound, 0, 1, 3), "cost": MeanInterval(cost, 0, 1, 3)},
+            figures={"bound": MeanInterval(bound, 0, 1, 3), "cost": MeanInterval(cost, 0, 1, 3),
+                     "over": MeanInterval(0.11, 0, 1, 3)},
             against={}, counts={}, violations=None,
         )
         for name, (bound, cost) in kept.items()
@@ -349,6 +350,7 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
     assert "keeping the end alone kept 54%" in said
     assert "0.75" in said
     assert "copy4: Of the runs of four words" in said
+    assert "faults: What must not be. over: the share of cuts at which more was taken" in said
 
 
 def test_how_many_places_more_does_not_depend_on_how_many_are_shown(

@@ -52,11 +52,13 @@ def reduce(
     check_writable(output)
     data = _unpacked(file)
     text = data.decode("utf-8", "surrogateescape")
+    body = text.removesuffix("\n")  # which ends the last line and begins no other
     done = reduce_text(
-        text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
+        body, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
         reducer=reducer,
     )  # fmt: skip
-    write_output(output, done.text.encode("utf-8", "surrogateescape"), file)
+    shown = done.text + text[len(body) :]
+    write_output(output, shown.encode("utf-8", "surrogateescape"), file)
     _tell(file, output, done, as_json=as_json)
     return 0
 

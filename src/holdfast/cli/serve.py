@@ -107,7 +107,8 @@ def serve(**given: Any) -> int:
         try:
             run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept)
         except OSError as error:
-            return say(f"{host}:{port} cannot be listened on ({error.strerror})")
+            why = os.strerror(error.errno) if error.errno else str(error)
+            return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")
     return 0
 
 
@@ -144,3 +145,4 @@ def _log_to_stderr(level: str) -> None:
 
 def _tell(address: str) -> None:
     click.echo(f"holdfast: listening at {address}", err=True)
+    click.echo(f"  now start your agent, as in: ANTHROPIC_BASE_URL={address} claude", err=True)
