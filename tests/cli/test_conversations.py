@@ -74,6 +74,30 @@ def test_a_native_session_has_its_real_size(holdfast: Any, tmp_path: Path) -> No
     assert (checked.code, checked.reports[0]["violations"]) == (0, [])
 
 
+def test_an_answer_on_several_lines_breaks_no_rule(holdfast: Any, tmp_path: Path) -> None:
+    """Claude Code writes parallel calls on lines of their own, with results between them, and sends
+    them as one message. As a list of messages the same is broken."""
+    use = [{"type": "tool_use", "id": f"c{n}", "name": "Bash", "input": {}} for n in range(2)]
+    said = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "ok"} for n in range(2)]
+    messages = [
+        {"role": "user", "content": "go"}, {"role": "assistant", "id": "m", "content": [use[0]]},
+        {"role": "assistant", "id": "m", "content": [use[1]]},
+        {"role": "user", "content": [said[1]]}, {"role": "user", "content": [said[0]]},
+        {"role": "assistant", "id": "m2", "content": [{"type": "text", "text": "Done."}]},
+    ]  # fmt: skip
+    lines = [
+        {"type": one["role"], "uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None,
+         "sessionId": "s", "message": one}
+        for n, one in enumerate(messages)
+    ]  # fmt: skip
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    checked = holdfast("check", "--json", path)
+    assert (checked.code, checked.reports[0]["violations"]) == (0, [])
+    path.write_text(json.dumps(messages))
+    assert holdfast("check", path).code == 1
+
+
 @pytest.mark.parametrize("name", ["goose", "openclaw", "llm"])
 def test_a_database_of_an_agent_is_a_conversation(holdfast: Any, name: str, tmp_path: Path) -> None:
     """One session is read like a file with one transcript."""

@@ -43,6 +43,7 @@ from holdfast.dialects.document import write_document
 from holdfast.dialects.profiles import PROFILES
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.rule import Action, Profile
+from holdfast.dialects.rules.results import RESULTS_ADJACENT
 from holdfast.errors import CannotRepair, NotReadable
 from holdfast.journal import log_event
 from holdfast.transcript import Transcript, Violation
@@ -64,7 +65,8 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     FILE is a session of an agent that `holdfast import` knows, JSON (a message list or a request
     body), JSON lines (a message or a transcript per line), gzip of these, a folder, or a stored
     session by its id, the beginning or end of it, its title, or `last`; - is standard input. All
-    commands that take a conversation read it so. All files are checked; the worst one decides the
+    commands that take a conversation read it so. Lines of an agent's own file that belong to one
+    answer are checked as if they were joined, as the agent sends them. All files are checked; the worst one decides the
     exit code: 0 valid, 1 rules are broken, 2 not readable.
 
     \b
@@ -96,12 +98,17 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
 
 
 def _violations(given: Input) -> list[Located[Violation]]:
-    """Return the violations of all transcripts of a file, in the order of the file."""
+    """Return the violations of all transcripts of a file, in the order of the file.
+
+    An agent that writes one answer as several lines, with results between them, joins these lines
+    before it sends them: in its own file a result that stands apart breaks no rule.
+    """
     pairs = zip(given.transcripts, given.profiles, strict=True)
     return [
         one
         for number, (transcript, profile) in enumerate(pairs)
         for one in locate(given, number, check_transcript(transcript, profile))
+        if not (given.is_native and one.value.rule == RESULTS_ADJACENT and one.value.mendable)
     ]
 
 
