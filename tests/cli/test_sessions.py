@@ -228,7 +228,9 @@ def test_diff_is_of_the_last_compaction_or_of_two_views(holdfast: Any, compacted
     wrong = holdfast("sessions", "diff", compacted, "--views", 0, 7)
     assert wrong.code == 2
     assert "there are 0, 1" in wrong.err
-    assert "before" in holdfast("sessions", "diff", compacted).text
+    shown = holdfast("sessions", "diff", compacted).text
+    assert "before" in shown
+    assert holdfast("recall", shown.split("holdfast recall ")[1].split()[0]).code == 0
 
 
 def test_diff_without_a_compaction(holdfast: Any, talked: str) -> None:

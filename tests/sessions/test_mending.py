@@ -63,6 +63,7 @@ def test_the_report_names_what_was_repaired(kept: Store) -> None:
         report = one.compact(force=True)
         assert report.status == "compacted"
         assert report.repaired
+        assert not any("repair it" in note for note in report.notes)
         assert not check(one.messages, dialect="anthropic")
 
 

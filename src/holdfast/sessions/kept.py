@@ -14,7 +14,7 @@ from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
-from holdfast.engine.run import log_run, model_of
+from holdfast.engine.run import STILL_BROKEN, log_run, model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from holdfast.journal import log_event
@@ -392,7 +392,10 @@ class KeptConversation:
         return "child" if self._info.mode == "rotate" else "in place"
 
     def _after(self, was: SessionInfo, view: View, report: Report) -> Report:
-        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
+        rules, notes = self._seen().rules, report.notes
+        if rules:  # it is repaired on its way
+            notes = tuple(note for note in notes if not note.endswith(STILL_BROKEN))
+        report = replace(report, repaired=(*report.repaired, *rules), notes=notes)
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
                 self._save()
