@@ -166,11 +166,11 @@ class UnknownReference(HoldfastError):
         self.reference = reference
         self.known = known
         who = (
-            "no session here gave that reference out"
+            "no session here has it"
             if known is None
-            else f"this session gave out {known} references and that is none of them"
+            else f"this session has {known}, and it is none of them"
         )
-        super().__init__(f"no original under {reference!r}: {who}; trying again cannot help")
+        super().__init__(f"unknown reference {reference!r}: {who}; trying again cannot help")
 
 
 class CannotUndo(HoldfastError):

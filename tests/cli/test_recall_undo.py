@@ -62,7 +62,7 @@ def test_an_unknown_reference_is_one_terminal_sentence(holdfast: Any, out: Path)
     """Exit 2, and no reason to try again."""
     seen = holdfast("recall", "hf-0000000000", "--originals", f"{out}.originals.jsonl")
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err.startswith("holdfast: no original under 'hf-0000000000'")
+    assert seen.err.startswith("holdfast: unknown reference 'hf-0000000000'")
     assert "trying again cannot help" in seen.err
     assert seen.err.count("\n") == 1
 

@@ -66,6 +66,23 @@ def test_the_sentence_of_a_rule_keeps_its_margin(
     assert all(line.startswith("  ") for line in seen[1:] if line)
 
 
+def test_losses_that_are_alike_are_one_line(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """With their number and the first place."""
+    talk = [
+        {
+            "role": role,
+            "content": "x",
+            **({"reasoning_content": "y"} if role == "assistant" else {}),
+        }
+        for _ in range(30)
+        for role in ("user", "assistant")
+    ]
+    out = tmp_path / "o.json"
+    seen = holdfast("convert", put("l.json", talk), "--to", "anthropic", "-o", out)
+    assert (seen.code, "×30" in seen.err) == (1, True)
+    assert len(seen.err.splitlines()) == 3
+
+
 def test_the_command_that_mends_it_is_named(holdfast: Any, put: Any) -> None:
     """Where all can be mended the picture ends with how."""
     path = put("b.json", orphans(1))

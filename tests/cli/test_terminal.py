@@ -288,6 +288,25 @@ def test_a_long_first_request_is_marked_as_cut(holdfast: Any, put: Any, home: Pa
         assert shown.splitlines()[0].endswith("word…") == (name == "long")
 
 
+def test_every_message_of_a_session_says_whose_it_is_and_where(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """On a page by its place, results as a tool's; on the terminal also one without any text."""
+    use = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}
+    talk = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "id": "msg_1", "content": [use]}, {"role": "user", "content": [result]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]},
+    ]  # fmt: skip
+    (report,) = holdfast("import", put("s.json", talk), "--json").reports
+    name, out = report["sessions"][0]["session"], tmp_path / "s.md"
+    assert holdfast("sessions", "export", name, "-o", out).code == 0
+    heads = [line for line in out.read_text().splitlines() if line.startswith("## ")]
+    assert heads == ["## User · m0", "## Agent · m1", "## Tool · m2", "## Agent · m3"]
+    assert "(no text: " in holdfast("sessions", "scroll", name, "m3", "--reach", 0).text
+
+
 def test_a_map_shows_every_landmark_at_any_width() -> None:
     """Of 99 messages one in three is rewritten; a column for several of them does not hide it."""
     cells: list[Cell] = [*["kept", "rewritten", "kept"] * 33]

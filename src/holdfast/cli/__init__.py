@@ -31,7 +31,7 @@ COMMANDS = {
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
-    "reduce": "Make one text smaller by what it is.",
+    "reduce": "Shrink one text to a token budget, by its kind.",
     "repair": "Repair what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in all past sessions, or in a file of originals.",
@@ -73,7 +73,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; nothing is raised, no traceback shown.
 
-    0 all is well, 1 rules are broken or something would be lost, 2 not readable or wrongly called,
+    0 all is well, 1 rules are broken or something would be lost, 2 bad input or wrong usage,
     3 what was asked for was tried and did not happen, 70 a bug of Holdfast, 130 interrupted,
     141 the reader of the output went away.
     """
@@ -238,7 +238,7 @@ def version_of(package: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
-    "2 not readable or wrongly called, 3 tried and not done.",
+    "2 bad input or wrong usage, 3 tried and not done.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,

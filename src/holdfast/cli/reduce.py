@@ -1,4 +1,4 @@
-"""`holdfast reduce`: a text in fewer tokens, by what it is."""
+"""`holdfast reduce`: a text in fewer tokens, by its kind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULT_TOKENS = 2_000
 def reduce(
     file: str, kind: str | None, tokens: int, reducer: str | None, output: str, as_json: bool
 ) -> int:
-    """Make one text smaller by what it is.
+    """Shrink one text to a token budget, by its kind.
 
     FILE is any text, such as the output of a tool, - being standard input, gzip too. Errors,
     failing tests, changed files, counts and status stay before everything else; the result says

@@ -35,7 +35,7 @@ _POSITION = re.compile(r"m?([0-9]{1,12})")
 _PLACE_ROWS = (
     HOME_ROW,
     ("--profile", str, "NAME",
-     "Whose sessions; search, list and read do not change another profile than your own."),
+     "Whose sessions; those of a profile that is not your own can only be read."),
     ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default HOLDFAST_STORE."),
 )  # fmt: skip
 place_options = options(*_PLACE_ROWS)
