@@ -296,7 +296,8 @@ def test_every_message_of_a_session_says_whose_it_is_and_where(
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}
     talk = [
         {"role": "user", "content": "go"},
-        {"role": "assistant", "id": "msg_1", "content": [use]}, {"role": "user", "content": [result]},
+        {"role": "assistant", "id": "msg_1", "content": [use]},
+        {"role": "user", "content": [result]},
         {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]},
     ]  # fmt: skip
     (report,) = holdfast("import", put("s.json", talk), "--json").reports
