@@ -306,10 +306,34 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.UsageError as error:
-        called = error.ctx.command_path if error.ctx else "holdfast"
-        return say(f"{error.format_message().rstrip('.')}; see '{called} --help'")
+        called = error.ctx.command_path if error.ctx else _called(arguments)
+        sentence = error.format_message().rstrip(".")
+        for theirs, ours in _PLAINER.items():
+            sentence = sentence.replace(theirs, ours)
+        return say(f"{sentence}; see '{called} --help'")
     except click.ClickException as error:
         return say(error.format_message())
+
+
+_PLAINER = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    ". (Did you mean": " (did you mean",
+    "mean one of: ": "mean ",
+}
+"""Words of click that say less than they could."""
+
+
+def _called(arguments: Sequence[str]) -> str:
+    """Return the command that arguments begin with, as it is typed."""
+    names: list[str] = ["holdfast"]
+    command: click.Command | None = holdfast
+    for word in arguments:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word)
+        names += [] if command is None else [word]
+    return " ".join(names)
 
 
 def _unexpected(error: Exception) -> int:
