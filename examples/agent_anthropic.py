@@ -11,7 +11,7 @@ from anthropic import Anthropic
 
 from holdfast import Session
 
-MODEL = os.environ.get("MODEL", "claude-sonnet-4-5")
+MODEL = os.environ.get("MODEL", "claude-sonnet-5-5")
 WINDOW = int(os.environ.get("WINDOW", "200000"))
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"name": "read_file", "input_schema": PATH}

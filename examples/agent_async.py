@@ -53,6 +53,7 @@ async def main() -> None:
             else:
                 said = session.call(call.function.name, call.function.arguments)
             session.append({"role": "tool", "tool_call_id": call.id, "content": said})
+    print()
 
 
 asyncio.run(main())

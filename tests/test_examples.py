@@ -146,7 +146,7 @@ def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) 
             outputs.append(ran.stdout)
             leave_a_call_open(tmp_path, name)
         last = json.dumps(server.requests[-1].body["messages"])
-    assert all("All is read." in output for output in outputs)
+    assert all(output.endswith("All is read.\n") for output in outputs)
     assert agent.recalled
     assert "And again, please." in last
     assert max(agent.sizes) // 4 < 9_000

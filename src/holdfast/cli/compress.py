@@ -112,7 +112,7 @@ def compress(file: str, **given: Any) -> int:
     \b
     holdfast compress session.json -o small.json
     holdfast compress session.json -o small.json --target-tokens 8000
-    holdfast compress session.json --preview --model claude-sonnet-4-5
+    holdfast compress session.json --preview --model claude-sonnet-5-5
     """
     asked = _Asked(file=file, options=given)
     _refuse_contradictions(asked)

@@ -56,7 +56,7 @@ def inspect(file: str, **given: Any) -> int:
     \b
     holdfast inspect session.json
     holdfast inspect ~/.claude/projects/my-project/SESSION.jsonl
-    holdfast inspect last --model claude-sonnet-4-5 --top 20
+    holdfast inspect last --model claude-sonnet-5-5 --top 20
     """
     refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)

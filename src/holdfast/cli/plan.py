@@ -88,7 +88,7 @@ def plan(file: str, **given: Any) -> int:
     decide in the same way; `holdfast compress` always acts, because you asked for it.
 
     \b
-    holdfast plan session.json --model claude-sonnet-4-5
+    holdfast plan session.json --model claude-sonnet-5-5
     holdfast plan session.json --model gpt-5.1 --turns 40 --json
     """
     refuse_contradiction(given["provider"], given["dialect"])
@@ -205,7 +205,7 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
 
     \b
     holdfast simulate ~/.claude/projects/my-project
-    holdfast simulate sessions/*.json --model claude-sonnet-4-5
+    holdfast simulate sessions/*.json --model claude-sonnet-5-5
     holdfast simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
     """
     refuse_contradiction(given["provider"], given["dialect"])
@@ -236,7 +236,7 @@ def _usual_model(sessions: Sequence[Record]) -> str:
     """Return the model that most sessions name; a usage error if none does."""
     named = Counter(model for one in sessions if (model := model_in(one)))
     if not named:
-        raise usage_error("no session names its model; give one, as in --model claude-sonnet-4-5")
+        raise usage_error("no session names its model; give one, as in --model claude-sonnet-5-5")
     return named.most_common(1)[0][0]
 
 
