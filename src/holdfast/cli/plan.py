@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, TypeAlias
 
 import click
 from msgspec import Struct, to_builtins
@@ -12,8 +15,8 @@ from msgspec import Struct, to_builtins
 from holdfast.caching.economics import PAYS_FROM, Situation, Sum, usd
 from holdfast.caching.prices import Prices
 from holdfast.cli.conversation import read_input
-from holdfast.cli.draw import Picture, Piece
-from holdfast.cli.files import check_writable, counted, shortened, write_bytes
+from holdfast.cli.draw import Picture, Piece, progress_bar
+from holdfast.cli.files import check_writable, counted, is_terminal, shortened, write_bytes
 from holdfast.cli.inputs import (
     COUNT,
     FILE,
@@ -57,6 +60,10 @@ _PAYS_FROM_ROW = (
     "--pays-from", click.FloatRange(0, 1), "SHARE",
     "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
 )  # fmt: skip
+LINE_SECONDS = 10
+"""Between two lines of progress, if there is no terminal."""
+_BAR = ("{task.percentage:>3.0f} %",)
+Tell: TypeAlias = Callable[[int], None]
 _STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
 
 
@@ -219,7 +226,10 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     window = window_of(Settings(context_length=given["context_length"]), model)
     terms = _terms(given, window)
     recordings = [record(one.transcript) for one in sessions]
-    found = run_all(recordings, terms, strategies_for(thresholds, given["pays_from"]))
+    strategies = strategies_for(thresholds, given["pays_from"])
+    total = len(strategies) * sum(one.tokens for one in recordings)
+    with replay_progress(total) as tell:
+        found = run_all(recordings, terms, strategies, tell)
     if draw is not None:
         title = f"{len(recordings):,} sessions, {model}, window {window.tokens:,}"
         write_bytes(given["plot"], draw(title, found).encode())
@@ -230,6 +240,27 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
         print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
                     "context_length": window.tokens})  # fmt: skip
     return 0
+
+
+@contextmanager
+def replay_progress(total: int, clock: Callable[[], float] = monotonic) -> Generator[Tell]:
+    """Give what hears how many tokens more were replayed: on a terminal it moves a bar, elsewhere
+    it prints a line now and then.
+    """
+    if is_terminal(sys.stderr):
+        with progress_bar("replaying", quiet=False, total=total, columns=_BAR) as update:
+            yield lambda more: update(advance=more)
+        return
+    done, said = 0, clock()
+
+    def tell(more: int) -> None:
+        nonlocal done, said
+        done += more
+        if clock() - said >= LINE_SECONDS:
+            said = clock()
+            click.echo(f"holdfast: {done / max(total, 1):.0%} replayed", err=True)
+
+    yield tell
 
 
 def _usual_model(sessions: Sequence[Record]) -> str:
