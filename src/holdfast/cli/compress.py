@@ -414,7 +414,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     notes = [note for report in reports for note in _notes(report)]
     notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
     if source.is_native and asked.originals:
-        notes.append(f"undo restores the messages; {label(source.name)} itself was only read")
+        notes.append("undo restores the messages; what they were taken from was only read")
     repaired = [f"repaired first: {what}" for report in reports for what in report.repaired[:5]]
     for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
         picture.note(sentence)
