@@ -30,6 +30,7 @@ from holdfast.sessions.standing import (
     find_by_key,
     is_broken,
     kept_positions,
+    leaves_calls_open,
     mended,
     save_snapshot,
     snapshot_of,
@@ -238,6 +239,7 @@ class KeptConversation:
         does not arrive now was sent before, and is shown as it is.
         """
         engine, start = self._engine, self._engine.length
+        was_open = len(messages) > 1 or leaves_calls_open(engine.log.messages)
         self._keep_arriving()
         with self._unsettled():
             engine.append(*messages, arrives=arrives)
@@ -251,7 +253,7 @@ class KeptConversation:
             new = engine.given_out(self._given_out)
             self._store.append(self.id, rows, expect=start, references=new)
             self._given_out += len(new)
-        if any(row.role == "user" for row in rows):
+        if was_open and any(row.role == "user" for row in rows):
             self._is_broken = self._is_broken or None  # the user may go on from an open call
         self._info = replace(self._info, length=engine.length)
 
