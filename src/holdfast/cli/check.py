@@ -65,9 +65,9 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     FILE is a session of an agent that `holdfast import` knows, JSON (a message list or a request
     body), JSON lines (a message or a transcript per line), gzip of these, a folder, or a stored
     session by its id, the beginning or end of it, its title, or `last`; - is standard input. All
-    commands that take a conversation read it so. Lines of an agent's own file that belong to one
-    answer are checked as if they were joined, as the agent sends them. All files are checked; the
-    worst one decides the exit code: 0 valid, 1 rules are broken, 2 not readable.
+    commands that take a conversation read it so. Lines of an agent's file that belong to one answer
+    count as one. All files are checked; the worst one decides the exit code: 0 valid, 1 rules are
+    broken, 2 not readable.
 
     \b
     holdfast check session.json
