@@ -11,13 +11,23 @@ from anthropic import Anthropic
 
 from holdfast import Session
 
-MODEL = os.environ.get("MODEL", "claude-sonnet-4-5")
+MODEL = os.environ.get("MODEL", "claude-sonnet-5-5")
 WINDOW = int(os.environ.get("WINDOW", "200000"))
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"name": "read_file", "input_schema": PATH}
 
+
+def read_file(arguments: dict[str, str]) -> str:
+    try:
+        return Path(arguments["path"]).read_text()
+    except (OSError, ValueError, KeyError) as error:
+        return f"error: {error!r}"
+
+
 client = Anthropic()
-session = Session("agent.db", "my-agent", model=MODEL, context_length=WINDOW, provider="anthropic")
+session = Session(
+    "agent.db", "anthropic-agent", model=MODEL, context_length=WINDOW, provider="anthropic"
+)
 session.append({"role": "user", "content": sys.argv[1]})
 while True:
     answer = session.send(
@@ -33,7 +43,7 @@ while True:
     results = []
     for call in calls:
         if call.name == "read_file":
-            said = Path(call.input["path"]).read_text()
+            said = read_file(call.input)
         else:
             said = session.call(call.name, call.input)
         results.append({"type": "tool_result", "tool_use_id": call.id, "content": said})

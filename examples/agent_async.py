@@ -20,9 +20,16 @@ PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required"
 READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
 
 
+def read_file(arguments: str) -> str:
+    try:
+        return Path(json.loads(arguments)["path"]).read_text()
+    except (OSError, ValueError, KeyError) as error:
+        return f"error: {error!r}"
+
+
 async def main() -> None:
     client = AsyncOpenAI()
-    session = Session("agent.db", "my-agent", model=MODEL, context_length=WINDOW)
+    session = Session("agent.db", "async-agent", model=MODEL, context_length=WINDOW)
 
     async def ask(messages: list[Any]) -> Any:
         state = ChatCompletionStreamState()
@@ -42,10 +49,11 @@ async def main() -> None:
             break
         for call in calls:
             if call.function.name == "read_file":
-                said = Path(json.loads(call.function.arguments)["path"]).read_text()
+                said = read_file(call.function.arguments)
             else:
                 said = session.call(call.function.name, call.function.arguments)
             session.append({"role": "tool", "tool_call_id": call.id, "content": said})
+    print()
 
 
 asyncio.run(main())

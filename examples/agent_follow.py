@@ -10,16 +10,24 @@ from pathlib import Path
 
 from openai import OpenAI
 
-from holdfast import Session
+from holdfast import Session, repair
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
 OWN = Path("conversation.json")
 
+
+def read_file(arguments: str) -> str:
+    try:
+        return Path(json.loads(arguments)["path"]).read_text()
+    except (OSError, ValueError, KeyError) as error:
+        return f"error: {error!r}"
+
+
 client = OpenAI()
-session = Session("agent.db", "my-agent", context_length=WINDOW, on_error="pass")
-history = json.loads(OWN.read_text()) if OWN.exists() else []
+session = Session("agent.db", "follow-agent", context_length=WINDOW, on_error="pass")
+history = repair(json.loads(OWN.read_text())).messages if OWN.exists() else []
 history.append({"role": "user", "content": sys.argv[1]})
 usage = None
 while True:
@@ -33,7 +41,7 @@ while True:
         break
     for call in calls:
         if call.function.name == "read_file":
-            said = Path(json.loads(call.function.arguments)["path"]).read_text()
+            said = read_file(call.function.arguments)
         else:
             said = session.call(call.function.name, call.function.arguments)
         history.append({"role": "tool", "tool_call_id": call.id, "content": said})

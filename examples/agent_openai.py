@@ -16,8 +16,16 @@ MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDO
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
 
+
+def read_file(arguments: str) -> str:
+    try:
+        return Path(json.loads(arguments)["path"]).read_text()
+    except (OSError, ValueError, KeyError) as error:
+        return f"error: {error!r}"
+
+
 client = OpenAI()
-session = Session("agent.db", "my-agent", model=MODEL, context_length=WINDOW)
+session = Session("agent.db", "openai-agent", model=MODEL, context_length=WINDOW)
 session.append({"role": "user", "content": sys.argv[1]})
 while True:
     answer = session.send(
@@ -32,7 +40,7 @@ while True:
         break
     for call in calls:
         if call.function.name == "read_file":
-            said = Path(json.loads(call.function.arguments)["path"]).read_text()
+            said = read_file(call.function.arguments)
         else:
             said = session.call(call.function.name, call.function.arguments)
         session.append({"role": "tool", "tool_call_id": call.id, "content": said})

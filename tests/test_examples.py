@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import check, compress
+from holdfast import Session, check, compress
 from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -106,12 +106,26 @@ class ScriptedAgent:
     is_stream = False
 
 
+def leave_a_call_open(folder: Path, name: str) -> None:
+    """Do what an agent does that is killed while its tool runs."""
+    use = {"type": "tool_use", "id": "open", "name": "read_file", "input": {}}
+    function = {"name": "read_file", "arguments": "{}"}
+    call = {"id": "open", "type": "function", "function": function}
+    said = {"content": [use]} if name == "anthropic" else {"content": None, "tool_calls": [call]}
+    own = folder / "conversation.json"
+    if own.exists():
+        own.write_text(json.dumps([*json.loads(own.read_text()), {"role": "assistant", **said}]))
+    else:
+        Session(folder / "agent.db", f"{name}-agent").append({"role": "assistant", **said})
+
+
 @pytest.mark.parametrize("name", ["openai", "anthropic", "async", "follow"])
 def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) -> None:
     """Each runs twice against a server on loopback: what it sends is always valid and fits, and
-    the second run goes on with the first one's conversation."""
+    the second run goes on with the first one's conversation, whose last call a crash left open.
+    A file that does not exist is no reason to end."""
     pytest.importorskip("anthropic" if name == "anthropic" else "openai")
-    for number in range(FILES):
+    for number in range(2, FILES):
         words = f"module_{number} does step {number} of the work, and not more. " * 60
         (tmp_path / f"module_{number}.txt").write_text(words)
     agent = ScriptedAgent("anthropic" if name == "anthropic" else "openai-chat")
@@ -130,8 +144,9 @@ def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) 
             )  # fmt: skip
             assert ran.returncode == 0, ran.stderr
             outputs.append(ran.stdout)
+            leave_a_call_open(tmp_path, name)
         last = json.dumps(server.requests[-1].body["messages"])
-    assert all("All is read." in output for output in outputs)
+    assert all(output.endswith("All is read.\n") for output in outputs)
     assert agent.recalled
     assert "And again, please." in last
     assert max(agent.sizes) // 4 < 9_000

@@ -192,7 +192,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_demo_shows_a_broken_transcript_mended(demo: str) -> None:
     """What `make demo` runs ends well: broken, mended, valid."""
-    assert demo.count("mend it:") == 2
+    assert demo.count("repair it:") == 2
     assert demo.count("valid  ") == 3
 
 

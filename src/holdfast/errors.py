@@ -79,12 +79,12 @@ class NotReadable(HoldfastError):
         self.what = what
         self.where = where
         self.remedy = remedy
-        place = f"{where}: " if where else ""
+        place = f"{where}: " if where.removesuffix("$") else ""
         super().__init__(f"{place}{what}" + (f"; {remedy}" if remedy else ""))
 
     def at(self, where: str) -> NotReadable:
         """Return the same error with `where` put before the place it already names."""
-        place = f"{where}:{self.where}" if self.where else where
+        place = f"{where}: {self.where}" if self.where.removesuffix("$") else where
         return NotReadable(self.what, where=place, remedy=self.remedy)
 
 
@@ -166,11 +166,11 @@ class UnknownReference(HoldfastError):
         self.reference = reference
         self.known = known
         who = (
-            "no session here gave that reference out"
+            "no session here has it"
             if known is None
-            else f"this session gave out {known} references and that is none of them"
+            else f"this session has {known}, and it is none of them"
         )
-        super().__init__(f"no original under {reference!r}: {who}; trying again cannot help")
+        super().__init__(f"unknown reference {reference!r}: {who}; trying again cannot help")
 
 
 class CannotUndo(HoldfastError):

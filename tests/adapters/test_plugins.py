@@ -137,6 +137,6 @@ def test_a_reducer_of_another_package_stands_in_by_its_name(
     out = tmp_path / "short.log"
     asked = [str(tmp_path / "long.log"), "-o", str(out), "--tokens", "50"]
     assert run(["reduce", *asked, "--reducer", "learned"]) == 0
-    assert out.read_text() == text[:20]
+    assert out.read_text() == text[:20] + "\n"
     assert run(["reduce", *asked, "--reducer", "nobody"]) == 2
     sys.modules.pop("learned_reducer", None)

@@ -39,6 +39,22 @@ def test_inspect_sees_what_import_sees(holdfast: Any, name: str) -> None:
     assert first["tokens"] > 10 * first["messages"]
 
 
+def test_the_model_is_the_one_that_the_session_names(holdfast: Any) -> None:
+    """Window and prices need no --model for a file of an agent or a kept session of it."""
+    path = DATA / "claude-code.jsonl"
+    holdfast("import", path)
+    for name in (path, "last"):
+        (planned, *_) = holdfast("plan", "--json", name).reports
+        assert planned["model"] == "claude-opus-4-5-20251101"
+        assert not planned["notes"]
+        assert "window of claude-opus-4-5-20251101 " in holdfast("inspect", name).text
+        simulated = holdfast("simulate", name)
+        assert simulated.code == 0
+        assert "of claude-opus-4-5-20251101," in simulated.text
+    (planned, *_) = holdfast("plan", "--json", path, "--model", "gpt-5.1").reports
+    assert planned["model"] == "gpt-5.1"
+
+
 def test_a_native_session_has_its_real_size(holdfast: Any, tmp_path: Path) -> None:
     """4 tokens a line is what a list of unknown messages costs; the words are what is counted."""
     words = "word " * 4_000
@@ -56,6 +72,30 @@ def test_a_native_session_has_its_real_size(holdfast: Any, tmp_path: Path) -> No
     assert seen["tokens"] > 4_000
     checked = holdfast("check", "--json", path)
     assert (checked.code, checked.reports[0]["violations"]) == (0, [])
+
+
+def test_an_answer_on_several_lines_breaks_no_rule(holdfast: Any, tmp_path: Path) -> None:
+    """Claude Code writes parallel calls on lines of their own, with results between them, and sends
+    them as one message. As a list of messages the same is broken."""
+    use = [{"type": "tool_use", "id": f"c{n}", "name": "Bash", "input": {}} for n in range(2)]
+    said = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "ok"} for n in range(2)]
+    messages = [
+        {"role": "user", "content": "go"}, {"role": "assistant", "id": "m", "content": [use[0]]},
+        {"role": "assistant", "id": "m", "content": [use[1]]},
+        {"role": "user", "content": [said[1]]}, {"role": "user", "content": [said[0]]},
+        {"role": "assistant", "id": "m2", "content": [{"type": "text", "text": "Done."}]},
+    ]  # fmt: skip
+    lines = [
+        {"type": one["role"], "uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None,
+         "sessionId": "s", "message": one}
+        for n, one in enumerate(messages)
+    ]  # fmt: skip
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    checked = holdfast("check", "--json", path)
+    assert (checked.code, checked.reports[0]["violations"]) == (0, [])
+    path.write_text(json.dumps(messages))
+    assert holdfast("check", path).code == 1
 
 
 @pytest.mark.parametrize("name", ["goose", "openclaw", "llm"])
@@ -141,7 +181,7 @@ def test_a_stored_session_is_named_by_id_title_or_last(holdfast: Any, tmp_path: 
     assert holdfast("compress", "last", "-o", out).code == 0
     assert out.stat().st_mode & 0o077 == 0
     seen = holdfast("inspect", "nobody")
-    assert (seen.code, "no session of that name" in seen.err) == (2, True)
+    assert (seen.code, "nor a kept session" in seen.err) == (2, True)
 
 
 def test_a_file_wins_over_a_session_of_the_same_name(holdfast: Any, put: Any) -> None:

@@ -8,9 +8,12 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+
+from holdfast.cli.import_sessions import NOTE_WORDS
+from holdfast.importers.imported import NoteKind
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 pytestmark = pytest.mark.usefixtures("home")
@@ -143,3 +146,20 @@ def test_limits_are_settings(holdfast: Any, claude: Path, put: Any) -> None:
     assert holdfast("import", "--config", most).code == 0
     seen = holdfast("import", "--config", put("d.toml", b"[input]\nmax_line_mb = 0\n"))
     assert (seen.code, "input.max_line_mb" in seen.err) == (2, True)
+
+
+def test_the_legend_names_what_was_skipped_or_repaired(holdfast: Any, put: Any) -> None:
+    """Every kind of note that the table counts, and no other."""
+    lines = [
+        {"type": "user", "uuid": "u1", "sessionId": "s",
+         "message": {"role": "user", "content": "go"}},
+        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "sessionId": "s",
+         "message": {"role": "assistant", "content": [
+             {"type": "tool_use", "id": "c1", "name": "Bash", "input": {}}]}},
+    ]  # fmt: skip
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    seen = holdfast("import", put("s.jsonl", data)).text
+    assert "1 unanswered" in seen
+    assert "unanswered: calls without a result" in seen
+    assert "torn" not in seen
+    assert set(NOTE_WORDS) == set(get_args(NoteKind))

@@ -49,6 +49,18 @@ def test_the_longest_messages_have_place_role_and_tool(holdfast: Any, put: Any) 
     assert row["longest"][0]["tokens"] > row["longest"][1]["tokens"] > 0
 
 
+def test_a_result_is_a_tools_message_whoever_sends_it(holdfast: Any, put: Any) -> None:
+    """Anthropic's results come in messages of the user; they are no words of his."""
+    use = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "word " * 90}
+    talk = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]}]  # fmt: skip
+    (row,) = holdfast("inspect", "--json", "--top", 1, put("s.json", talk)).reports
+    assert [(one["position"], one["role"], one["tools"]) for one in row["longest"]] == [
+        (2, "tool", ["Read"]),
+    ]  # fmt: skip
+
+
 def test_identical_tool_results_are_found(holdfast: Any, put: Any) -> None:
     """All places of one text, and what the copies cost."""
     (row,) = holdfast("inspect", "--json", put("s.json", session())).reports

@@ -264,3 +264,21 @@ def test_the_library_is_loaded_without_the_command_line() -> None:
         check=True,
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        (("inspect", "--model"), "see 'holdfast inspect --help'"),
+        (("sessions", "show", "x", "--most"), "see 'holdfast sessions show --help'"),
+        (("inspect", "--modle", "m", "x"), "No such option '--modle' (did you mean "),
+        (("compress", "x", "--target-tokens", "abc"), "'abc' is not a whole number"),
+        (("simulate", "x", "--pays-from", "abc"), "'abc' is not a number"),
+    ],
+)
+def test_a_wrong_option_is_said_in_plain_words(
+    holdfast: Any, called: tuple[str, ...], said: str
+) -> None:
+    """With the help of the command that was meant."""
+    seen = holdfast(*called)
+    assert (seen.code, said in seen.err) == (2, True), seen.err

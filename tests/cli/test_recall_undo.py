@@ -62,7 +62,7 @@ def test_an_unknown_reference_is_one_terminal_sentence(holdfast: Any, out: Path)
     """Exit 2, and no reason to try again."""
     seen = holdfast("recall", "hf-0000000000", "--originals", f"{out}.originals.jsonl")
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err.startswith("holdfast: no original under 'hf-0000000000'")
+    assert seen.err.startswith("holdfast: unknown reference 'hf-0000000000'")
     assert "trying again cannot help" in seen.err
     assert seen.err.count("\n") == 1
 
@@ -229,3 +229,16 @@ def test_message_lines_come_back(holdfast: Any, put: Any, tmp_path: Path) -> Non
     out.write_bytes(out.read_bytes() + b'{"role":"user","content":"more"}\n')
     assert holdfast("undo", out).code == 0
     assert out.read_bytes() == given + b'{"role":"user","content":"more"}\n'
+
+
+def test_undo_of_an_agents_own_file_promises_only_its_messages(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """What comes back is a list of messages; the note says so, and for a list it says nothing."""
+    said = {"type": "user", "uuid": "u1", "sessionId": "s",
+            "message": {"role": "user", "content": "word " * 900}}  # fmt: skip
+    talk = [{"role": "user", "content": "word " * 900}]
+    native = put("s.jsonl", json.dumps(said).encode() + b"\n")
+    for name, is_native in ((native, True), (put("l.json", talk), False)):
+        seen = holdfast("compress", name, "-o", tmp_path / "small.json")
+        assert ("undo restores the messages" in seen.text) == is_native

@@ -84,3 +84,11 @@ def test_broken_gzip_is_said(holdfast: Any, put: Any) -> None:
     assert (seen.code, seen.out) == (2, b"")
     assert "the gzip data is broken" in seen.err
     assert "compress the file again" in seen.err
+
+
+def test_the_end_of_the_last_line_is_no_line(holdfast: Any, put: Any) -> None:
+    """Lines are counted as people count them, and the result ends as the text did."""
+    lines = [f"step {number} done" for number in range(3_000)]
+    seen = holdfast("reduce", put("long.log", "\n".join([*lines, ""]).encode()), "--tokens", 50)
+    assert "2,999 lines of 3,000" in seen.err
+    assert seen.text.endswith("]\n")

@@ -51,6 +51,38 @@ def test_many_violations_of_a_rule_are_counted_not_listed(holdfast: Any, put: An
     assert len(seen.text.splitlines()) < 20
 
 
+def test_the_sentence_of_a_rule_keeps_its_margin(
+    holdfast: Any, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence that does not fit on its line continues below its beginning, as warnings do."""
+    path = put("b.json", orphans(3))
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = holdfast("check", path).text.splitlines()
+    assert all(line.startswith("  ") for line in lines[1:] if line)
+    monkeypatch.setenv("COLUMNS", "60")
+    put("torn.jsonl", b"no session at all, and no text that anything is known about")
+    seen = holdfast("check", path.parent).text.splitlines()
+    assert any("warning: " in line for line in seen)
+    assert all(line.startswith("  ") for line in seen[1:] if line)
+
+
+def test_losses_that_are_alike_are_one_line(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """With their number and the first place."""
+    talk = [
+        {
+            "role": role,
+            "content": "x",
+            **({"reasoning_content": "y"} if role == "assistant" else {}),
+        }
+        for _ in range(30)
+        for role in ("user", "assistant")
+    ]
+    out = tmp_path / "o.json"
+    seen = holdfast("convert", put("l.json", talk), "--to", "anthropic", "-o", out)
+    assert (seen.code, "×30" in seen.err) == (1, True)
+    assert len(seen.err.splitlines()) == 3
+
+
 def test_the_command_that_mends_it_is_named(holdfast: Any, put: Any) -> None:
     """Where all can be mended the picture ends with how."""
     path = put("b.json", orphans(1))

@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from holdfast.cli.plan import replay_progress
+
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 PRICES = ("--price", "input=3", "--price", "output=15", "--price", "cache_read=0.3",
@@ -105,7 +107,19 @@ def test_a_model_without_prices_is_refused(holdfast: Any, put: Any) -> None:
 
 def test_a_missing_model_or_file_is_refused(holdfast: Any, put: Any) -> None:
     """Both are asked for."""
-    assert holdfast("simulate", put("a.json", session(4))).code == 2
+    seen = holdfast("simulate", put("a.json", session(4)))
+    assert (seen.code, "no session names its model" in seen.err) == (2, True)
     assert holdfast("simulate", "--model", "m").code == 2
     assert holdfast("simulate", "nowhere.json", *ARGUMENTS).code == 2
     assert holdfast("simulate", put("b.json", b"{"), *ARGUMENTS, "--json").code == 2
+
+
+def test_a_long_replay_says_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal by a line every ten seconds; the last one would say 100 %."""
+    times = iter(range(0, 100, 4))
+    with replay_progress(100, lambda: next(times)) as tell:
+        for _ in range(10):
+            tell(10)
+    said = capfd.readouterr().err.splitlines()
+    assert said[0] == "holdfast: 30% replayed"
+    assert 2 <= len(said) <= 4

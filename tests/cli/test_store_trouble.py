@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -107,3 +108,14 @@ def test_the_remedy_for_a_torn_file_leads_out_of_it(holdfast: Any, talked: str, 
     assert f"sqlite3 {file} .recover" in seen.err
     assert "backup" in seen.err
     assert "doctor" not in seen.err
+
+
+def test_a_port_that_is_taken_is_said_with_what_to_do(holdfast: Any, home: Path) -> None:
+    """One sentence, without what the event loop was doing."""
+    pytest.importorskip("aiohttp")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        seen = holdfast("serve", "--port", port)
+    assert (seen.code, "attempting" in seen.err) == (2, False)
+    assert f"127.0.0.1:{port} cannot be listened on" in seen.err
+    assert "--port takes another" in seen.err

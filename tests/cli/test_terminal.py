@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from holdfast import compress
 from holdfast.caching.economics import usd
 from holdfast.cli.dates import read_date, short_date
-from holdfast.cli.draw import Picture
+from holdfast.cli.draw import Cell, Picture, strip
 from holdfast.cli.lab import show_lines
 from holdfast.lab.results import MeanInterval, ScoreLine
 
@@ -279,6 +279,43 @@ def test_plan_and_the_planner_of_simulate_agree(holdfast: Any, put: Any) -> None
     assert later["answer"] == "wait"
 
 
+def test_a_long_first_request_is_marked_as_cut(holdfast: Any, put: Any, home: Path) -> None:
+    """A title that is not all that was said ends with a mark; a short one does not."""
+    for name, words in (("long", "word " * 90), ("short", "Why?")):
+        path = put(f"{name}.json", [{"role": "user", "content": words}])
+        (report,) = holdfast("import", path, "--json").reports
+        shown = holdfast("sessions", "show", report["sessions"][0]["session"]).text
+        assert shown.splitlines()[0].endswith("word…") == (name == "long")
+
+
+def test_every_message_of_a_session_says_whose_it_is_and_where(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """On a page by its place, results as a tool's; on the terminal also one without any text."""
+    use = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}
+    talk = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "id": "msg_1", "content": [use]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]},
+    ]  # fmt: skip
+    (report,) = holdfast("import", put("s.json", talk), "--json").reports
+    name, out = report["sessions"][0]["session"], tmp_path / "s.md"
+    assert holdfast("sessions", "export", name, "-o", out).code == 0
+    heads = [line for line in out.read_text().splitlines() if line.startswith("## ")]
+    assert heads == ["## User · m0", "## Agent · m1", "## Tool · m2", "## Agent · m3"]
+    assert "(no text: " in holdfast("sessions", "scroll", name, "m3", "--reach", 0).text
+
+
+def test_a_map_shows_every_landmark_at_any_width() -> None:
+    """Of 99 messages one in three is rewritten; a column for several of them does not hide it."""
+    cells: list[Cell] = [*["kept", "rewritten", "kept"] * 33]
+    for width in (99, 40, 10):
+        (row,) = strip(cells, (), width, ("", ""))
+        assert row.plain.count("r") == min(33, len(row.plain))
+
+
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_tree_and_its_marks_fit(holdfast: Any, talked: str, wide: Any, columns: int) -> None:
     """Only titles are cut; the session that was named is marked at any width."""
@@ -321,7 +358,8 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
     lines = [
         ScoreLine(
             part="cut", family="codex", strategy=name, budget=0.2, steps=1, sessions=3, cuts=9,
-            figures={"bound": MeanInterval(bound, 0, 1, 3), "cost": MeanInterval(cost, 0, 1, 3)},
+            figures={"bound": MeanInterval(bound, 0, 1, 3), "cost": MeanInterval(cost, 0, 1, 3),
+                     "over": MeanInterval(0.11, 0, 1, 3)},
             against={}, counts={}, violations=None,
         )
         for name, (bound, cost) in kept.items()
@@ -332,6 +370,7 @@ def test_the_lab_says_what_was_kept_and_what_its_columns_mean(
     assert "keeping the end alone kept 54%" in said
     assert "0.75" in said
     assert "copy4: Of the runs of four words" in said
+    assert "faults: What must not be. over: the share of cuts at which more was taken" in said
 
 
 def test_how_many_places_more_does_not_depend_on_how_many_are_shown(

@@ -26,6 +26,25 @@ def _record(number: int, pairs: int) -> bytes:
     return json.dumps(run_record(number, pairs)).encode()
 
 
+def test_input_without_a_readable_record_is_said_and_has_exit_code_2(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """Each reason by its count; what `compress` could not read lies in the quarantine. A folder
+    that does not exist is called so."""
+    for name, data in (("empty", b""), ("torn", b"{torn\n{also"), ("roles", b'[{"content": "x"}]')):
+        path = put(f"{name}.jsonl", data)
+        seen = holdfast("trajectories", "stats", path)
+        assert seen.code == 2
+        assert seen.text.startswith("0 records")
+        assert "bug" not in seen.err
+    out = tmp_path / "out"
+    given = ("trajectories", "compress", put("torn.jsonl", b"{torn\n{also"), "-o", out)
+    seen = holdfast(*given, "--target-tokens", 900, "--workers", 1)
+    assert (seen.code, "in quarantine.jsonl" in seen.text) == (2, True)
+    seen = holdfast("trajectories", "verify", tmp_path / "nowhere")
+    assert (seen.code, "does not exist" in seen.err) == (2, True)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of 60 records, every third of them long, and one that is no record."""
@@ -43,7 +62,7 @@ def test_a_batch_is_compressed_described_sampled_and_verified(
     given = ("trajectories", "compress", runs, "-o", out, "--target-tokens", 900, "--workers", 1)
     seen = holdfast(*given)
     assert seen.code == 0
-    for words in ("61 records", "compressed", "quarantined", "tokens are estimates"):
+    for words in ("61 records", "compressed", "quarantine.jsonl", "tokens are estimates"):
         assert words in seen.text
     again = holdfast(*given, "--json")
     assert json.loads(again.out)["total"]["outcomes"] == {"compressed": 20, "under target": 40}
@@ -54,7 +73,7 @@ def test_a_batch_is_compressed_described_sampled_and_verified(
     found = json.loads(stats.out)
     assert (found["records"], found["unreadable"], found["over"]) == (60, 1, {"900": 20})
     shown = holdfast("trajectories", "stats", out).text
-    assert "with generated text: 20" in shown
+    assert "with text that a compaction wrote: 20" in shown
     drawn = holdfast("trajectories", "sample", runs, "-n", 5)
     lines = drawn.out.splitlines()
     assert len(lines) == 5

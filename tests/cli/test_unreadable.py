@@ -152,3 +152,27 @@ def test_a_name_with_control_characters_stays_on_one_line(holdfast: Any, put: An
     assert seen.code == 2
     assert seen.err.count("\n") == 1
     assert "\x1b" not in seen.err
+
+
+READERS = (
+    ("inspect",), ("check",), ("plan",), ("compress",), ("repair",), ("undo",), ("redact",),
+    ("convert", "--to", "anthropic"), ("simulate", "--model", "gpt-5-mini"), ("reduce",),
+    ("import",), ("search", "x", "--originals"), ("lab", "run", "-o", "lab"), ("watch", "--once"),
+    ("trajectories", "stats"), ("trajectories", "verify"),
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_no_input_is_a_bug_of_ours(holdfast: Any, put: Any, command: tuple[str, ...]) -> None:
+    """Whatever a command is given, what it says is about the input: a place is named with a space
+    before it, and the root of a document is not named."""
+    odd = {"torn": b'{"a": [1,', "binary": bytes(range(256)), "list": b'[{"content": "x"}]',
+           "empty": b"", "deep": b"[" * 50_000, "none": b"[]", "object": b'{"a": 1}'}  # fmt: skip
+    names = [put(f"{name}.json", data).name for name, data in odd.items()]
+    for name in (*names, ".", "nowhere.json"):
+        seen = holdfast(*command, name)
+        assert seen.code in (0, 1, 2), (name, seen.err)
+        said = seen.err + seen.out.decode(errors="replace").split("\n", 1)[-1]
+        assert f"{name}:line" not in said
+        assert "$:" not in said

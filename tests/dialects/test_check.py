@@ -104,3 +104,15 @@ def test_every_path_leads_to_a_place_in_the_data(provider: str) -> None:
     items = json.loads(json.dumps([*CHAT, {"from": "human"}, {"parts": 7, "role": "user"}, 5]))
     for violation in check(items, provider=provider):
         assert violation.path.startswith(f"$[{violation.index}]")
+
+
+def test_what_is_wrong_and_what_to_do_do_not_contradict_or_repeat_each_other() -> None:
+    """A string in a list of blocks is no block; the known roles are named once."""
+    (found,) = check([{"role": "user", "content": ["hi"]}], provider="anthropic")
+    assert (found.message, found.remedy) == (
+        "is a string, not a content block",
+        "make it a content block",
+    )
+    (found,) = check([{"content": "x"}], dialect="openai-chat")
+    assert found.message == "has no role"
+    assert found.remedy.startswith("use one of system, ")

@@ -280,7 +280,7 @@ def test_real_ids_never_clash_with_those_that_are_there() -> None:
         ({"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]},
          "openai-responses", "$[1].content[0]", "only its provider holds"),
         ({"role": "developer", "content": "x"}, "anthropic", "$[1].role", "developer"),
-        ({"role": "critic", "content": "x"}, "openai-responses", "$[1].role", "known"),
+        ({"role": "critic", "content": "x"}, "openai-responses", "$[1].role", "critic"),
         ({"role": "assistant", "content": ""}, "openai-responses", "$[1].content", "no content"),
         ({"role": "user", "content": [{"type": "text", "text": "a"},
                                       {"type": "text", "text": "b"}]},

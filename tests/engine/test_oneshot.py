@@ -12,12 +12,15 @@ import pytest
 
 from holdfast import Model, Options, check, load
 from holdfast.compaction.choose import LEAST_SUMMARY_TOKENS
+from holdfast.engine.inspection import shares_of
 from holdfast.engine.oneshot import compress
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
+from holdfast.facts.frame import recognize
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, media, result, system, talk, user
 from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.tokens.estimate import Estimator
 from holdfast.writing.writers import Writers
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
@@ -84,6 +87,23 @@ def test_a_broken_list_is_repaired_first_and_that_is_said() -> None:
     made = compress(items, target_tokens=1_500)
     assert made.report.repaired
     assert check(made.messages) == []
+
+
+def test_a_summary_counts_as_one_also_inside_a_message_of_the_user() -> None:
+    """By category, in the report and in an inspection of the result."""
+    said = [
+        {"role": role, "content": f"{role} {number}: " + "many words " * 90}
+        for number in range(20)
+        for role in ("user", "assistant")
+    ]
+    made = compress(said, context_length=8_000)
+    assert not any(message.origin == "summary" for message in recognize(made.transcript.messages))
+    report = {one.name: one for one in made.report.categories}
+    shown = {one.name: one.tokens for one in shares_of(made.transcript, Estimator())}
+    for found in ({name: one.tokens_after for name, one in report.items()}, shown):
+        assert found["summary"] == pytest.approx(made.report.summary_tokens, rel=0.1)
+        assert found["user"] < report["user"].tokens_before / 2
+    assert sum(shown.values()) == sum(one.tokens_after for one in report.values())
 
 
 def test_what_cannot_be_repaired_or_read_is_refused_by_name() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,15 @@ from holdfast.errors import NotReadable, NotWritable
 from holdfast.lab.output import read_summary
 from holdfast.lab.reading import read_sessions
 from holdfast.lab.results import RunManifest, ScoreRow
-from holdfast.lab.run import CUTS, PROGRESS, ROWS, digest_of, read_rows, run
+from holdfast.lab.run import (
+    CUTS,
+    PROGRESS,
+    ROWS,
+    digest_of,
+    read_rows,
+    run,
+    without_interrupts,
+)
 from holdfast.lab.scoring.session import LabSession
 from holdfast.lab.scoring.shell import shell_parser
 from holdfast.lab.session_rows import TrialTerms
@@ -256,3 +266,15 @@ def test_a_given_summarizer_is_a_strategy_of_its_own(
     lines = {line.strategy: line for line in read_summary(tmp_path / "out").lines}
     assert lines["holdfast+model"].counts["invented"] == 0
     assert lines["holdfast+model"].figures["bound"].mean > 0
+
+
+def test_workers_do_not_hear_ctrl_c() -> None:
+    """They would print where they were; the run ends them by itself. Afterwards it hears again."""
+    asks = "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
+    before = signal.getsignal(signal.SIGINT)
+    with without_interrupts():
+        heard = subprocess.run(
+            [sys.executable, "-c", asks], capture_output=True, text=True, check=True
+        )
+    assert heard.stdout == "True\n"
+    assert signal.getsignal(signal.SIGINT) == before

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from holdfast.dialects.check import check
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
@@ -61,11 +63,47 @@ def test_the_report_names_what_was_repaired(kept: Store) -> None:
         report = one.compact(force=True)
         assert report.status == "compacted"
         assert report.repaired
+        assert not any("repair it" in note for note in report.notes)
         assert not check(one.messages, dialect="anthropic")
 
 
+def turn(dialect: str) -> list[dict[str, Any]]:
+    """Return what a host had appended when its process died in a tool."""
+    asked = {"role": "user", "content": "Which tests fail?"}
+    chat = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    use = {"type": "tool_use", "id": "c1", "name": "run", "input": {}}
+    item = {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"}
+    return {
+        "openai-chat": [asked, {"role": "assistant", "content": None, "tool_calls": [chat]}],
+        "anthropic": [asked, {"role": "assistant", "content": [use]}],
+        "openai-responses": [asked, item, {**item, "call_id": "c2"}],
+        "gemini": [
+            {"role": "user", "parts": [{"text": "Which tests fail?"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {}}}]},
+        ],
+    }[dialect]
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic", "openai-responses", "gemini"])
+def test_a_session_whose_process_died_in_a_tool_resumes(kept: Store, dialect: str) -> None:
+    """A result that never came is a stub for the provider as soon as the user goes on; the log
+    stays, and so does a call that is still running."""
+    new = NewSession(dialect=dialect)
+    session = Session(kept, "my-agent", new=new, **WINDOW)
+    session.append(*turn(dialect))
+    assert session.messages == turn(dialect)
+    said = turn(dialect)[0]
+    resumed = Session(kept, "my-agent", **WINDOW)
+    assert resumed.messages == turn(dialect)
+    resumed.append(said)
+    for one in (resumed, Session(kept, "my-agent", **WINDOW)):
+        assert not check(one.messages, dialect=dialect)
+    assert [json.loads(row.body) for row in kept.read(resumed.id)] == [*turn(dialect), said]
+
+
 def test_what_a_host_appends_itself_is_sent_as_it_is(kept: Store) -> None:
-    """Only what came from elsewhere is looked at: a host may be in the middle of a call."""
+    """Only calls without results are looked at: a host may mean what it says."""
     session = Session(kept, **WINDOW)
-    session.append(*broken(2))
-    assert Session(kept, session.id, **WINDOW).messages == broken(2)
+    talk = [*broken(2)[:-2], {"role": "user", "content": "I said list it."}]
+    session.append(*talk)
+    assert Session(kept, session.id, **WINDOW).messages == talk

@@ -157,7 +157,7 @@ def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
         ("search", {"query": "x", "most": "many"}, "not what it must be"),
         ("search", {"query": "x", "session": "nobody"}, "no session 'nobody'"),
         ("read", {"session": "nobody"}, "no session 'nobody'"),
-        ("recall", {"ref": "hf-0000000000"}, "no original under 'hf-0000000000'"),
+        ("recall", {"ref": "hf-0000000000"}, "unknown reference 'hf-0000000000'"),
         ("pin", {"session": "nobody"}, "no session"),
         ("status", {"session": "nobody"}, "no session"),
         ("fly", {}, "no tool 'holdfast_sessions_fly'"),

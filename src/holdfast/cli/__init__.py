@@ -31,7 +31,7 @@ COMMANDS = {
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
-    "reduce": "Make one text smaller by what it is.",
+    "reduce": "Shrink one text to a token budget, by its kind.",
     "repair": "Repair what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in all past sessions, or in a file of originals.",
@@ -73,7 +73,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; nothing is raised, no traceback shown.
 
-    0 all is well, 1 rules are broken or something would be lost, 2 not readable or wrongly called,
+    0 all is well, 1 rules are broken or something would be lost, 2 bad input or wrong usage,
     3 what was asked for was tried and did not happen, 70 a bug of Holdfast, 130 interrupted,
     141 the reader of the output went away.
     """
@@ -238,7 +238,7 @@ def version_of(package: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
-    "2 not readable or wrongly called, 3 tried and not done.",
+    "2 bad input or wrong usage, 3 tried and not done.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
@@ -306,10 +306,34 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.UsageError as error:
-        called = error.ctx.command_path if error.ctx else "holdfast"
-        return say(f"{error.format_message().rstrip('.')}; see '{called} --help'")
+        called = error.ctx.command_path if error.ctx else _called(arguments)
+        sentence = error.format_message().rstrip(".")
+        for theirs, ours in _PLAINER.items():
+            sentence = sentence.replace(theirs, ours)
+        return say(f"{sentence}; see '{called} --help'")
     except click.ClickException as error:
         return say(error.format_message())
+
+
+_PLAINER = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    ". (Did you mean": " (did you mean",
+    "mean one of: ": "mean ",
+}
+"""Words of click that say less than they could."""
+
+
+def _called(arguments: Sequence[str]) -> str:
+    """Return the command that arguments begin with, as it is typed."""
+    names: list[str] = ["holdfast"]
+    command: click.Command | None = holdfast
+    for word in arguments:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word)
+        names += [] if command is None else [word]
+    return " ".join(names)
 
 
 def _unexpected(error: Exception) -> int:

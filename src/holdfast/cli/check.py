@@ -43,6 +43,7 @@ from holdfast.dialects.document import write_document
 from holdfast.dialects.profiles import PROFILES
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.rule import Action, Profile
+from holdfast.dialects.rules.results import RESULTS_ADJACENT
 from holdfast.errors import CannotRepair, NotReadable
 from holdfast.journal import log_event
 from holdfast.transcript import Transcript, Violation
@@ -64,8 +65,9 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     FILE is a session of an agent that `holdfast import` knows, JSON (a message list or a request
     body), JSON lines (a message or a transcript per line), gzip of these, a folder, or a stored
     session by its id, the beginning or end of it, its title, or `last`; - is standard input. All
-    commands that take a conversation read it so. All files are checked; the worst one decides the
-    exit code: 0 valid, 1 rules are broken, 2 not readable.
+    commands that take a conversation read it so. Lines of an agent's file that belong to one answer
+    count as one. All files are checked; the worst one decides the exit code: 0 valid, 1 rules are
+    broken, 2 not readable.
 
     \b
     holdfast check session.json
@@ -96,12 +98,17 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
 
 
 def _violations(given: Input) -> list[Located[Violation]]:
-    """Return the violations of all transcripts of a file, in the order of the file."""
+    """Return the violations of all transcripts of a file, in the order of the file.
+
+    An agent that writes one answer as several lines, with results between them, joins these lines
+    before it sends them: in its own file a result that stands apart breaks no rule.
+    """
     pairs = zip(given.transcripts, given.profiles, strict=True)
     return [
         one
         for number, (transcript, profile) in enumerate(pairs)
         for one in locate(given, number, check_transcript(transcript, profile))
+        if not (given.is_native and one.value.rule == RESULTS_ADJACENT and one.value.mendable)
     ]
 
 
@@ -211,7 +218,7 @@ def show_check(given: Input, violations: Sequence[Located[Violation]], *, alone:
         name = given.name if given.name == STANDARD else shlex.quote(label(given.name))
         whose = "" if given.provider == given.dialect else f"--provider {given.provider} "
         command = f"holdfast repair {whose}{name} -o OUT"
-        picture.line("\n  ", ("mend it: ", "dim"), (command, "bold"))
+        picture.line("\n  ", ("repair it: ", "dim"), (command, "bold"))
     if violations:
         picture.blank()
 
@@ -222,7 +229,7 @@ def show_repair(
     """Print the map before and after, and what was done, rule by rule."""
     picture = Picture(stderr=output == STANDARD)
     what = f"{counted(len(actions), 'repair')} for {given.provider}" if actions else ""
-    verdict = f"{what or 'nothing to mend'}; written to {output_label(output)}"
+    verdict = f"{what or 'nothing to repair'}; written to {output_label(output)}"
     picture.line(picture.heading(given, "ok"), verdict)
     picture.warnings(given)
     if not actions:
@@ -240,7 +247,9 @@ def show_repair(
 def show_refusal(given: Input, violations: Sequence[Located[Violation]]) -> None:
     """Print what cannot be mended without inventing content."""
     picture = Picture(stderr=True)
-    verdict = f"{counted(len(violations), 'violation')} cannot be mended without inventing content"
+    verdict = (
+        f"{counted(len(violations), 'violation')} cannot be repaired without inventing content"
+    )
     picture.line(picture.heading(given, "broken"), f"{verdict}; nothing was written")
     picture.warnings(given)
     _map(picture, given, violations)
@@ -310,9 +319,9 @@ def _places(picture: Picture, given: Input, violations: Sequence[Located[Violati
     states = {rule.name: rule.states for one in reversed(given.profiles) for rule in one.rules}
     for rule, rows in _by_rule(violations):
         sentence = f"  {states[rule]}" if rule in states else ""
-        picture.paragraph(
-            "\n  ", (rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim")
-        )  # fmt: skip
+        picture.blank()
+        heading = ((rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim"))
+        picture.paragraph(*heading, indent=2)
         picture.table("rpf", [
             ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.message))
             for row in rows[:SHOWN_ENTRIES]

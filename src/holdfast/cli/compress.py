@@ -112,7 +112,7 @@ def compress(file: str, **given: Any) -> int:
     \b
     holdfast compress session.json -o small.json
     holdfast compress session.json -o small.json --target-tokens 8000
-    holdfast compress session.json --preview --model claude-sonnet-4-5
+    holdfast compress session.json --preview --model claude-sonnet-5-5
     """
     asked = _Asked(file=file, options=given)
     _refuse_contradictions(asked)
@@ -229,7 +229,7 @@ def _compress_record(
     source: Input, number: int, asked: _Asked, settings: Settings
 ) -> CompressedRecord:
     given, transcript = asked.options, source.transcripts[number]
-    window = window_for(settings, transcript)
+    window = window_for(settings, source.records[number])
     body = transcript.frame.body
     value: Any = body if body is not None else [message.wire for message in transcript.messages]
     if window.tokens <= settings.output_tokens:
@@ -413,7 +413,9 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
         picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
     notes = [note for report in reports for note in _notes(report)]
     notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
-    repaired = [f"mended first: {what}" for report in reports for what in report.repaired[:5]]
+    if source.is_native and asked.originals:
+        notes.append("undo restores the messages; what they were taken from was only read")
+    repaired = [f"repaired first: {what}" for report in reports for what in report.repaired[:5]]
     for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
         picture.note(sentence)
 

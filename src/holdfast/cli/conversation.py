@@ -37,12 +37,13 @@ def read_input(
     `check` says what is wrong with each.
     """
     limits, wanted = input_limits(), dialect_for(provider, dialect)
-    data = b""
+    data, is_native = b"", True
     if os.path.isdir(name):
         document = _of_sessions(sessions_in(name, limits=limits))
     elif name == STANDARD or os.sep in name or os.path.lexists(name) or not name:
         data = read_bytes(name, limits)
         native = None if dialect else read_native(data, name, limits)
+        is_native = native is not None
         if native is None:
             document = read_document(data, dialect=wanted, limits=limits)
         else:
@@ -52,7 +53,7 @@ def read_input(
     for record in () if any_roles else document.records:
         _refuse_strangers(record.transcript)
     profiles = [_profile(record.transcript, provider) for record in document.records]
-    return Input(name, data, document, tuple(profiles))
+    return Input(name, data, document, tuple(profiles), is_native)
 
 
 def _profile(transcript: Transcript, provider: str | None) -> Profile:
@@ -94,8 +95,8 @@ def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
     if not whole:
         remedy = "; ".join(warnings) or "name a file or folder with sessions"
         raise NotReadable("holds no conversation", remedy=remedy)
-    names = [f"{one.agent} {one.source_id}" for one in whole]
-    return document_of([_plain(one.transcript) for one in whole], names, warnings)
+    named = [(_plain(one.transcript), f"{one.agent} {one.source_id}", one.model) for one in whole]
+    return document_of(named, warnings)
 
 
 def _plain(transcript: Transcript) -> Transcript:
@@ -121,9 +122,9 @@ def _stored(name: str) -> Document:
             transcript = transcript_of(store, info, what="view")
     except (UnknownSession, StoreUnavailable):
         raise NotReadable(
-            "does not exist",
-            remedy="check the name; there is no file and no session of that name or title",
+            "is neither a file nor a kept session",
+            remedy="check the name; `holdfast sessions list` shows what is kept",
         ) from None
     except AmbiguousSession as error:
         raise NotReadable("names several sessions", remedy=str(error)) from None
-    return document_of([_plain(transcript)], [session_name(info)])
+    return document_of([(_plain(transcript), session_name(info), info.model)])

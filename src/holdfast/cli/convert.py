@@ -111,10 +111,14 @@ def show_conversion(
         verdict = f"{counted(given.message_count, 'message')} to {to} {lost}; written to {where}"
         picture.line(picture.heading(given, "ok"), verdict)
         picture.warnings(given)
-    picture.table("rpf", [
-        ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.what))
-        for row in losses[:SHOWN_LOSSES]
+    alike: dict[str, list[Located[Loss]]] = {}
+    for row in losses:
+        alike.setdefault(row.value.what, []).append(row)
+    picture.table("rrpf", [
+        ((f"×{len(rows):,}", "red"), (rows[0].where, "dim"), (rows[0].value.path, "cyan"),
+         shortened(what))
+        for what, rows in list(alike.items())[:SHOWN_LOSSES]
     ], indent=4)  # fmt: skip
-    picture.more(len(losses), SHOWN_LOSSES)
+    picture.more(len(alike), SHOWN_LOSSES)
     if output is None:
-        picture.paragraph("  ", ("write it all the same: ", "dim"), ("--allow-loss", "bold"))
+        picture.paragraph("  ", ("write it without them: ", "dim"), ("--allow-loss", "bold"))

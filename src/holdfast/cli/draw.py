@@ -6,7 +6,6 @@ rich is imported where something is drawn, so that a command that prints JSON do
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -58,6 +57,8 @@ _LOOK: dict[Cell, tuple[str, str, str]] = {
     "folded": ("f", "white on bright_black", "folded"),
     "added": ("+", "black on bright_magenta", "added"),
 }
+_LANDMARKS: tuple[Cell, ...] = ("broken", "added", "rewritten", "user")
+"""What a column for several neighbors looks like if one of them is that."""
 _COLUMNS: dict[str, dict[str, Any]] = {
     "l": {"no_wrap": True},
     "r": {"no_wrap": True, "justify": "right"},
@@ -161,12 +162,12 @@ class Picture:
         missing = [name for at, name in enumerate(names) if name and at not in widths]
         if missing:
             what = f"no room for: {', '.join(missing)}; a wider terminal or --json has them"
-            self.paragraph((what, "dim"), indent=indent)
+            self.paragraph((what, "dim"), indent=max(indent, _GAP))
 
-    def more(self, total: int, shown: int = SHOWN_ENTRIES) -> None:
-        """Print how many entries are not shown, if any."""
+    def more(self, total: int, shown: int = SHOWN_ENTRIES, what: str = "") -> None:
+        """Print how many entries are not shown, if any, and what they are or how to see them."""
         if total > shown:
-            self.paragraph((f"    … and {total - shown:,} more", "dim"))
+            self.paragraph((f"    … and {total - shown:,} more {what}".rstrip(), "dim"))
 
     def heading(self, given: Input, outcome: str) -> Text:
         """Return the start of a verdict: a symbol and the name of the file."""
@@ -177,7 +178,7 @@ class Picture:
     def warnings(self, given: Input) -> None:
         """Print what was recovered while reading."""
         for warning in given.document.warnings[:SHOWN_ENTRIES]:
-            self.paragraph(("  warning: ", "yellow"), warning)
+            self.paragraph(("warning: ", "yellow"), warning, indent=2)
         self.more(len(given.document.warnings))
 
     def bar(self, value: float, most: float, columns: int, *, least: int = 1) -> str:
@@ -305,7 +306,7 @@ def strip(
     """Return the row of cells, never wider than `width`, and below it the marks, if any.
 
     If there are more cells than columns a column is for several neighbors: it looks like most of
-    them and is marked if any of them is.
+    them, or like the first landmark among them, and is marked if any of them is.
     """
     from rich.text import Text
 
@@ -314,11 +315,17 @@ def strip(
     symbol, style = mark
     for start in range(0, len(cells), per):
         chunk = cells[start : start + per]
-        letter, look, _ = _LOOK[Counter(chunk).most_common(1)[0][0]]
+        letter, look, _ = _LOOK[min(chunk, key=lambda one: _rank(one, chunk))]
         hit = any(index in marked for index in range(start, start + len(chunk)))
         row.append(letter, f"{look} bold" if hit else look)
         marks.append(symbol if hit else " ", style)
     return [row, marks] if marked else [row]
+
+
+def _rank(cell: Cell, chunk: Sequence[Cell]) -> tuple[int, int]:
+    """Return how a cell compares with its neighbors; the least is what their column looks like."""
+    rank = _LANDMARKS.index(cell) if cell in _LANDMARKS else len(_LANDMARKS)
+    return rank, -chunk.count(cell)
 
 
 def cells_per_column(count: int, width: int) -> int:

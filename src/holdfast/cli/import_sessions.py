@@ -13,7 +13,7 @@ import click
 from msgspec import Struct
 
 from holdfast.cli import say
-from holdfast.cli.draw import Picture, Piece, progress_bar, text_of
+from holdfast.cli.draw import Picture, Piece, console_for, progress_bar, text_of
 from holdfast.cli.files import counted, is_terminal, label, shortened
 from holdfast.cli.inputs import json_option, options, print_json
 from holdfast.cli.settings import settings_from
@@ -28,8 +28,16 @@ INDEXED_AT_ONCE = 1_000
 """Messages that are indexed between two steps of the bar."""
 BAR_COLUMNS = 16
 """The width of the bar of the agent with the most messages; the table has five more columns."""
+WIDE_COLUMNS = 80
+"""A narrower terminal has no room for the speed beside the bar."""
 SHOWN_FILES = 5
 """Files that could not be read that are listed."""
+NOTE_WORDS = {
+    "torn": "lines that are not whole", "duplicate": "entries that came twice",
+    "unanswered": "calls without a result", "without call": "results without a call",
+    "left out": "entries that hold no message", "taken back": "what the user undid in the agent",
+}  # fmt: skip
+"""What the kinds of notes mean, for people."""
 Tell = Callable[[int, str], None]
 """Takes how many bytes or messages more are done, and what to say."""
 
@@ -181,8 +189,9 @@ def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator
     from rich import progress as bars
 
     done = bars.DownloadColumn() if is_bytes else bars.MofNCompleteColumn()
-    speed = [bars.TransferSpeedColumn()] if is_bytes else []
-    columns = (done, *speed, bars.TimeRemainingColumn())
+    is_wide = console_for(stderr=True).width >= WIDE_COLUMNS
+    speed = [bars.TransferSpeedColumn()] if is_bytes and is_wide else []
+    columns = (done, *speed, bars.TimeRemainingColumn(compact=not is_wide))
     with progress_bar("looking", quiet=False, total=total, columns=columns) as update:
         yield lambda more, said: update(advance=more, description=said)
 
@@ -216,7 +225,10 @@ def show_import(done: Imported) -> None:
     names = ("agent", "sessions", "new", "known", "", "skipped or repaired") if rows else ()
     picture.table("lrrrbw", rows, names=names)
     if rows:
-        picture.paragraph(("new and known are messages", "dim"), indent=2)
+        seen = {kind for row in done.agents for kind in row.notes}
+        said = [f"{kind}: {words}" for kind, words in NOTE_WORDS.items() if kind in seen]
+        legend = "; ".join(("new and known are messages", *said))
+        picture.paragraph((legend, "dim"), indent=2)
     for one in done.unreadable[:SHOWN_FILES]:
         picture.line(("  not read: ", "yellow"), shortened(one.problem))
     picture.more(len(done.unreadable), SHOWN_FILES)

@@ -98,6 +98,8 @@ class Input(Struct, frozen=True):
     """As it was on the disk, compressed or not."""
     document: Document
     profiles: tuple[Profile, ...]
+    is_native: bool = False
+    """Whether the messages were taken out of a file of an agent, a folder of them, or a store."""
 
     @property
     def records(self) -> tuple[Record, ...]:

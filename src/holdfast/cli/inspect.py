@@ -56,7 +56,7 @@ def inspect(file: str, **given: Any) -> int:
     \b
     holdfast inspect session.json
     holdfast inspect ~/.claude/projects/my-project/SESSION.jsonl
-    holdfast inspect last --model claude-sonnet-4-5 --top 20
+    holdfast inspect last --model claude-sonnet-5-5 --top 20
     """
     refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
@@ -78,10 +78,12 @@ def inspect(file: str, **given: Any) -> int:
 
 def _inspect(source: Input, settings: Settings, most: int) -> list[InspectedRecord]:
     records: list[InspectedRecord] = []
-    for transcript in source.transcripts:
-        window = window_for(settings, transcript)
+    for record in source.records:
+        window = window_for(settings, record)
         budget = budget_of(settings, window)
-        found = inspect_transcript(transcript, settings.policy, budget, Estimator(), most=most)
+        found = inspect_transcript(
+            record.transcript, settings.policy, budget, Estimator(), most=most
+        )
         records.append(InspectedRecord(found, window))
     return records
 
@@ -94,17 +96,17 @@ def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
         line = source.place(number)
         picture.line(picture.heading(source, "ok"), line, size(found.messages, found.tokens))
         picture.category_bars([(share.name, share.tokens, None) for share in found.categories])
-        _pressure(picture, found)
+        _pressure(picture, found, one.window.model)
         _longest(picture, found.longest)
         _duplicates(picture, found.duplicates)
         picture.blank()
         picture.note("token figures are estimates" if found.is_estimate else "")
         picture.note(one.window.note)
     picture.warnings(source)
-    picture.more(len(records), SHOWN_TRANSCRIPTS)
+    picture.more(len(records), SHOWN_TRANSCRIPTS, "sessions; name one file, or see --json")
 
 
-def _pressure(picture: Picture, found: Inspection) -> None:
+def _pressure(picture: Picture, found: Inspection, model: str) -> None:
     filled = min(round(BAR_COLUMNS * found.pressure), BAR_COLUMNS)
     style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
     style["early"] = style["none"]
@@ -114,7 +116,8 @@ def _pressure(picture: Picture, found: Inspection) -> None:
         picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
         f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
     )])  # fmt: skip
-    sizes = f"threshold {found.threshold_tokens:,}, window {found.effective_window:,}"
+    whose = f" of {shortened(model)}" if model else ""
+    sizes = f"threshold {found.threshold_tokens:,}, window{whose} {found.effective_window:,}"
     picture.paragraph((sizes, "dim"), indent=2)
 
 

@@ -29,7 +29,7 @@ from holdfast.cli.inputs import (
 from holdfast.cli.settings import prices_for
 from holdfast.config import home_folder
 from holdfast.errors import NotReadable
-from holdfast.lab.figures import COST, OVER, USED, glossary
+from holdfast.lab.figures import COST, FAULTS, OVER, USED, glossary
 from holdfast.lab.gate import Fall, find_falls
 from holdfast.lab.output import read_summary, write_results
 from holdfast.lab.peers.ask import Peers
@@ -61,6 +61,10 @@ READ_TOKENS = (8_000, 44_000)
 """Sessions that a reader gets: 60 % of them is a context that small models hold."""
 SHOWN_PROBLEMS = 5
 """Files that could not be read that are listed."""
+_FAULTS = (
+    "What must not be. over: the share of cuts at which more was taken than allowed. rules: rules "
+    f"of the provider that were broken. {'. '.join(f'{k}: {v}' for k, v in FAULTS.items())}."
+)
 BAR_COLUMNS = 8
 """The width of the bar of a score of 1; the table has ten more columns."""
 WIDE_COLUMNS = 250
@@ -433,6 +437,8 @@ def show_lines(lines: Sequence[ScoreLine], *, wide: bool = False) -> None:
         entry = glossary().get(name)
         if entry is not None:
             picture.paragraph((f"{name}: ", "bold dim"), (entry.says, "dim"), indent=2)
+    if any(map(_faults, lines)):
+        picture.paragraph(("faults: ", "bold dim"), (_FAULTS, "dim"), indent=2)
 
 
 def _show_scores(picture: Picture, rows: Sequence[ScoreLine]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, TypeAlias
 
 import click
 from msgspec import Struct, to_builtins
@@ -11,8 +15,8 @@ from msgspec import Struct, to_builtins
 from holdfast.caching.economics import PAYS_FROM, Situation, Sum, usd
 from holdfast.caching.prices import Prices
 from holdfast.cli.conversation import read_input
-from holdfast.cli.draw import Picture, Piece
-from holdfast.cli.files import check_writable, counted, shortened, write_bytes
+from holdfast.cli.draw import Picture, Piece, progress_bar
+from holdfast.cli.files import check_writable, counted, is_terminal, shortened, write_bytes
 from holdfast.cli.inputs import (
     COUNT,
     FILE,
@@ -31,18 +35,20 @@ from holdfast.cli.settings import (
     Priced,
     Window,
     budget_of,
+    model_in,
     price_options,
     prices_for,
     settings_from,
     settings_options,
     window_for,
+    window_of,
 )
 from holdfast.config import Settings
+from holdfast.dialects.document import Record
 from holdfast.lab.recording import PlanRequest, PlanResult, Recording, plan_for, record
 from holdfast.lab.replay import ReplayTerms
 from holdfast.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
 from holdfast.lab.simulate import simulate as run_all
-from holdfast.transcript import Transcript
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
@@ -54,6 +60,10 @@ _PAYS_FROM_ROW = (
     "--pays-from", click.FloatRange(0, 1), "SHARE",
     "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
 )  # fmt: skip
+LINE_SECONDS = 10
+"""Between two lines of progress, if there is no terminal."""
+_BAR = ("{task.percentage:>3.0f} %",)
+Tell: TypeAlias = Callable[[int], None]
 _STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
 
 
@@ -85,14 +95,14 @@ def plan(file: str, **given: Any) -> int:
     decide in the same way; `holdfast compress` always acts, because you asked for it.
 
     \b
-    holdfast plan session.json --model claude-sonnet-4-5
+    holdfast plan session.json --model claude-sonnet-5-5
     holdfast plan session.json --model gpt-5.1 --turns 40 --json
     """
     refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
     with reading(file, as_json=given["as_json"]):
         source = read_input(file, given["provider"], given["dialect"])
-    records = [_plan(transcript, settings, given) for transcript in source.transcripts]
+    records = [_plan(one, settings, given) for one in source.records]
     if not given["as_json"]:
         show_plans(source, records)
         return 0
@@ -106,8 +116,8 @@ def plan(file: str, **given: Any) -> int:
     return 0
 
 
-def _plan(transcript: Transcript, settings: Settings, given: dict[str, Any]) -> PlannedRecord:
-    window = window_for(settings, transcript)
+def _plan(one: Record, settings: Settings, given: dict[str, Any]) -> PlannedRecord:
+    window = window_for(settings, one)
     priced = prices_for(window.model, given["figures"])
     asked = PlanRequest(
         policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
@@ -115,7 +125,7 @@ def _plan(transcript: Transcript, settings: Settings, given: dict[str, Any]) -> 
         is_cold=given["cold"], model_summary=given["summaries"] == "model",
         pays_from=given["pays_from"],
     )  # fmt: skip
-    return PlannedRecord(plan_for(transcript, asked), window, priced)
+    return PlannedRecord(plan_for(one.transcript, asked), window, priced)
 
 
 def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
@@ -137,7 +147,7 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
         for note in ("token figures are estimates", one.window.note, one.priced.note):
             picture.note(note)
     picture.warnings(source)
-    picture.more(len(records), SHOWN_PLANS)
+    picture.more(len(records), SHOWN_PLANS, "sessions; name one file, or see --json")
 
 
 def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str, str]]:
@@ -157,7 +167,7 @@ def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str,
          f"{situation.tokens_per_turn:,.0f} tokens more each time"),
     ]  # fmt: skip
     if total is not None:
-        how = "as given" if situation.remaining_turns is not None else "by how many there were"
+        how = "as given" if situation.remaining_turns is not None else "as many as so far"
         rows.append(("calls to come", f"{total.turns_remaining:,}", how))
     return rows
 
@@ -166,23 +176,24 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
     return [
         ("next call, compacted", usd(total.next_call_if_acting),
          f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost"),
-        ("+ summary", usd(total.summary_call), "" if total.summary_call else "the ledger"),
+        ("+ summary", usd(total.summary_call), "" if total.summary_call else "no model writes it"),
         ("− next call, as it is", usd(total.next_call_if_waiting), ""),
-        (("= price", "bold"), (usd(total.price), "bold"), ""),
+        (("= price of compacting", "bold"), (usd(total.price), "bold"), ""),
         ("saving a call", usd(total.saving_per_turn), ""),
         ("× calls", f"{total.turns_counted:,}",
          f"expected before the prompt has grown back ({total.turns_until_regrown:,}) or the "
          f"session ends ({total.turns_remaining:,} to come)"),
         (("= saving", "bold"), (usd(total.saving), "bold"),
-         f"acts from {usd(max(total.margin * total.price, 0))} on "
-         f"({total.margin:g} × the price)"),
+         f"it pays from {usd(max(total.margin * total.price, 0))} on"),
     ]  # fmt: skip
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @options(
-    ("--model", str, "M", "The model, whose window and prices are looked up.", ...),
+    ("--model", str, "M",
+     "The model, whose window and prices are looked up; by default the one that most of the "
+     "sessions name."),
     ("--context-length", COUNT, "N", "The window in tokens."),
     ("--thresholds", str, "F,F…",
      "Shares of the window.", ",".join(f"{share:g}" for share in THRESHOLDS)),
@@ -200,23 +211,27 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     were none, and counted.
 
     \b
-    holdfast simulate sessions/*.json --model claude-sonnet-4-5
+    holdfast simulate ~/.claude/projects/my-project
+    holdfast simulate sessions/*.json --model claude-sonnet-5-5
     holdfast simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
     """
     refuse_contradiction(given["provider"], given["dialect"])
     thresholds = _thresholds(given["thresholds"])
     draw = _plotter(given["plot"])
-    transcripts: list[Transcript] = []
+    sessions: list[Record] = []
     for name in files:
         with reading(name, as_json=given["as_json"]):
-            transcripts += read_input(name, given["provider"], given["dialect"]).transcripts
-    settings = Settings(model=given["model"], context_length=given["context_length"])
-    window = window_for(settings, transcripts[0])
+            sessions += read_input(name, given["provider"], given["dialect"]).records
+    model = given["model"] or _usual_model(sessions)
+    window = window_of(Settings(context_length=given["context_length"]), model)
     terms = _terms(given, window)
-    recordings = [record(transcript) for transcript in transcripts]
-    found = run_all(recordings, terms, strategies_for(thresholds, given["pays_from"]))
+    recordings = [record(one.transcript) for one in sessions]
+    strategies = strategies_for(thresholds, given["pays_from"])
+    total = len(strategies) * sum(one.tokens for one in recordings)
+    with replay_progress(total) as tell:
+        found = run_all(recordings, terms, strategies, tell)
     if draw is not None:
-        title = f"{len(recordings):,} sessions, {given['model']}, window {window.tokens:,}"
+        title = f"{len(recordings):,} sessions, {model}, window {window.tokens:,}"
         write_bytes(given["plot"], draw(title, found).encode())
     if not given["as_json"]:
         show_simulation(found, recordings, window, terms, given["pays_from"])
@@ -225,6 +240,35 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
         print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
                     "context_length": window.tokens})  # fmt: skip
     return 0
+
+
+@contextmanager
+def replay_progress(total: int, clock: Callable[[], float] = monotonic) -> Generator[Tell]:
+    """Give what hears how many tokens more were replayed: on a terminal it moves a bar, elsewhere
+    it prints a line now and then.
+    """
+    if is_terminal(sys.stderr):
+        with progress_bar("replaying", quiet=False, total=total, columns=_BAR) as update:
+            yield lambda more: update(advance=more)
+        return
+    done, said = 0, clock()
+
+    def tell(more: int) -> None:
+        nonlocal done, said
+        done += more
+        if clock() - said >= LINE_SECONDS:
+            said = clock()
+            click.echo(f"holdfast: {done / max(total, 1):.0%} replayed", err=True)
+
+    yield tell
+
+
+def _usual_model(sessions: Sequence[Record]) -> str:
+    """Return the model that most sessions name; a usage error if none does."""
+    named = Counter(model for one in sessions if (model := model_in(one)))
+    if not named:
+        raise usage_error("no session names its model; give one, as in --model claude-sonnet-5-5")
+    return named.most_common(1)[0][0]
 
 
 def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
@@ -248,7 +292,7 @@ def _thresholds(text: str) -> list[float]:
 
 
 def _terms(given: dict[str, Any], window: Window) -> ReplayTerms:
-    priced = prices_for(given["model"], given["figures"])
+    priced = prices_for(window.model, given["figures"])
     if priced.prices is None:
         raise usage_error(priced.note)
     return ReplayTerms(

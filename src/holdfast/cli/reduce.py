@@ -1,4 +1,4 @@
-"""`holdfast reduce`: a text in fewer tokens, by what it is."""
+"""`holdfast reduce`: a text in fewer tokens, by its kind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULT_TOKENS = 2_000
 def reduce(
     file: str, kind: str | None, tokens: int, reducer: str | None, output: str, as_json: bool
 ) -> int:
-    """Make one text smaller by what it is.
+    """Shrink one text to a token budget, by its kind.
 
     FILE is any text, such as the output of a tool, - being standard input, gzip too. Errors,
     failing tests, changed files, counts and status stay before everything else; the result says
@@ -52,11 +52,13 @@ def reduce(
     check_writable(output)
     data = _unpacked(file)
     text = data.decode("utf-8", "surrogateescape")
+    body = text.removesuffix("\n")  # which ends the last line and begins no other
     done = reduce_text(
-        text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
+        body, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
         reducer=reducer,
     )  # fmt: skip
-    write_output(output, done.text.encode("utf-8", "surrogateescape"), file)
+    shown = done.text + text[len(body) :]
+    write_output(output, shown.encode("utf-8", "surrogateescape"), file)
     _tell(file, output, done, as_json=as_json)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.prices import NAMES
 from holdfast.cli import say
+from holdfast.cli.files import is_terminal
 from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.settings import prices_for, settings_from
 from holdfast.cli.stores import opened, store_options
@@ -107,7 +109,8 @@ def serve(**given: Any) -> int:
         try:
             run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept)
         except OSError as error:
-            return say(f"{host}:{port} cannot be listened on ({error.strerror})")
+            why = os.strerror(error.errno) if error.errno else str(error)
+            return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")
     return 0
 
 
@@ -144,3 +147,5 @@ def _log_to_stderr(level: str) -> None:
 
 def _tell(address: str) -> None:
     click.echo(f"holdfast: listening at {address}", err=True)
+    if is_terminal(sys.stderr):
+        click.echo(f"  now start your agent, as in: ANTHROPIC_BASE_URL={address} claude", err=True)

@@ -15,6 +15,7 @@ from holdfast.cli import say
 from holdfast.cli.files import label
 from holdfast.cli.inputs import PATH, options, usage_error
 from holdfast.config import Settings, read_settings, writers_from
+from holdfast.dialects.document import Record
 from holdfast.errors import InvalidSetting, MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
 from holdfast.transcript import Transcript
@@ -114,10 +115,17 @@ class Window(Struct, frozen=True):
     note: str = ""
 
 
-def window_for(settings: Settings, transcript: Transcript) -> Window:
-    """Return the window of the settings, else of their model, else of the request's own model."""
-    named = transcript.frame.setting("model")
-    return window_of(settings, settings.model or (named if isinstance(named, str) else ""))
+def window_for(settings: Settings, record: Record) -> Window:
+    """Return the window of the settings, else of their model, else of the model that the request
+    or the agent names.
+    """
+    return window_of(settings, settings.model or model_in(record))
+
+
+def model_in(record: Record) -> str:
+    """Return the model that a request or an agent names with its messages, "" if none is."""
+    named = record.transcript.frame.setting("model")
+    return named if isinstance(named, str) else record.model
 
 
 def window_of(settings: Settings, model: str) -> Window:

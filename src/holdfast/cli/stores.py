@@ -21,6 +21,7 @@ from holdfast.config import Settings, home_folder, open_store, read_settings
 from holdfast.errors import StoreUnavailable
 from holdfast.sessions import details
 from holdfast.sessions.leaving import project_at
+from holdfast.stores.log import FIRST_ASK_CHARS
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
@@ -34,7 +35,7 @@ _POSITION = re.compile(r"m?([0-9]{1,12})")
 _PLACE_ROWS = (
     HOME_ROW,
     ("--profile", str, "NAME",
-     "Whose sessions; search, list and read do not change another profile than your own."),
+     "Whose sessions; those of a profile that is not your own can only be read."),
     ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default HOLDFAST_STORE."),
 )  # fmt: skip
 place_options = options(*_PLACE_ROWS)
@@ -175,7 +176,9 @@ def short_id(session_id: str) -> str:
 
 def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
-    return on_one_line(info.title or info.first_ask or "(no words of a user)")
+    is_cut = not info.title and len(info.first_ask) >= FIRST_ASK_CHARS
+    words = info.title or info.first_ask or "(no words of a user)"
+    return f"{on_one_line(words)}{'…' if is_cut else ''}"
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:

@@ -186,10 +186,12 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
             return code
     with readable_as(mode_of(*(source.path for source in found))):
         done = _compress(found, folder, job, given)
-    code = NOT_DONE if done.report.total.still_over_limit else 0
+    total = done.report.total
+    unread = bool(total.records) and total.quarantined == total.records
+    code = 2 if unread else NOT_DONE if total.still_over_limit else 0
     if given["as_json"]:
         asked = {"asked": to_builtins(done.spent)} if done.spent else {}
-        over = {"over_target": list(_over_target(folder, done.report))} if code else {}
+        over = {"over_target": list(_over_target(folder, done.report))} if code == NOT_DONE else {}
         click.echo(msgspec.json.encode({**to_builtins(done.report), **asked, **over}))
         return code
     show_batch(folder, done)
@@ -365,7 +367,8 @@ def show_batch(folder: Path, done: BatchResult) -> None:
     """Print what was done with a batch."""
     picture, report, total = Picture(), done.report, done.report.total
     figures = (
-        ("still over the target", total.still_over_limit), ("quarantined", total.quarantined),
+        ("still over the target", total.still_over_limit),
+        ("not readable, in quarantine.jsonl", total.quarantined),
         ("generated turns taken out", total.stripped), ("calls of a model", total.summary_calls),
         ("of them in vain", total.errors), ("sentences verified", total.verified),
         ("sentences marked as not verified", total.unverified),
@@ -428,7 +431,7 @@ def stats(
         click.echo(msgspec.json.encode(found))
     else:
         show_stats(found)
-    return 0
+    return 0 if found.records else 2
 
 
 def show_stats(found: Stats) -> None:
@@ -436,21 +439,18 @@ def show_stats(found: Stats) -> None:
     picture = Picture()
     said = ", ".join(f"{count:,} {name}" for name, count in found.dialects.items())
     picture.line((f"{counted(found.records, 'record')}: {said or 'none'}", "bold"))
+    for reason, count in list(found.reasons.items())[:SHOWN_REASONS]:
+        picture.line((f"  not readable: {count:,} × {reason}", "yellow"))
+    if not found.records:
+        return
     kinds = "".join("r" if share in (0.5, 1) else "n" for share in QUANTILES)
-    picture.table(
-        f"lr{kinds}",
-        [
-            (name, *(f"{value:,}" for value in (spread.total, *spread.at)))
-            for name, spread in (("turns", found.turns), ("tokens", found.tokens))
-        ],
-        names=("", "all", *(f"{q:.0%}" for q in QUANTILES)),
-    )
+    spreads = (("turns", found.turns), ("tokens", found.tokens))
+    rows = [(name, *(f"{n:,}" for n in (spread.total, *spread.at))) for name, spread in spreads]
+    picture.table(f"lr{kinds}", rows, names=("", "all", *(f"{q:.0%}" for q in QUANTILES)))
     for target, count in found.over.items():
         picture.line(f"  over {target:,} tokens: {count:,}")
     if found.compacted:
-        picture.line(f"  with generated text: {found.compacted:,}")
-    for reason, count in list(found.reasons.items())[:SHOWN_REASONS]:
-        picture.line((f"  not readable: {count:,} × {reason}", "yellow"))
+        picture.line(f"  with text that a compaction wrote: {found.compacted:,}")
     counted_by = "tokens are estimates" if found.estimated else f"tokens counted by {found.counter}"
     said = "all: of all records together; 25%: a quarter of the records have at most this many"
     picture.paragraph((f"{said}; {counted_by}", "dim"), indent=2)

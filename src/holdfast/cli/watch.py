@@ -179,7 +179,7 @@ def _of_file(path: Path) -> Running:
 def _time(path: Path) -> float:
     """Return when a file was written, or the log of a database beside it; 0 if it is not there."""
     times = [0.0]
-    for one in (path, path.with_name(f"{path.name}-wal")):
+    for one in (path, Path(f"{path}-wal")):
         with suppress(OSError):
             times.append(one.stat().st_mtime)
     return max(times)

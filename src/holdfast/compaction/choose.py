@@ -59,7 +59,7 @@ INSTRUCTIONS_SHARE = 0.3
 to stay a message; chosen: two thirds are left for the work itself."""
 
 
-FOLD_MORE = "keep_last or a target size folds more"
+FOLD_MORE = "to fold more, give target_tokens or keep_last"
 """What helps somebody who wants a short session folded."""
 
 

@@ -10,6 +10,7 @@ from typing import cast
 
 import msgspec
 
+from holdfast.facts.frame import carried_summary, without_summary
 from holdfast.ports import MediaCounter, TokenCounter
 from holdfast.report import Category
 from holdfast.tokens.estimate import (
@@ -242,13 +243,20 @@ def by_category(
                 costs.add_to(totals, start, stop, category)
             case Rewritten(start=start, message=message):
                 tokens = rewritten.get(start)
-                _add(
-                    totals, message, message_tokens(message, counter) if tokens is None else tokens
-                )
+                tokens = message_tokens(message, counter) if tokens is None else tokens
+                _add(totals, message, tokens, carried_tokens(message, counter))
             case Folded(messages=messages):
                 for message in messages:
                     _add(totals, message, message_tokens(message, counter))
     return totals
+
+
+def carried_tokens(message: Message, counter: TokenCounter) -> int:
+    """Return the tokens of the summary that was merged into a message, 0 if there is none."""
+    if message.origin == "summary" or carried_summary(message) is None:
+        return 0
+    own = message_tokens(without_summary(message), counter)
+    return max(message_tokens(message, counter) - own, 0)
 
 
 def compared(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Category, ...]:
@@ -319,9 +327,10 @@ def _tool_kind(tool: Payload) -> str:
     return "tools"
 
 
-def _add(found: dict[str, int], message: Message, tokens: int) -> None:
-    name = category(message)
-    found[name] = found.get(name, 0) + tokens
+def _add(found: dict[str, int], message: Message, tokens: int, carried: int = 0) -> None:
+    for name, more in ((category(message), tokens - carried), ("summary", carried)):
+        if more:
+            found[name] = found.get(name, 0) + more
 
 
 def category(message: Message) -> str:

@@ -108,7 +108,7 @@ class _Carrier:
         for flaw in message.flaws:
             self._lose(index, flaw.at, f"{flaw.message}; read as well as it can be")
         for at in unread_of_message(message, self._source):
-            self._lose(index, at, f"the field {at!r} has no equal in {self._to}")
+            self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
         parts: list[Part] = []
         for part in message.parts:
             kept = self._part(part, index)
@@ -176,7 +176,7 @@ class _Carrier:
         kept = self._kept(part, index)
         if kept is not None and not (isinstance(part, ToolCall) and part.kind == "hosted"):
             for at in unread_of_part(part, self._source):
-                self._lose(index, at, f"the field {at!r} has no equal in {self._to}")
+                self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
         return kept
 
     def _kept(self, part: Part, index: int) -> Part | None:
@@ -192,7 +192,7 @@ class _Carrier:
             case ToolResult():
                 return self._result(part, index)
             case Opaque():
-                what = f"a part of kind {part.kind!r} has no equal in {self._to}"
+                what = f"a part of kind {part.kind!r} has no counterpart in {self._to}"
                 self._lose(index, part.at, what)
                 return None
 

@@ -46,6 +46,8 @@ class Record(Struct, frozen=True):
     line: int = 1
     name: str = ""
     """What it is called where it has no line: a session has an agent and an id."""
+    model: str = ""
+    """The model that an agent noted with it."""
 
 
 class Document(Struct, frozen=True):
@@ -86,19 +88,19 @@ def read_document(
 
 
 def document_of(
-    transcripts: Sequence[Transcript], names: Sequence[str], warnings: Sequence[str] = ()
+    sessions: Sequence[tuple[Transcript, str, str]], warnings: Sequence[str] = ()
 ) -> Document:
     """Return transcripts that did not come from such a file, as if they had: one as a JSON value,
-    several as an object a line.
+    several as an object a line. Each comes with its name and its model.
     """
-    is_one = len(transcripts) == 1
+    is_one = len(sessions) == 1
     records: list[Record] = []
-    for number, (transcript, name) in enumerate(zip(transcripts, names, strict=True), 1):
+    for number, (transcript, name, model) in enumerate(sessions, 1):
         value: Any = dump_value(transcript)
         if not is_one and transcript.frame.body is None:
             value = {dialect_named(transcript.dialect).list_key: value}
         loaded = load_parsed(value, dialect=transcript.dialect)
-        records.append(Record(loaded, dump_json(value), number, "" if is_one else name))
+        records.append(Record(loaded, dump_json(value), number, "" if is_one else name, model))
     source = b"\n".join(record.source for record in records) + b"\n"
     return Document("value" if is_one else "record lines", tuple(records), source, tuple(warnings))
 

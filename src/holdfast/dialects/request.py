@@ -81,7 +81,7 @@ def request_fields(
         written = _value(name, value, source, to) if name and target else None
         if target is None or written is None:
             if value is not None:
-                what = f"the setting {path[-1]!r} has no equal in {to}"
+                what = f"the setting {path[-1]!r} has no counterpart in {to}"
                 losses.add_setting(".".join(path), what)
             continue
         _put(fields, target, written)
@@ -207,7 +207,9 @@ def read_tools(tools: Any, source: str, losses: Losses) -> list[Tool]:
         for key in wire:
             odd = key == "description" and not isinstance(wire[key], str)
             if wire[key] and (odd or key not in _KNOWN):
-                losses.add_setting(f"{path}.{key}", f"the field {key!r} of a tool has no equal")
+                losses.add_setting(
+                    f"{path}.{key}", f"the field {key!r} of a tool has no counterpart"
+                )
         custom = kind == "custom" and source != "anthropic"
         found.append(_tool(wire, path, custom=custom, capitals=source == "gemini"))
     return found

@@ -46,10 +46,10 @@ class Flaws:
         name = wire.get("role")
         alias = _ALIASES.get(name) if isinstance(name, str) else None
         what = f"role is {shown(name)}" if "role" in wire else "has no role"
+        names = ", ".join(known)
         self.add(
-            "role-known", "role", f"{what}; known: {', '.join(known)}",
-            f"use {alias!r}" if alias else f"use one of {', '.join(known)}",
-            mendable=alias is not None,
+            "role-known", "role", f"{what}; known: {names}" if alias else what,
+            f"use {alias!r}" if alias else f"use one of {names}", mendable=alias is not None,
         )  # fmt: skip
         return alias or "unknown"
 
@@ -66,7 +66,8 @@ class Flaws:
 
     def text_instead_of(self, value: Any, at: str) -> Text:
         """Note content of a type that has no place there and return it as text."""
-        self.wrong_type(at, value, "a string or a list of blocks")
+        wanted = "a content block" if at.endswith("]") else "a string or a list of blocks"
+        self.wrong_type(at, value, wanted)
         return Text(value if isinstance(value, str) else dump_text(value), at)
 
     def missing_id(self, value: Any, at: str) -> str:

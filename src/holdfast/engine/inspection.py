@@ -11,6 +11,8 @@ from msgspec import Struct
 from holdfast.compaction.measure import (
     Costs,
     by_category,
+    carried_tokens,
+    category,
     compared,
     fixed_categories,
     message_tokens,
@@ -18,7 +20,7 @@ from holdfast.compaction.measure import (
 )
 from holdfast.compaction.prune import answered_calls
 from holdfast.compaction.trigger import Moment, decide
-from holdfast.facts.frame import recognize
+from holdfast.facts.frame import merged_summaries, recognize
 from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
 from holdfast.report import Urgency
@@ -114,6 +116,10 @@ def _shares(
 ) -> tuple[Share, ...]:
     costs = Costs(log, counter, tokens)
     shown = by_category(whole(len(log)), log, costs, {}, counter)
+    for at in merged_summaries(log):
+        carried = carried_tokens(log[at], counter)
+        shown[category(log[at])] -= carried
+        shown["summary"] = shown.get("summary", 0) + carried
     fixed = fixed_categories(transcript, counter)
     found = with_sections((*fixed, *compared(shown, shown)), log, counter)
     shares = [Share(one.name, one.tokens_before) for one in found]
@@ -125,8 +131,15 @@ def _longest(
 ) -> tuple[Long, ...]:
     order = sorted(range(len(log)), key=lambda at: (-tokens[at], at))[:most]
     return tuple(
-        Long(at, log[at].id, log[at].role, _tools(at, log[at], calls), tokens[at]) for at in order
+        Long(at, log[at].id, _speaker(log[at]), _tools(at, log[at], calls), tokens[at])
+        for at in order
     )
+
+
+def _speaker(message: Message) -> str:
+    """Return whose message it is; one that holds results and nothing else is a tool's."""
+    is_result = {type(part) for part in message.parts} == {ToolResult}
+    return "tool" if is_result else message.role
 
 
 def _tools(at: int, message: Message, calls: _Calls) -> tuple[str, ...]:

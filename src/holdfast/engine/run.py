@@ -33,6 +33,9 @@ from holdfast.writing.write import Draft, count_patched
 
 _NO_STATE = CompactionState()
 
+STILL_BROKEN = "repair it before it is sent"
+"""How the note ends on rules of the provider that were broken before and are still."""
+
 
 class EngineSettings(Struct, frozen=True, kw_only=True):
     """What a conversation is kept by; replaced as a whole when the model changes."""
@@ -279,8 +282,8 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
         notes.append(f"messages were only shortened, none was folded; {FOLD_MORE}")
     if done.known_faults:
         notes.append(
-            f"what was given breaks {', '.join(done.known_faults)} already, and so does the "
-            f"result: repair the list before it is sent"
+            f"the list broke {', '.join(done.known_faults)} before the compaction, and still does: "
+            f"{STILL_BROKEN}"
         )
     if done.state.stale_thinking:
         header = "".join(f"{name}: {value}" for name, value in DROP_BLOCK_HEADERS.items())

@@ -40,7 +40,7 @@ def _is_set(path: Path) -> bool:
             return False
         with _lines(path) as lines:
             return _is_record(json.loads(next(bounded_lines(lines, DEFAULT_LIMITS), b"")))
-    except (OSError, EOFError, ValueError):
+    except (OSError, EOFError, ValueError, RecursionError):
         return False
 
 

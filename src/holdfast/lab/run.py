@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -181,6 +184,19 @@ def _add_one(worked: Any, then: Callable[[], None] = _nothing) -> None:
     then()
 
 
+@contextmanager
+def without_interrupts() -> Generator[None]:
+    """Ignore Ctrl-C, and let processes that are started now ignore it: this one ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _worked(
     sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int,
     worked: Any, tell: Callable[[], None],
@@ -196,7 +212,8 @@ def _worked(
         min(jobs, len(order)), multiprocessing.get_context("spawn"), _begin,
         (elsewhere, make_terms, partial(_add_one, worked)),
     ) as pool:  # fmt: skip
-        waiting: set[Future[_Finished]] = {pool.submit(_work, session) for session in order}
+        with without_interrupts():
+            waiting: set[Future[_Finished]] = {pool.submit(_work, session) for session in order}
         try:
             while waiting:
                 ready, waiting = wait(waiting, _LOOK_SECONDS, return_when=FIRST_COMPLETED)

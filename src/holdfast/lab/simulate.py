@@ -335,13 +335,21 @@ def strategies_for(
 
 
 def simulate(
-    recordings: Sequence[Recording], terms: ReplayTerms, strategies: Sequence[ReplayStrategy]
+    recordings: Sequence[Recording],
+    terms: ReplayTerms,
+    strategies: Sequence[ReplayStrategy],
+    tell: Callable[[int], None] = lambda _: None,
 ) -> list[StrategyCost]:
-    """Return what each strategy costs over the recordings; the first one is the yardstick."""
-    table = [
-        [replay(one, strategy.name, strategy.start(one, terms), terms) for one in recordings]
-        for strategy in strategies
-    ]
+    """Return what each strategy costs over the recordings; the first one is the yardstick.
+
+    `tell` hears the tokens of each replay that is done.
+    """
+    table: list[list[Replay]] = []
+    for strategy in strategies:
+        table.append([])
+        for one in recordings:
+            table[-1].append(replay(one, strategy.name, strategy.start(one, terms), terms))
+            tell(one.tokens)
     return [add_up(rows, table[0]) for rows in table]
 
 

@@ -14,7 +14,7 @@ from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
-from holdfast.engine.run import log_run, model_of
+from holdfast.engine.run import STILL_BROKEN, log_run, model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from holdfast.journal import log_event
@@ -29,8 +29,8 @@ from holdfast.sessions.standing import (
     MendedView,
     find_by_key,
     is_broken,
-    is_foreign,
     kept_positions,
+    leaves_calls_open,
     mended,
     save_snapshot,
     snapshot_of,
@@ -142,10 +142,10 @@ class KeptConversation:
 
     def _refuse_dialect(self, dialect: str) -> None:
         """Raise `InvalidSetting` for messages of another wire format than the session has."""
-        info = self._info
+        info, name = self._info, self._key or self._info.id
         if dialect and dialect != info.dialect and info.length:
-            name = self._key or info.id
-            raise InvalidSetting("key", name, f"of a conversation in {dialect}, not {info.dialect}")
+            why = f"{name!r} is a conversation in {info.dialect}, not {dialect}; use another key"
+            raise InvalidSetting("key", name, "another one", message=why)
 
     # What it is
 
@@ -192,8 +192,9 @@ class KeptConversation:
     def messages(self) -> list[Any]:
         """What the model should see now; the same bytes until something is appended.
 
-        What another agent left in a form that its provider refuses is repaired here, and in the
-        store stays as it was; the report of a compaction names the rules.
+        What another agent left in a form that its provider refuses is repaired here, and a call
+        that never got its result, as after a crash, gets one that says so when the user goes on.
+        The store stays as it was; the report of a compaction names the rules.
         """
         self._fresh()
         shown, system = self._seen().messages, self.system
@@ -220,6 +221,8 @@ class KeptConversation:
 
     def _seen(self) -> MendedView:
         shown = self._engine.messages
+        if self._is_broken is None:
+            self._is_broken = is_broken(self._store, self._info, shown)
         if not self._is_broken:
             return MendedView(shown)
         standing = (self.id, self._info.view, self._engine.length)
@@ -236,6 +239,7 @@ class KeptConversation:
         does not arrive now was sent before, and is shown as it is.
         """
         engine, start = self._engine, self._engine.length
+        was_open = len(messages) > 1 or leaves_calls_open(engine.log.messages)
         self._keep_arriving()
         with self._unsettled():
             engine.append(*messages, arrives=arrives)
@@ -249,6 +253,8 @@ class KeptConversation:
             new = engine.given_out(self._given_out)
             self._store.append(self.id, rows, expect=start, references=new)
             self._given_out += len(new)
+        if was_open and any(row.role == "user" for row in rows):
+            self._is_broken = self._is_broken or None  # the user may go on from an open call
         self._info = replace(self._info, length=engine.length)
 
     def _keep_arriving(self) -> None:
@@ -388,7 +394,10 @@ class KeptConversation:
         return "child" if self._info.mode == "rotate" else "in place"
 
     def _after(self, was: SessionInfo, view: View, report: Report) -> Report:
-        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
+        rules, notes = self._seen().rules, report.notes
+        if rules:  # it is repaired on its way
+            notes = tuple(note for note in notes if not note.endswith(STILL_BROKEN))
+        report = replace(report, repaired=(*report.repaired, *rules), notes=notes)
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
                 self._save()
@@ -505,7 +514,7 @@ class KeptConversation:
         self._tracker.load(engine.log.messages, info.dialect)
         engine.goal = info.goal
         self._mended: tuple[tuple[str, int, int], MendedView] | None = None
-        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
+        self._is_broken: bool | None = None
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:

@@ -33,10 +33,12 @@ def as_markdown(info: SessionInfo, transcript: Transcript) -> str:
     """Return a conversation as one page. Words are whole; results are bounded, which is said."""
     calls: dict[str, ToolCall] = {}
     pieces = [f"# {_line(info.title or info.first_ask or info.id)}", _facts(info)]
-    for message in transcript.messages:
-        speaker = _SPEAKER.get(message.role, message.role.capitalize())
+    for place, message in enumerate(transcript.messages):
+        is_result = {type(part) for part in message.parts} == {ToolResult}
+        role = "tool" if is_result else message.role
+        speaker = _SPEAKER.get(role, role.capitalize())
         mark = f", {message.origin} of a compaction" if message.is_generated else ""
-        pieces.append(f"## {speaker} · {message.label}{mark}")
+        pieces.append(f"## {speaker} · m{place}{mark}")
         pieces.extend(_parts(message.parts, calls))
     return show_controls("\n\n".join(piece for piece in pieces if piece) + "\n")
 

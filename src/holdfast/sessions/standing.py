@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from holdfast.compaction.arrival import is_on_arrival
 from holdfast.dialects.check import check
 from holdfast.dialects.repair import repair
+from holdfast.dialects.rules.pairs import CALL_ANSWERED, holds_only_results
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import CannotRepair, UnknownSession
 from holdfast.journal import log_event
@@ -18,7 +19,7 @@ from holdfast.report import Report
 from holdfast.sessions.rows import frame_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredView
-from holdfast.transcript import Kept, Rewritten, View
+from holdfast.transcript import Kept, Message, Rewritten, ToolCall, View
 
 
 def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
@@ -92,14 +93,26 @@ class MendedView(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
 
-def is_foreign(store: Store, info: SessionInfo) -> bool:
-    """Return whether the beginning of a log was written by another agent, and imported."""
-    return bool(info.source or store.session(info.root_id).source)
+def is_broken(store: Store, info: SessionInfo, messages: Sequence[Any]) -> bool:
+    """Return whether messages need a repair before their provider takes them: for any reason if
+    another agent wrote the beginning of the log, and otherwise if the user went on while a call had
+    no result, as after a crash.
+    """
+    found = check(list(messages), dialect=info.dialect) if messages else []
+    is_foreign = bool(found) and bool(info.source or store.session(info.root_id).source)
+    return any(is_foreign or one.rule == CALL_ANSWERED for one in found)
 
 
-def is_broken(messages: Sequence[Any], dialect: str) -> bool:
-    """Return whether a provider would refuse messages."""
-    return bool(messages) and bool(check(list(messages), dialect=dialect))
+def leaves_calls_open(log: Sequence[Message]) -> bool:
+    """Return whether the last step of a log has more calls than results."""
+    at, results, calls = len(log), 0, 0
+    while at and holds_only_results(log[at - 1]):
+        at -= 1
+        results += len(log[at].parts)
+    while at and log[at - 1].role == "assistant":
+        at -= 1
+        calls += sum(isinstance(one, ToolCall) and one.kind != "server" for one in log[at].parts)
+    return calls > results
 
 
 def mended(messages: list[Any], dialect: str) -> MendedView:

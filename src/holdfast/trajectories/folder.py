@@ -230,9 +230,11 @@ def read_report(folder: Path) -> BatchReport:
     """Return the report of a finished batch; raises `NotReadable` if there is none."""
     try:
         return msgspec.json.decode((folder / REPORT).read_bytes(), type=BatchReport)
-    except (OSError, msgspec.DecodeError) as error:
-        what = f"holds no finished batch ({type(error).__name__})"
-        remedy = "finish it with `holdfast trajectories compress`"
+    except (OSError, msgspec.DecodeError):
+        what, remedy = "does not exist", "check the name"
+        if folder.exists():
+            what = "holds no finished batch"
+            remedy = "finish it with `holdfast trajectories compress`"
         raise NotReadable(what, where=str(folder), remedy=remedy) from None
 
 

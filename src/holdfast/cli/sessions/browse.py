@@ -254,7 +254,7 @@ def _show_messages(
             ("  written by a compaction" if row.generated else "", "magenta"),
         )
         lines = ("\t".join(map(printable, line.split("\t"))) for line in row.text.splitlines())
-        picture.line("\n".join(lines))
+        picture.line("\n".join(lines) or ("(no text: sealed reasoning or media)", "dim"))
         if row.cut:
             picture.paragraph((f"… {row.cut:,} more characters", "dim"))
         picture.blank()

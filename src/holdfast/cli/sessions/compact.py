@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -24,6 +25,7 @@ from holdfast.cli.settings import (
 )
 from holdfast.cli.stores import opened, place_options, print_session, session_command, short_id
 from holdfast.config import redaction_policy
+from holdfast.dialects.jsontext import dump_text
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.difference import Comparison, ViewDifference, compare, difference
 from holdfast.engine.run import Model
@@ -34,6 +36,8 @@ from holdfast.sessions.showing import redactor_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 from holdfast.writing.cached_prompt import check_cached_prompt
+
+_REFERENCE = re.compile(r"\bhf-[0-9a-f]{10}\b")
 
 
 @click.command()
@@ -149,11 +153,22 @@ def diff(session: str, views: tuple[int, int] | None, as_json: bool, **given: An
                 there = ", ".join(map(str, sorted(known)))
                 raise usage_error(f"session {info.id} has no view {number}; there are {there}")
         compared, made = _compare_views(store, info, views)
+        ref = "" if as_json else _first_reference(store, info, views[1])
     if as_json:
         print_json({"session": info.id, **to_builtins(compared)})
     else:
         show_views(info, compared, made)
+        if ref:
+            click.echo(f"  recall one: holdfast recall {ref}")
     return 0
+
+
+def _first_reference(store: Store, info: SessionInfo, number: int) -> str:
+    """Return the first reference of the session that a view shows, "" if there is none."""
+    shown = transcript_of(store, info, what="view", number=number)
+    words = dump_text([message.wire for message in shown.messages])
+    known = (ref for ref in _REFERENCE.findall(words) if store.places(ref, session_id=info.id))
+    return next(known, "")
 
 
 def _compare_views(
