@@ -20,6 +20,7 @@ Speaker: TypeAlias = Literal["person", "instructions", "host"]
 which the agent is to follow; everything else of the host's is information."""
 _INSTRUCTIONS = tuple(WORDS["instructions"])
 _HOST = (*WORDS["host_texts"], *_INSTRUCTIONS)
+_SUMMARIES = tuple(WORDS["summary_texts"])
 _REPORT_CHARS = 24_000
 """Of a report no more is read, as of any other text (`MOST_READ_CHARS`)."""
 _LAUNCHED = "Launching skill:"
@@ -66,7 +67,7 @@ def own_words(text: str) -> str:
         if name in WORDS["local_commands"]:
             return ""
         return _between(words, *_ARGUMENTS).strip() or name
-    return "" if words.startswith(_HOST) else words
+    return "" if words.startswith((*_HOST, *_SUMMARIES)) else words
 
 
 def speaker_of(message: Message, previous: Message | None) -> Speaker | None:
@@ -77,7 +78,8 @@ def speaker_of(message: Message, previous: Message | None) -> Speaker | None:
     if not any(map(own_words, given)):
         if any(text.startswith(_INSTRUCTIONS) for text in given):
             return "instructions"
-        return "host" if any(text.strip() for text in given) else "person"
+        is_sent = any(text.startswith(_SUMMARIES) for text in given)  # by no compaction
+        return "host" if any(text.strip() for text in given) and not is_sent else "person"
     return "instructions" if previous is not None and _announces(previous) else "person"
 
 

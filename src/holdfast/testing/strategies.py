@@ -183,7 +183,12 @@ def _responses_body(draw: st.DrawFn, items: list[Any]) -> Body:
 
 
 def _anthropic_body(draw: st.DrawFn, items: list[Any]) -> Body:
-    """Return a Messages request with at most four cache markers."""
+    """Return a Messages request with at most four cache markers. Models that take system messages
+    in the list take no prefill, and the other way round.
+    """
+    if items[-1]["role"] == "assistant":
+        items = [item for item in items if item["role"] != "system"]
+    has_system = any(item["role"] == "system" for item in items)
     tools: list[Body] = [
         {"name": name, "description": "d", "input_schema": _SCHEMA} for name in words.NAMES
     ]
@@ -191,7 +196,8 @@ def _anthropic_body(draw: st.DrawFn, items: list[Any]) -> Body:
     first, later = draw(st.sampled_from(_MARKERS))
     left = 4 - mark_cached(draw, [*tools[-1:], *prompt], 2, first)
     mark_cached(draw, markable(items), left, later)
-    body: Body = {"model": "claude-sonnet-4-5", "max_tokens": 16_000}
+    model = "claude-opus-4-8" if has_system else "claude-sonnet-4-5"
+    body: Body = {"model": model, "max_tokens": 16_000}
     if draw(st.booleans()):
         body["system"] = draw(st.sampled_from((prompt, "You are a coding agent.")))
     settings = {"metadata": {"user_id": "u"}, "stream": True}

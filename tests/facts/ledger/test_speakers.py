@@ -158,7 +158,6 @@ NOTICES = [
     CONTEXT, REMINDER, "[Request interrupted by user]", "<turn_aborted>\nThe user interrupted.",
     "<task-notification>\n<status>completed</status>\n</task-notification>",
     "<returncode>0</returncode>\n<output>\nfine\n</output>", "Stop hook feedback:\nlint failed",
-    "This session is being continued from a previous conversation that ran out of context.",
     "[console]\nAdded a.py to the chat.", "<command-name>/clear</command-name>",
 ]  # fmt: skip
 
