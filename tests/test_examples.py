@@ -119,7 +119,10 @@ def leave_a_call_open(folder: Path, name: str) -> None:
         Session(folder / "agent.db", f"{name}-agent").append({"role": "assistant", **said})
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic", "async", "follow"])
+@pytest.mark.parametrize("name", [
+    "openai", "follow", pytest.param("anthropic", marks=pytest.mark.soak),
+    pytest.param("async", marks=pytest.mark.soak),
+])  # fmt: skip
 def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) -> None:
     """Each runs twice against a server on loopback: what it sends is always valid and fits, and
     the second run goes on with the first one's conversation, whose last call a crash left open.

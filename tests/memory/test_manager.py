@@ -126,7 +126,11 @@ def hang() -> Iterator[Callable[[], Any]]:
     over.set()
 
 
-@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", "floods"])
+HANGS, FLOODS = (pytest.param(kind, marks=pytest.mark.soak) for kind in ("hangs", "floods"))
+"""Some seconds each; the other test of the two has the kind in every run."""
+
+
+@pytest.mark.parametrize("kind", [HANGS, "raises", "dies", "garbage", "floods"])
 def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: str) -> None:
     """The turn waits at most its limit, the other provider answers, and nothing is raised."""
     acts: dict[str, Callable[[], Any]] = {
@@ -155,7 +159,7 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     assert len(good.told) == 2
 
 
-@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", "floods", "no tools"])
+@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", FLOODS, "no tools"])
 def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], kind: str) -> None:
     """Names of tools, system text and the end have their limits too, and may be anything."""
     acts: dict[str, Callable[[], Any]] = {

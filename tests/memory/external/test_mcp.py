@@ -96,6 +96,7 @@ def test_what_is_added_is_found_through_one_process(memory: McpMemory, kept: Pat
         memory.prefetch("port", "t")
 
 
+@pytest.mark.soak
 def test_a_server_that_dies_is_started_again_and_nothing_is_lost(
     memory: McpMemory, kept: Path
 ) -> None:
@@ -139,6 +140,7 @@ def test_the_turn_waits_no_longer_than_its_limit(
     assert not [one for one in caplog.records if one.name.startswith("mcp")]
 
 
+@pytest.mark.soak
 def test_no_process_is_left_of_a_server_that_was_given_up(kept: Path) -> None:
     """When the memory is closed, also one that is only just being ended is gone."""
     memory = make(options(kept, timeout=2.0), kept.parent)

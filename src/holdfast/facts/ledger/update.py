@@ -178,6 +178,10 @@ class _Book:
         self.commands = list(was.commands)
         self.command_count = was.command_count
         self.errors = dict(was.errors)
+        self._failed: dict[str, set[str]] = {}
+        """The keys of open failures by what they were for."""
+        for key in self.errors:
+            self._failed.setdefault(_purpose(key)[0], set()).add(key)
         self.resolved = list(was.resolved)
         self.tests = dict(was.tests)
         self.todo = was.todo
@@ -227,6 +231,7 @@ class _Book:
                 same = held and held[-1].at == fact.at
                 lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
                 _put(self.errors, fact.key, lines)
+                self._failed.setdefault(_purpose(fact.key)[0], set()).add(fact.key)
             case "test":
                 _put(self.tests, fact.key, fact)
             case "todo":
@@ -298,9 +303,12 @@ class _Book:
         if fact.text:
             self.commands.append(fact)
             self.command_count += 1
-        if fact.failed or not self.errors:
+        alike = None if fact.failed else self._failed.get(_purpose(fact.key)[0])
+        if not alike:
             return
-        for key in [key for key in self.errors if is_same_purpose(key, fact.key)]:
+        settled = {key for key in alike if is_same_purpose(key, fact.key)}
+        alike -= settled
+        for key in [key for key in self.errors if key in settled] if settled else ():
             self.resolved.extend(self.errors.pop(key)[:1])
 
     def _file(self, fact: Fact) -> None:
