@@ -7,6 +7,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from holdfast.errors import Conflict, NothingToUndo
 from holdfast.report import Reference
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView, Place
@@ -152,3 +155,18 @@ def test_what_is_old_or_too_much_is_named_by_lineage(store: Store) -> None:
     assert store.expired(over_bytes=size // 2) == ("mid", "new")
     assert store.expired(older_than=150.0, over_bytes=size * 5 // 6) == ("mid",)
     assert len(store.expired(over_bytes=0)) == 4
+
+
+def test_a_session_goes_on_if_the_one_that_took_over_is_erased(store: Store) -> None:
+    """Also if another one took over before, and it was opened again."""
+    first = store.create(NewSession(dialect="x")).id
+    new = NewView(items=b"r", length=0)
+    older = store.rotate(first, NewSession(dialect="x"), new, expect=0).id
+    store.reopen(first)
+    newer = store.rotate(first, NewSession(dialect="x"), new, expect=0).id
+    with pytest.raises(Conflict, match=newer):
+        store.undo(first)
+    store.erase([newer])
+    with pytest.raises(NothingToUndo):
+        store.undo(first)
+    assert store.session(older).parent_id == first

@@ -135,6 +135,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
         kept.update(_hand_over(space, tx, session, going))
     messages = sum(space.database.remove_messages(tx, session.key) for session in sessions)
     for session in sessions:
+        _reopen_parent(space, tx, session)
         _orphan(space, tx, session, going)
         for table in _OF_SESSION:
             _delete(space, tx, table, "session", session.key)
@@ -142,6 +143,25 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
     return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+
+
+def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
+    """Have a session go on that had gone on in one that is erased. Of several that took over its
+    log, after it was opened again each time, it is the last one.
+    """
+    info = session.info
+    if info.descent != "compression" or not info.parent_id:
+        return
+    row = tx.row(
+        "SELECT max(key) FROM sessions WHERE tenant = ? AND parent = ? AND descent = ?",
+        (space.tenant, info.parent_id, info.descent),
+    )
+    if row and row[0] == session.key:
+        tx.run(
+            "UPDATE sessions SET ended = NULL, end_reason = '' WHERE tenant = ? AND id = ?"
+            " AND end_reason = ?",
+            (space.tenant, info.parent_id, info.descent),
+        )
 
 
 def take_out(space: Space, tx: Statements, known: SessionInfo) -> None:
