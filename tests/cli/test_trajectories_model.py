@@ -73,6 +73,7 @@ def test_an_estimate_says_what_would_be_asked_and_stops(
     assert not server.requests
 
 
+@pytest.mark.soak
 def test_a_dear_run_needs_a_word(
     holdfast: Any, given: list[str], tmp_path: Path, server: ModelServer
 ) -> None:

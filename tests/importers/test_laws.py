@@ -115,6 +115,7 @@ def as_lines(values: list[Any]) -> bytes:
 
 
 @given(st.lists(CLAUDE, min_size=1, max_size=12), st.data())
+@pytest.mark.soak
 def test_any_tree_that_grew_only_adds_messages(lines: list[Any], data: st.DataObject) -> None:
     """However parents, sidechains and sessions are mixed, the past of a file is settled."""
     whole = as_lines(lines)

@@ -202,6 +202,7 @@ async def offered(client: Client) -> list[str]:
     return sorted(sessions)
 
 
+@pytest.mark.soak
 def test_the_project_that_the_server_is_started_in_is_offered(tmp_path: Path) -> None:
     """By itself only that one; another one or all of them by a flag."""
     (tmp_path / "mine" / ".git").mkdir(parents=True)

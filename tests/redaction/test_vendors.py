@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ LAYOUTS = (
 )
 
 
+@pytest.mark.soak
 def test_a_key_next_to_the_name_of_its_service_is_found() -> None:
     """Every service of the rule, in any case, with any random value."""
     left: list[str] = []

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.soak
 def test_no_promise_is_broken_by_kills_power_cuts_and_full_disks() -> None:
     """Each kind of fault strikes each kind of operation, and eight processes write together."""
     script = Path(__file__).with_name("run.py")

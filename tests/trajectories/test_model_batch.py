@@ -154,6 +154,7 @@ def test_so_many_requests_are_under_way_as_was_said(
     assert done.report.total.errors == 0
 
 
+@pytest.mark.soak
 def test_the_same_turns_are_asked_for_once(tmp_path: Path, server: ModelServer):
     """Two records that say the same, in two processes, cost one call; a new run costs none."""
     path = tmp_path / "same.jsonl"
@@ -343,6 +344,7 @@ def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: Model
     assert list(verify(tmp_path / "out", find_sources([str(path)]))) == []
 
 
+@pytest.mark.soak
 def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
     records: Path, tmp_path: Path, server: ModelServer
 ):
@@ -386,6 +388,7 @@ def test_a_worker_killed_while_it_asks_costs_no_answer(
     assert _files(tmp_path / "out") == _files(tmp_path / "undisturbed")
 
 
+@pytest.mark.soak
 def test_the_estimate_is_what_is_asked(records: Path, tmp_path: Path, server: ModelServer):
     """As many calls, of as many tokens as are sent; kept answers are not counted, nothing is
     written and nobody is asked.
@@ -405,6 +408,7 @@ def test_the_estimate_is_what_is_asked(records: Path, tmp_path: Path, server: Mo
     assert estimate_batch(sources, out, job, resume=False) == CallEstimate(kept=LONG)
 
 
+@pytest.mark.soak
 def test_a_long_region_is_asked_in_pieces_and_counted_so(tmp_path: Path, server: ModelServer):
     """Each piece goes on from the note before; the estimate knows how many there are."""
     path = tmp_path / "long.jsonl"
