@@ -113,7 +113,8 @@ def refuse_closed(space: Space, tx: Statements, session: SessionInfo | Head) -> 
         return
     row = tx.row(
         "SELECT id FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
-        " AND descent = 'compression' AND forked_at = ? ORDER BY key DESC LIMIT 1",
+        " AND descent = 'compression' AND forked_at = ?"
+        " ORDER BY started DESC, id DESC LIMIT 1",
         (space.tenant, session.id, session.length),
     )
     if row:

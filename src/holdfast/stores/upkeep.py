@@ -153,7 +153,8 @@ def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
     if info.descent != "compression" or not info.parent_id:
         return
     row = tx.row(
-        "SELECT max(key) FROM sessions WHERE tenant = ? AND parent = ? AND descent = ?",
+        "SELECT key FROM sessions WHERE tenant = ? AND parent = ? AND descent = ?"
+        " ORDER BY started DESC, id DESC LIMIT 1",
         (space.tenant, info.parent_id, info.descent),
     )
     if row and row[0] == session.key:

@@ -189,6 +189,30 @@ def test_an_interrupt_of_the_caller_closes_the_connection(
     assert server.requests[0].left.wait(20)
 
 
+def test_an_interrupt_while_the_thread_starts_closes_the_connection(
+    api: Any, server: ModelServer, question: SummaryRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine may send the request before the caller is back from starting the thread."""
+    asked = threading.Event()
+    start = threading.Thread.start
+
+    def script(request: ModelRequest) -> Waits:
+        asked.set()
+        return Waits(threading.Event())
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "holdfast-summarizer":
+            assert asked.wait(20)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    server.replies(script)
+    with pytest.raises(KeyboardInterrupt):
+        api.at(api.url(server)).summarize(question, 60)
+    assert server.requests[0].left.wait(20)
+
+
 def test_waiting_works_inside_a_running_loop(
     api: Any, server: ModelServer, question: SummaryRequest
 ) -> None:

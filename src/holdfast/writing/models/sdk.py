@@ -314,19 +314,22 @@ def _wait_for(work: Callable[[], Coroutine[Any, Any, T]], timeout: float, name: 
         else:
             done.set_result(result)
 
-    thread = _start(lambda: asyncio.run(main()), "holdfast-summarizer")
+    thread = _thread(lambda: asyncio.run(main()), "holdfast-summarizer")
     try:
+        thread.start()  # in here: an interrupt may come before it returns
         return done.result(timeout + GRACE_SECONDS)
     except TimeoutError:
         pass
     finally:
         if not done.done():
-            _cancel(*running.result())
-        thread.join(JOIN_SECONDS)
+            running.add_done_callback(_cancel)  # now, or as soon as the loop runs
+        if thread.is_alive():
+            thread.join(JOIN_SECONDS)
     raise _timed_out(name, timeout)
 
 
-def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> None:
+def _cancel(running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]) -> None:
+    loop, task = running.result()
     if task is not None and not loop.is_closed():
         loop.call_soon_threadsafe(task.cancel)
 
@@ -352,16 +355,14 @@ async def in_thread(function: Callable[[], T]) -> T:
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, outcome)
 
-    _start(run, "holdfast-callable")
+    _thread(run, "holdfast-callable").start()
     return (await done)()
 
 
-def _start(work: Callable[[], None], name: str) -> Thread:
-    """Start a thread that does not keep the process alive, with the caller's context variables."""
+def _thread(work: Callable[[], None], name: str) -> Thread:
+    """Return a thread that does not keep the process alive, with the caller's context variables."""
     context = contextvars.copy_context()
-    thread = Thread(target=context.run, args=(work,), name=name, daemon=True)
-    thread.start()
-    return thread
+    return Thread(target=context.run, args=(work,), name=name, daemon=True)
 
 
 def _outcome(function: Callable[[], T]) -> Callable[[], T]:
