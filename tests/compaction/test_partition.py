@@ -197,4 +197,5 @@ def test_a_persons_request_stays_whatever_a_host_adds() -> None:
            *work_on_it, {"role": "user", "content": NOTICE}]  # fmt: skip
     shown = [str(one["content"]) for one in compress(log, target_tokens=2_500).messages]
     assert any(ask in content for content in shown)
-    assert any(skill.split("\n")[1] in content for content in shown)
+    rules = skill.split("\n")[1]
+    assert sum(content.count(rules) for content in shown) == 1  # not in the summary again

@@ -89,9 +89,9 @@ def tail_start(
 
 
 class Anchors:
-    """The positions of a log that are never folded, as it grows: a person's latest request, the
-    instructions that the work on it follows, the latest visible reply, and the provider's own
-    compaction blocks.
+    """The positions of a log that stay, as it grows: a person's latest request, the instructions
+    that the work on it follows, and the provider's own compaction blocks. The latest visible reply
+    stays if there is room.
     """
 
     __slots__ = ("_answered", "_native", "_previous", "ask", "by_person", "instructions", "reply")

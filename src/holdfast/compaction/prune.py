@@ -178,8 +178,8 @@ def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: 
 def excerpt(message: Message, share: float, reference: str) -> Message:
     """Return the message with its tool results cut to about `share` of their length.
 
-    The start and the end of each stay, or of data the fields that are likely needed again, and what
-    is left out is counted; the last resort where the newest messages alone are too large.
+    The start and the end of each stay, or of data a line for each item, and what is left out is
+    counted: the last resort if the newest messages alone are too large.
     """
     parts = tuple(_squeezed(part, share, reference, message) for part in message.parts)
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):

@@ -1,4 +1,4 @@
-"""A part of one text that is too long: fields where it is data, otherwise its ends and lines."""
+"""A part of one text that is too long: rows if it is data, otherwise its ends and lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_ROWS = 400
 _LEAST_TOLD = 0.5
 """Of the room, what items may leave empty at most; chosen."""
 _LINE_CHARS = 200
-"""Data whose lines are this long on average is told by its fields."""
+"""Data whose lines are this long on average is told by its rows."""
 _BETWEEN = 0.5
 """How much goes to single lines between the ends; more of it loses what stands around them."""
 _MOST_LINES = 200

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.statements import constraints, decisions, questions
-from holdfast.facts.dialogue.values import fields, stated_values
+from holdfast.facts.dialogue.values import data_rows, fields, stated_values
 
 DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -66,7 +66,7 @@ def test_results_are_bounded(text: str) -> None:
     assert all(len(piece) <= 300 for piece in pieces)
     for most in (0, 1, 5):
         assert len(stated_values(text, most)) <= most
-        assert len(fields(text, most)) <= most
+        assert len(data_rows(text, most)) <= most
 
 
 @given(TEXTS)
@@ -74,7 +74,7 @@ def test_nothing_stands_twice(text: str) -> None:
     """A sentence or a value is listed once."""
     for found in (
         rules_in(text), questions(text), decisions(text),
-        [one.value for one in stated_values(text, 50)], [one.path for one in fields(text, 50)],
+        [one.value for one in stated_values(text, 50)], [one.path for one in fields(text)],
     ):  # fmt: skip
         assert len(set(found)) == len(found)
 
@@ -98,7 +98,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "questions": questions,
     "decisions": decisions,
     "stated values": lambda text: stated_values(text, 20),
-    "fields": lambda text: fields(text, 20),
+    "data": lambda text: data_rows(text, 20),
     "language": language_of,
 }
 SIZE = 400_000

@@ -230,11 +230,6 @@ class DataField(Struct, frozen=True, gc=False):
     """How likely it is needed again, by its name, its length and its depth."""
 
     @property
-    def name(self) -> str:
-        """The last key of the path."""
-        return self.path.rpartition(".")[2].partition("[")[0]
-
-    @property
     def row(self) -> str:
         """The path of the item of a list or table that it belongs to; "" for none."""
         path = self.path.removesuffix(self._tail)
@@ -251,16 +246,6 @@ class DataField(Struct, frozen=True, gc=False):
         return f"[{self.path.rpartition('[')[2]}" if self.path.endswith("]") else ""
 
 
-def fields(text: str, most: int) -> tuple[DataField, ...]:
-    """Return at most `most` fields of structured data, the worthiest first.
-
-    JSON, Python's own form of it, rows of a table, and either of them cut off at the end. Any
-    other text has no fields. A string that is itself such a value is read too.
-    """
-    ranked = sorted(_fields(text), key=lambda field: -field.worth)
-    return tuple(ranked[:most])
-
-
 def data_rows(text: str, most: int) -> list[str]:
     """Return structured data as lines, one for each item of a list or table and one for what
     stands beside them: the name of an item stands beside its id. In the order of the data.
@@ -268,22 +253,22 @@ def data_rows(text: str, most: int) -> list[str]:
     A line holds the worthiest fields of its item, up to 240 characters.
     """
     rows: dict[str, list[DataField]] = {}
-    for field in _fields(text):
+    for field in fields(text):
         rows.setdefault(field.row, []).append(field)
     return [_row(row) for row in islice(rows.values(), most)]
 
 
-def _row(fields: list[DataField]) -> str:
+def _row(item: list[DataField]) -> str:
     """Return the fields of one item on a line, values of one name together."""
     room = _ROW_CHARS
     kept: set[str] = set()
-    for field in sorted(fields, key=lambda field: -field.worth):
+    for field in sorted(item, key=lambda field: -field.worth):
         cost = len(field.label) + len(field.value) + _BETWEEN_CHARS
         if cost <= room or not kept:
             room -= cost
             kept.add(field.path)
     values: dict[str, list[str]] = {}
-    for field in fields:
+    for field in item:
         if field.path in kept:
             values.setdefault(field.label, []).append(field.value)
     return "; ".join(
@@ -292,8 +277,12 @@ def _row(fields: list[DataField]) -> str:
     )
 
 
-def _fields(text: str) -> list[DataField]:
-    """Return the fields of structured data in their order."""
+def fields(text: str) -> list[DataField]:
+    """Return the fields of structured data, in their order.
+
+    JSON, Python's own form of it, rows of a table, and either of them cut off at the end. Any
+    other text has no fields. A string that is itself such a value is read too.
+    """
     start = text[:64].lstrip()[:1]
     if start not in ("{", "[", "("):
         return []

@@ -79,7 +79,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     deleted: str
     renamed_to: str
     read: str
-    resolved: str
     superseded: str
     """Before the older value."""
     working_directory: str
@@ -88,7 +87,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     last_test: str
     unchanged_since: str
     changed_since: str
-    no_test_since: str
     pushed: str
     not_pushed: str
     pull_request: str

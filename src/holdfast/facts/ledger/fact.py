@@ -204,8 +204,6 @@ class Ledger(Struct, frozen=True):
     command_count: int = 0
     errors: dict[str, tuple[Fact, ...]] = {}
     """The lines that tell of a failure, by what failed; a success takes them away."""
-    resolved: tuple[Fact, ...] = ()
-    """The first lines of failures that a later success of the same command resolved."""
     tests: dict[str, Fact] = {}
     todo: Fact | None = None
     slots: dict[str, Slot] = {}

@@ -1,8 +1,7 @@
 """The ledger as a summary in thirteen sections.
 
 The shares and the weights were set by hand, on the tuning half of the sessions: `python
-bench/quality.py` measures what they keep. With .25 for rules and for failures, instead of .4 and
-.35, short summaries lost both to long asks (constraints .89, now .99; error lines .85, now .93).
+bench/quality.py` measures what they keep, `python bench/statements.py` what is true of it.
 """
 
 from __future__ import annotations
@@ -10,23 +9,25 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.statements import constraints
-from holdfast.facts.languages import Phrases, counted, phrases_for
+from holdfast.facts.languages import Phrases, phrases_for
 from holdfast.facts.ledger.carried import (
     asked_in,
     carried_entries,
     carried_facts,
 )
-from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, FileState, Ledger
+from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, Ledger
 from holdfast.facts.ledger.lines import cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
 from holdfast.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
+from holdfast.facts.ledger.state import file_line, state_of
+from holdfast.facts.ledger.story import story
 from holdfast.facts.ledger.update import split_tasks
 from holdfast.facts.summary import (
     ASK,
@@ -42,7 +43,6 @@ from holdfast.facts.summary import (
     of_pieces,
 )
 from holdfast.ports import TokenCounter
-from holdfast.regex import Regex
 
 _ASKS_SHARE = 0.3
 """Of the room, for asks; chosen, like the shares below: the most that each kind gets before
@@ -54,12 +54,12 @@ _ERRORS_SHARE = 0.35
 _FILES_SHARE = 0.45
 """Of the room, for changed files."""
 _STATE_SHARE = 0.08
-"""Of the room, for where things stand, and again for commits."""
+"""Of the room, for where things stand."""
 _TODO_SHARE = 0.08
 """Of the room, for the agent's tasks."""
 _REPORT_SHARE = 0.5
 """Of the room, for the last report of the agent: findings, a list or a plan that the next request
-may be about (`docs/summaries.md`)."""
+may be about (`bench/notes/summaries.md`)."""
 _SEEN_REPORT_SHARE = 0.1
 """The same if the agent has reported again since, and that is shown."""
 _INSTRUCTIONS_SHARE = 0.35
@@ -68,8 +68,6 @@ _RULES_OF_REST = 0.3
 """Of that, for the rules in what had to be cut; chosen."""
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
-_REPLY_CHARS = 200
-"""Of an older reply, in the story."""
 _WISHES_SHARE = 0.15
 """So much rules have together with what may be none, where rules alone do not need more."""
 _RANKED_SHARE = 0.25
@@ -87,12 +85,6 @@ _FEWEST_ASK_CHARS = 80
 """The same if there is hardly any room."""
 _SURE_RULE = 2
 """From this strength on a rule is more than a wish."""
-_MOST_NAMES = 8
-"""Names that came or went, of one file in one step; chosen, about a line."""
-_LOOKED = 0.1
-"""What a command is worth that only looked (`result.py`): no part of the story."""
-_MOST_CHANGED = 8
-"""Files that are named as changed since the last test run; all of them are in the list of files."""
 _SAMPLED = 200
 """Lines that the cost of a character is measured by; chosen."""
 _SAMPLE_CHARS = 8_000
@@ -107,20 +99,12 @@ _FILE_READ = 6.0
 """A file that was only read."""
 
 
-_TESTS = Regex(
-    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
-    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
-    r"(?: run)?(?: -\S+)* [\w:-]*test"
-)
-"""Commands that run tests, by their names."""
-
-
 class Around(Struct, frozen=True):
     """What a summary is made for: what stands beside it, what was asked, how much room it has."""
 
     room_chars: float
     live_asks: frozenset[str] = frozenset()
-    """Labels of asks that stand verbatim outside the summary."""
+    """Labels of messages of the role user that stand verbatim outside the summary."""
     shown_terms: frozenset[str] = frozenset()
     """Terms of the messages that the model still sees."""
     shown_calls: frozenset[str] = frozenset()
@@ -141,8 +125,8 @@ class Around(Struct, frozen=True):
 def summarize(ledger: Ledger, around: Around) -> Summary:
     """Return the ledger as a summary. Says of itself that no model wrote it.
 
-    What must be there comes first: asks, constraints, changed files, open errors, the agent's
-    tasks, where it stands. The rest of the room is filled by rank.
+    What must be there comes first: asks, rules, changed files, open failures, where things stand,
+    the agent's tasks and its last report, what was done. The rest of the room is filled by rank.
     """
     phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
     made = _Made(phrases)
@@ -233,7 +217,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
     What was its task is one of them where the user wrote again; of an ask that goes its rules stay.
     A value is that of the log where the log has one.
     """
-    known = {entry.text.partition(": ")[0] for entry in _state_of(ledger, made.phrases)}
+    known = {entry.text.partition(": ")[0] for entry in state_of(ledger, made.phrases)}
     asks: list[Entry] = []
     tasks: list[Entry] = []
     for section, entry in carried_entries(carried):
@@ -340,7 +324,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
     touched = [(path, state) for path, state in ledger.files.items() if state.is_touched]
-    files = [Entry(_file_line(path, state, phrases), state.last, FILE) for path, state in touched]
+    files = [Entry(file_line(path, state, phrases), state.last, FILE) for path, state in touched]
     unseen = [float(state.last not in around.shown_calls) for _, state in touched]
     for_files = max(room * _FILES_SHARE, min(_LEAST_CHARS, room / 2))
     strengths = [fact.worth for fact in stated]
@@ -350,18 +334,21 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     if others:  # at least their names
         names = ", ".join(posixpath.basename(row.text.partition(":")[0]) for row in others[::-1])
         made.put("files", f"{names}: {phrases.changed}", others[0].source, FILE)
-    made.fill("state", _state_of(ledger, phrases), room * _STATE_SHARE)
+    made.fill("state", state_of(ledger, phrases), room * _STATE_SHARE)
     if ledger.todo is not None:
         _todo(made, ledger.todo, room * _TODO_SHARE)
-    _followed(made, ledger, room * _INSTRUCTIONS_SHARE)
+    _followed(made, ledger, around)
     _report(made, ledger, around)
-    _story(made, ledger, around)
+    rows = [row for row in story(ledger, phrases, brief=around.brief) if row.at < around.shown_from]
+    entries = [Entry(row.text, row.source, MUST + 4) for row in rows]
+    made.fill("completed", entries, room * _STORY_SHARE)
 
 
-def _followed(made: _Made, ledger: Ledger, room: float) -> None:
+def _followed(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put the instructions that the work follows, unless they are shown."""
     fact = ledger.instructions
-    if fact is not None and fact.text:
+    if fact is not None and fact.source not in around.live_asks:
+        room = around.room_chars * _INSTRUCTIONS_SHARE
         shown = _shortened(fact.text, room * (1 - _RULES_OF_REST))
         rest = fact.text[len(shown) :] if len(shown) < len(fact.text) else ""
         rules = [rule.text for rule in constraints(rest) if rule.strength >= _SURE_RULE]
@@ -386,52 +373,6 @@ def _shortened(text: str, room: float) -> str:
     return text if len(text) <= most else f"{whole_words(text[:most], most)} …"
 
 
-def _story(made: _Made, ledger: Ledger, around: Around) -> None:
-    """Put what was done, in order: edits by what they were for, commands by how they ended."""
-    rows = [*_edited(ledger, made.phrases), *_ran(ledger)]
-    rows.extend((fact.at, f"git commit: {_title(fact)}", fact.source) for fact in ledger.commits)
-    rows.extend(
-        (fact.at, f"{made.phrases.agent_wrote}: {cut(fact.text, _REPLY_CHARS)}", fact.source)
-        for fact in (() if around.brief else ledger.replies[:-1])
-    )
-    rows.sort(key=lambda row: row[0])
-    entries = [Entry(text, source, MUST + 4) for at, text, source in rows if at < around.shown_from]
-    made.fill("completed", entries, around.room_chars * _STORY_SHARE)
-
-
-def _title(commit: Fact) -> str:
-    """Return the first line of what was said of a commit."""
-    return commit.text.partition("\n")[0]
-
-
-def _edited(ledger: Ledger, phrases: Phrases) -> Iterator[tuple[int, str, str]]:
-    """Yield the edits; those that were made for one sentence of the agent stand together."""
-    for (head, _), rows in groupby(
-        ledger.edits, key=lambda fact: (fact.head, fact.key if not fact.head else "")
-    ):
-        facts = list(rows)
-        changes: dict[str, dict[str, None]] = {}
-        for fact in facts:
-            names = fact.text.partition(": ")[2]
-            told = changes.setdefault(posixpath.basename(fact.key), {})
-            told.update(dict.fromkeys(names.split(", ") if names else ()))
-        text = "; ".join(
-            f"{name} ({', '.join(islice(names, _MOST_NAMES))})" if names else name
-            for name, names in changes.items()
-        )
-        if head or any(changes.values()):  # the list of files tells the others
-            yield facts[-1].at, f"{head or phrases.changed}: {text}", facts[-1].source
-
-
-def _ran(ledger: Ledger) -> Iterator[tuple[int, str, str]]:
-    """Yield the commands that did something, the newest run of each, with how its tests ended."""
-    tests = {fact.at: fact.text for fact in ledger.tests.values()}
-    commits = {fact.at for fact in ledger.commits}
-    for fact in {fact.text: fact for fact in ledger.commands}.values():
-        if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
-            yield fact.at, tests.get(fact.at, fact.text), fact.source
-
-
 def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
     """Return the room for rules; wishes and lines of what was pasted take less of it."""
     least = min(_LEAST_CHARS, room / 2)
@@ -440,54 +381,6 @@ def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
     if len(sure) == len(stated):
         return most
     return min(most, max(sum(sure), room * _WISHES_SHARE, least))
-
-
-def _state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
-    """Return where things stand at the end of the log, what matters most last."""
-    found = [
-        Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
-              slot.fact.source, MUST - 1)
-        for slot in ledger.slots.values() if slot.was
-    ]  # fmt: skip
-    last = ledger.commands[-1].at if ledger.commands else -1
-    found.extend(
-        Entry(f"{phrases.running}: {fact.text}", fact.source, MUST)
-        for fact in ledger.running.values()
-        if not fact.worth or fact.at >= last  # what was only waited for is over
-    )
-    for words, fact in (
-        (phrases.working_directory, ledger.directory),
-        (phrases.branch, ledger.branch),
-        (phrases.pull_request, ledger.pull_request),
-    ):
-        if fact is not None:
-            found.append(Entry(f"{words}: {fact.text}", fact.source, MUST + 5))
-    if ledger.commits:
-        last = ledger.commits[-1]
-        pushed = phrases.pushed if ledger.pushed is not None else phrases.not_pushed
-        found.append(Entry(f"git commit: {_title(last)} ({pushed})", last.source, MUST + 5))
-    if (tested := _tested(ledger, phrases)) is not None:
-        found.append(tested)
-    return found
-
-
-def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
-    """Return what the last test run said, and what changed since."""
-    last = max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
-    ran = next((one for one in reversed(ledger.commands) if _TESTS.search(one.text)), None)
-    if ran is not None and (last is None or ran.at > last.at):
-        last = ran if ran.failed else replace(ran, text=f"{ran.text}: ok")
-    if last is None:
-        return None
-    later = [
-        path
-        for path, state in ledger.files.items()
-        if state.is_touched and state.at > last.at
-    ]  # fmt: skip
-    names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
-    since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
-    text = f"{phrases.last_test}: {last.text}; {since}"
-    return Entry(text, last.source, MUST + 6)
 
 
 def _todo(made: _Made, fact: Fact, room: float) -> None:
@@ -540,7 +433,6 @@ _SECTION_OF: dict[str, Section] = {
     "decision": "decisions",
     "question": "resolved",
     "file": "files",
-    "place": "completed",
 }
 
 
@@ -574,24 +466,3 @@ def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
 
 def _worded(fact: Fact, phrases: Phrases) -> str:
     return f"{fact.text}: {phrases.read}" if fact.kind == "file" else fact.text
-
-
-def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
-    done: list[str] = []
-    beside = ""
-    if state.renamed_from:
-        done.append(f"{phrases.renamed_to} {path}")
-        path = state.renamed_from
-    elif state.written and state.written != path:
-        # a path that no call has is not for quoting: the name as it stood, its folder beside it
-        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
-    if state.created:
-        done.append(phrases.created)
-    edits = state.changed - state.created
-    if edits > 1:
-        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
-    elif edits:
-        done.append(phrases.changed)
-    if state.deleted:
-        done.append(phrases.deleted)
-    return f"{path}: {', '.join(done)}{beside}"

@@ -111,7 +111,7 @@ def _flat(text: str) -> str:
 
 
 _KEPT = {"edits": 200, "said": 24, "replies": 80, "commands": 200, "decisions": 200,
-         "questions": 60, "resolved": 40, "commits": 40}  # fmt: skip
+         "questions": 60, "commits": 40}  # fmt: skip
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OLDER_REPLY_CHARS = 900
 """Of a reply that is not the newest."""
@@ -182,7 +182,6 @@ class _Book:
         """The keys of open failures by what they were for."""
         for key in self.errors:
             self._failed.setdefault(_purpose(key)[0], set()).add(key)
-        self.resolved = list(was.resolved)
         self.tests = dict(was.tests)
         self.todo = was.todo
         self.slots = dict(was.slots)
@@ -306,10 +305,10 @@ class _Book:
         alike = None if fact.failed else self._failed.get(_purpose(fact.key)[0])
         if not alike:
             return
-        settled = {key for key in alike if is_same_purpose(key, fact.key)}
+        settled = {key for key in alike if _is_same_purpose(key, fact.key)}
         alike -= settled
         for key in [key for key in self.errors if key in settled] if settled else ():
-            self.resolved.extend(self.errors.pop(key)[:1])
+            del self.errors[key]
 
     def _file(self, fact: Fact) -> None:
         effect = fact.effect
@@ -386,7 +385,6 @@ class _Book:
             commands=tuple(self.commands[-_KEPT["commands"] :]),
             command_count=self.command_count,
             errors=self.errors,
-            resolved=tuple(self.resolved[-_KEPT["resolved"] :]),
             tests=self.tests,
             todo=self.todo,
             slots=self.slots,
@@ -424,7 +422,7 @@ def _purpose(key: str) -> tuple[str, frozenset[str]]:
     return " ".join(named) or key, frozenset() if "{" in last else about
 
 
-def is_same_purpose(key: str, other: str) -> bool:
+def _is_same_purpose(key: str, other: str) -> bool:
     """Return whether the success of one call settles the failure of the other: they are for the
     same, and not about different files.
     """

@@ -1,0 +1,92 @@
+"""Where things stand at the end of a log: branch, commit, tests, processes, files."""
+
+from __future__ import annotations
+
+import posixpath
+
+from msgspec.structs import replace
+
+from holdfast.facts.languages import Phrases, counted
+from holdfast.facts.ledger.fact import FileState, Ledger
+from holdfast.facts.ledger.story import title_of
+from holdfast.facts.summary import MUST, Entry
+from holdfast.regex import Regex
+
+_MOST_CHANGED = 8
+"""Files that are named as changed since the last test run; all of them are in the list of files."""
+_TESTS = Regex(
+    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
+    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
+    r"(?: run)?(?: -\S+)* [\w:-]*test"
+)
+"""Commands that run tests, by their names."""
+
+
+def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
+    """Return where things stand at the end of the log, what matters most last."""
+    found = [
+        Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
+              slot.fact.source, MUST - 1)
+        for slot in ledger.slots.values() if slot.was
+    ]  # fmt: skip
+    last_run = ledger.commands[-1].at if ledger.commands else -1
+    found.extend(
+        Entry(f"{phrases.running}: {fact.text}", fact.source, MUST)
+        for fact in ledger.running.values()
+        if not fact.worth or fact.at >= last_run  # what was only waited for is over
+    )
+    for words, fact in (
+        (phrases.working_directory, ledger.directory),
+        (phrases.branch, ledger.branch),
+        (phrases.pull_request, ledger.pull_request),
+    ):
+        if fact is not None:
+            found.append(Entry(f"{words}: {fact.text}", fact.source, MUST + 5))
+    if ledger.commits:
+        head = ledger.commits[-1]
+        pushed = phrases.pushed if ledger.pushed is not None else phrases.not_pushed
+        found.append(Entry(f"git commit: {title_of(head)} ({pushed})", head.source, MUST + 5))
+    if (tested := _tested(ledger, phrases)) is not None:
+        found.append(tested)
+    return found
+
+
+def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
+    """Return what the last test run said, and what changed since."""
+    last = max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
+    ran = next((one for one in reversed(ledger.commands) if _TESTS.search(one.text)), None)
+    if ran is not None and (last is None or ran.at > last.at):
+        last = ran if ran.failed else replace(ran, text=f"{ran.text}: ok")
+    if last is None:
+        return None
+    later = [
+        path
+        for path, state in ledger.files.items()
+        if state.is_touched and state.at > last.at
+    ]  # fmt: skip
+    names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
+    since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
+    text = f"{phrases.last_test}: {last.text}; {since}"
+    return Entry(text, last.source, MUST + 6)
+
+
+def file_line(path: str, state: FileState, phrases: Phrases) -> str:
+    """Return a file that was changed, with what was done to it."""
+    done: list[str] = []
+    beside = ""
+    if state.renamed_from:
+        done.append(f"{phrases.renamed_to} {path}")
+        path = state.renamed_from
+    elif state.written and state.written != path:
+        # a path that no call has is not for quoting: the name as it stood, its folder beside it
+        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
+    if state.created:
+        done.append(phrases.created)
+    edits = state.changed - state.created
+    if edits > 1:
+        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
+    elif edits:
+        done.append(phrases.changed)
+    if state.deleted:
+        done.append(phrases.deleted)
+    return f"{path}: {', '.join(done)}{beside}"
