@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -123,7 +124,9 @@ def test_no_summary_of_a_session_invents_a_term(path: Path) -> None:
             (term, entry)
             for entry in entries
             for term in terms_of(entry.text, 10_000)
-            if term not in source and term not in ours
+            if term not in source
+            and term not in ours
+            and re.sub(r":\d+(-\d+)?\Z", "", term) not in source  # the lines of a file
         ]
         assert invented == []
 

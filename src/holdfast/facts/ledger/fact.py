@@ -68,6 +68,8 @@ class Fact(Struct, frozen=True, gc=False):
     only the end of its path."""
     worth: float = 0.0
     """What it is worth beside its terms."""
+    number: int = 0
+    """Of a line of a file, as the tool that read it numbered it; 0 if it did not."""
 
 
 _TOLD = frozenset(

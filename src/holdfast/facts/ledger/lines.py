@@ -88,7 +88,7 @@ LINE_CHARS = 24
 """What a line costs beside its text, where lines are weighed for their length."""
 _FEW = 24
 """So many lines of a text stand for themselves; others must name something new."""
-_NUMBERED = Regex(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))")
+_NUMBERED = Regex(r"\s*(\d{1,6})(?:→|\||\t|:(?!\d))")
 """What tools put before the lines of a file."""
 _DEFINES = Regex(
     r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
@@ -114,6 +114,8 @@ class TextLine(Struct, frozen=True, gc=False):
     text: str
     terms: tuple[str, ...]
     is_definition: bool = False
+    number: int = 0
+    """The number that a tool put before it; 0 if there was none."""
 
     @property
     def worth(self) -> float:
@@ -129,6 +131,7 @@ def lines_of(text: str, most: int) -> list[TextLine]:
             end = number.end()
             shown, runs = raw[end:].strip(), runs[end:]
         else:
+            number = None
             shown = raw.strip()
         if len(shown) < _LEAST_CHARS or shown in found:
             continue
@@ -137,7 +140,8 @@ def lines_of(text: str, most: int) -> list[TextLine]:
             continue
         if terms := terms_in(runs, _MOST_TERMS):
             defines = first in _DEFINITION_STARTS and _DEFINES.match(raw) is not None
-            found[shown] = TextLine(shown, terms, defines)
+            place = int(number[1]) if number else 0
+            found[shown] = TextLine(shown, terms, defines, place)
     lines = list(found.values())
     if len(lines) <= min(most, _FEW):
         return lines

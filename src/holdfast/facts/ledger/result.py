@@ -395,7 +395,7 @@ class _Result:
             return
         source, at = self.source, self.at
         yield from [
-            Fact("line", line.text, source, at, terms=line.terms, head=head)
+            Fact("line", line.text, source, at, terms=line.terms, head=head, number=line.number)
             for line in lines_of(self.output, _MOST_LINES)
         ]
 

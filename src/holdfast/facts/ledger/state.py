@@ -6,8 +6,9 @@ import posixpath
 
 from msgspec.structs import replace
 
-from holdfast.facts.languages import Phrases, counted
-from holdfast.facts.ledger.fact import FileState, Ledger
+from holdfast.facts.languages import Phrases
+from holdfast.facts.ledger.fact import Ledger
+from holdfast.facts.ledger.files import known_files
 from holdfast.facts.ledger.story import title_of
 from holdfast.facts.summary import MUST, Entry
 from holdfast.regex import Regex
@@ -61,32 +62,10 @@ def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
         return None
     later = [
         path
-        for path, state in ledger.files.items()
+        for path, state in known_files(ledger).items()
         if state.is_touched and state.at > last.at
     ]  # fmt: skip
     names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
     since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
     text = f"{phrases.last_test}: {last.text}; {since}"
     return Entry(text, last.source, MUST + 6)
-
-
-def file_line(path: str, state: FileState, phrases: Phrases) -> str:
-    """Return a file that was changed, with what was done to it."""
-    done: list[str] = []
-    beside = ""
-    if state.renamed_from:
-        done.append(f"{phrases.renamed_to} {path}")
-        path = state.renamed_from
-    elif state.written and state.written != path:
-        # a path that no call has is not for quoting: the name as it stood, its folder beside it
-        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
-    if state.created:
-        done.append(phrases.created)
-    edits = state.changed - state.created
-    if edits > 1:
-        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
-    elif edits:
-        done.append(phrases.changed)
-    if state.deleted:
-        done.append(phrases.deleted)
-    return f"{path}: {', '.join(done)}{beside}"

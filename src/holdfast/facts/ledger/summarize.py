@@ -23,10 +23,12 @@ from holdfast.facts.ledger.carried import (
     carried_facts,
 )
 from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, Ledger
+from holdfast.facts.ledger.files import by_folder, file_line, known_files
 from holdfast.facts.ledger.lines import cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
+from holdfast.facts.ledger.quotes import Quotes
 from holdfast.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
-from holdfast.facts.ledger.state import file_line, state_of
+from holdfast.facts.ledger.state import state_of
 from holdfast.facts.ledger.story import story
 from holdfast.facts.ledger.update import split_tasks
 from holdfast.facts.summary import (
@@ -37,10 +39,8 @@ from holdfast.facts.summary import (
     RULE,
     WISH,
     Entry,
-    EntryPiece,
     Section,
     Summary,
-    of_pieces,
 )
 from holdfast.ports import TokenCounter
 
@@ -323,9 +323,11 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     ]
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
-    touched = [(path, state) for path, state in ledger.files.items() if state.is_touched]
+    known = known_files(ledger)
+    touched = [(path, state) for path, state in known.items() if state.is_touched]
+    touched.sort(key=lambda row: row[1].deleted)
     files = [Entry(file_line(path, state, phrases), state.last, FILE) for path, state in touched]
-    unseen = [float(state.last not in around.shown_calls) for _, state in touched]
+    unseen = [(state.last not in around.shown_calls) - state.deleted / 2 for _, state in touched]
     for_files = max(room * _FILES_SHARE, min(_LEAST_CHARS, room / 2))
     strengths = [fact.worth for fact in stated]
     made.fill("constraints", rules, for_rules, strengths)
@@ -415,17 +417,30 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     ranked = [(MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
     ranked.sort(key=lambda row: row[1].at)
     groups: dict[tuple[str, str], list[tuple[float, Fact]]] = {}
+    read: dict[str, tuple[float, Fact]] = {}
     for weight, fact in ranked:
         section = _SECTION_OF.get(fact.kind, "critical")
-        if section == "critical":
+        if section == "files":
+            read[fact.text] = weight, fact
+        elif section == "critical":
             groups.setdefault((fact.source, fact.head), []).append((weight, fact))
         else:
-            made.put(section, _worded(fact, made.phrases), fact.source, weight)
+            made.put(section, fact.text, fact.source, weight)
+    _read(made, read)
     place = dict(zip(ledger.lines, range(len(ledger.lines)), strict=True))
-    for (source, head), rows in groups.items():
+    quotes = Quotes(ledger)
+    for (_, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
-        pieces = tuple([EntryPiece(fact.text, weight) for weight, fact in rows])
-        made.add("critical", of_pieces(head, pieces, source))
+        made.add("critical", quotes.entry(head, rows))
+
+
+def _read(made: _Made, found: dict[str, tuple[float, Fact]]) -> None:
+    """Put the files that were only read, those of one folder on one line."""
+    for paths in by_folder(found):
+        rows = [found[path] for path in paths]
+        names = ", ".join((paths[0], *map(posixpath.basename, paths[1:])))
+        weight, newest = max(row[0] for row in rows), rows[-1][1]
+        made.put("files", f"{names}: {made.phrases.read}", newest.source, weight)
 
 
 _SECTION_OF: dict[str, Section] = {
@@ -452,7 +467,7 @@ def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate
         if question.answered_by:
             text = f"{question.fact.text} -> {question.answer}"
             yield Candidate(Fact("question", text, question.fact.source, question.fact.at), 0.5)
-    for path, state in ledger.files.items():
+    for path, state in known_files(ledger).items():
         if not state.is_touched:
             fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
             yield Candidate(fact, _FILE_READ, len(path) + 12)
@@ -462,7 +477,3 @@ def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
     rows = list(facts)
     for number, fact in enumerate(rows):
         yield Candidate(fact, base * (0.5 + number / max(len(rows), 1)))
-
-
-def _worded(fact: Fact, phrases: Phrases) -> str:
-    return f"{fact.text}: {phrases.read}" if fact.kind == "file" else fact.text
