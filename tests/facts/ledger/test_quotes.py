@@ -72,6 +72,13 @@ def test_a_file_with_two_names_is_told_once(ledger_of: LedgerOf) -> None:
     assert told(ledger, "files") == ["/w/src/app.py: changed 2 times"]
 
 
+def test_a_look_by_another_name_changes_nothing() -> None:
+    changed = FileState(changed=1, last="m1", at=1)
+    files = {"/w/src/app.py": changed, "src/app.py": FileState(read=1, last="m9", at=9)}
+    found = known_files(Ledger(files=files))["/w/src/app.py"]
+    assert (found.last, found.at) == ("m1", 1)
+
+
 PATHS = st.sampled_from(
     ("/w/src/a.py", "/w/lib/src/a.py", "src/a.py", "a.py", "/w/a.py", "b/a.py", "~/src/a.py")
 )

@@ -35,7 +35,8 @@ def _whole(path: str, whole: Iterable[str], folder: str) -> str:
 
 
 def _joined(one: FileState, other: FileState) -> FileState:
-    older, newer = sorted((one, other), key=lambda state: state.at)
+    # as everywhere, a look does not count as the last thing that was done to a changed file
+    older, newer = sorted((one, other), key=lambda state: (state.is_touched, state.at))
     return replace(
         newer, read=one.read + other.read, changed=one.changed + other.changed,
         created=one.created or other.created, written="",
