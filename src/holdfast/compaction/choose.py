@@ -314,7 +314,9 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
         return start, tokens
     free = max(_unfolded(ground), budget_tokens)
     if ground.work.costs.span(start, len(log)) > MOSTLY_RESULTS * free:
-        return walk(protected_from(ground.work.policy, len(log)), len(log) * free)
+        start, tokens = walk(protected_from(ground.work.policy, len(log)), len(log) * free)
+        if start > ground.least:
+            return start, tokens
     # nothing is folded, so no summary takes room: older results are cut, and not left out
     budget_tokens = free
     whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
