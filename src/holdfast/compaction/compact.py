@@ -187,7 +187,7 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
     work = todo.work
     around = Around(
         room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
-        live_asks=_live_asks(todo),
+        kept=_kept_labels(todo),
         shown_from=todo.choice.partition.tail_start,
         newer_reply=work.index.anchors.reply >= todo.choice.partition.tail_start,
         newer_asks=work.index.anchors.ask >= todo.choice.partition.tail_start,
@@ -228,13 +228,14 @@ def record(work: CompactionInput, stop: int) -> str:
     return work.redact(render_summary(summary, work.counter, room))
 
 
-def _live_asks(todo: Plan) -> frozenset[str]:
+def _kept_labels(todo: Plan) -> frozenset[str]:
+    """Return the labels of the messages before the tail that stay as they are."""
     log, partition = todo.work.log, todo.choice.partition
     return frozenset(
         log[index].label
         for start, stop in ((0, partition.head_stop), *partition.islands)
         for index in range(start, stop)
-        if is_ask(log[index])
+        if is_ask(log[index]) or index not in todo.choice.rewritten
     )
 
 

@@ -67,7 +67,8 @@ def own_words(text: str) -> str:
         if name in WORDS["local_commands"]:
             return ""
         return _between(words, *_ARGUMENTS).strip() or name
-    return "" if words.startswith((*_HOST, *_SUMMARIES)) else words
+    is_local = words == "/" or words in WORDS["local_commands"]
+    return "" if is_local or words.startswith((*_HOST, *_SUMMARIES)) else words
 
 
 def speaker_of(message: Message, previous: Message | None) -> Speaker | None:

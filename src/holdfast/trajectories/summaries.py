@@ -130,7 +130,7 @@ def _read_facts(
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
         room_chars=tokens / tokens_per_char(ledger, _CountsStart(counter)),
-        live_asks=frozenset(messages[at].label for at in kept if is_ask(messages[at])),
+        kept=frozenset(messages[at].label for at in kept),
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
     )

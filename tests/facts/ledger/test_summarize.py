@@ -198,7 +198,7 @@ def test_nothing_of_a_live_ask_is_repeated(ledger_of: LedgerOf) -> None:
     """What stands verbatim outside the summary is in no section: words, rules, lines."""
     live = f"Never use ftp_x. The port is 8081.\n{'word ' * 1_300}\nsrc/late_file.py = 7"
     ledger = ledger_of(user("First."), assistant("Yes."), user(live))
-    told = repr(summarize(ledger, Around(40_000, live_asks=frozenset({"m2"}))).sections)
+    told = repr(summarize(ledger, Around(40_000, kept=frozenset({"m2"}))).sections)
     for words in ("ftp_x", "8081", "late_file"):
         assert words not in told
         assert words in repr(summarize(ledger, LARGE).sections)
@@ -427,7 +427,7 @@ def test_a_command_that_ran_often_stands_once_and_before_others(ledger_of: Ledge
         rows += [assistant(call("bash", command="npm run build 2>&1 | tail -3")), result("ok")]
     completed = summarize(ledger_of(*rows), Around(120)).sections["completed"]
     told = [entry.text for entry in completed]
-    assert told.count("`npm run build 2>&1 | tail -3`") == 1
+    assert told.count("`npm run build 2>&1 | tail -3`: ok") == 1
     assert len(told) < 7
 
 

@@ -115,6 +115,25 @@ def _strength(table: CueTable, piece: str, words: list[bytes], language: Callabl
     return 1 if names else 0
 
 
+SURE_RULE = 2
+"""From this strength on a sentence is more than a wish."""
+_FORBIDS = Regex(
+    r"(?i)(?:\A|[,.;]\s*|\b(?:and|but|so|ok|okay|please)\s+)(?:(?:i|we)\s+)?"
+    r"(?:do ?n[o'’]?t|never)\b(?!\s+(?:you|we|i|they|it)\b)"
+)
+"""A clause that forbids, also before a question of another one: "…, right?"."""
+
+
+def is_rule(rule: Constraint) -> bool:
+    """Return whether a sentence is a rule for what follows, and not a wish, a question or a line
+    of something pasted.
+    """
+    said = rule.core or rule.text
+    is_strict = rule.strength >= SURE_RULE or ", not " in said
+    asks = is_question(said) and not _FORBIDS.search(said)
+    return is_strict and not rule.pasted and not asks
+
+
 MOST_QUESTIONS = 30
 """Of one message; chosen, a summary has room for fewer."""
 _MARK = Regex("[?？؟]")

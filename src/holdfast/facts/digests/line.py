@@ -166,9 +166,14 @@ def failure_in(output: str, most: int = 140) -> str:
         return first_line(strip_tags(output), most).rstrip(":")
     if not start.startswith(_REJECTED):
         return ""
-    at = output.find(_SAID, 0, _LOOKED_AT_CHARS)
-    said = clip(output[at + len(_SAID) :].strip(), most) if at >= 0 else ""
+    said = refusal_in(output, most)
     return f"rejected by the user: {said}" if said else "rejected by the user"
+
+
+def refusal_in(output: str, most: int) -> str:
+    """Return what the user said when they rejected a call, "" if they said nothing."""
+    at = output.find(_SAID, 0, _LOOKED_AT_CHARS)
+    return clip(output[at + len(_SAID) :].strip(), most) if at >= 0 else ""
 
 
 def strip_tags(output: str) -> str:

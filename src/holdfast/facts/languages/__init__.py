@@ -91,6 +91,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
     not_pushed: str
     pull_request: str
     last_report: str
+    earlier_report: str
     instructions: str
     answered: str
     open: str

@@ -235,6 +235,22 @@ def whole_words(text: str, most: int) -> str:
     return text[start : end if end >= 0 else None].strip()
 
 
+_END_SHARE = 0.35
+"""Of a text that has to be cut, for its end; chosen."""
+
+
+def both_ends(text: str, most: int) -> str:
+    """Return a text of at most about `most` characters: of a longer one the start and the end, each
+    whole words. A report ends with what it asks for.
+    """
+    if len(text) <= most:
+        return text
+    last = int(most * _END_SHARE)
+    first = most - last
+    start, end = whole_words(text[:first], first), whole_words(f"…{text[-last:]}", 2 * last)
+    return f"{start} …\n… {end.lstrip('… ')}"
+
+
 _GAP = Regex(r"[\s,;()\[\]{}|]")
 
 

@@ -12,14 +12,15 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from holdfast.facts.dialogue.statements import constraints, is_rule
 from holdfast.facts.dialogue.values import data_rows
-from holdfast.facts.digests.line import first_of, words_of
+from holdfast.facts.digests.line import first_of, refusal_in, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
 from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
-from holdfast.facts.ledger.outcome import outcome_of
+from holdfast.facts.ledger.outcome import masks_failures, outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
 from holdfast.facts.speakers import without_blocks
 from holdfast.facts.tables import WORDS
@@ -61,6 +62,23 @@ _STARTED = Regex(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
 _STATUS_OVER = Regex(r"<status>(?:completed|failed|killed|stopped)")
 _PUSHES = Regex(r"\bgit (?:-C \S+ )?push\b")
+_REWRITES = Regex(
+    r"\bgit (?:-C \S+ )?(?:rebase|reset --(?:hard|soft|mixed|keep)|pull [^\n;&|]*--rebase)\b"
+)
+_TESTS = Regex(
+    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
+    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
+    r"(?: run)?(?: -\S+)* [\w:-]*test"
+)
+"""Commands that run tests, by their names."""
+_PASSED = Regex(r"\bok\b|\bOK\b|\bPASS(?:ED)?\b|\bpassed\b|\b0 fail")
+"""How the end of a test run says that all is well, if it is not one that is counted."""
+_END_CHARS = 2_000
+"""Of an output, where its end is looked for; chosen."""
+_PRINTED_CHARS = 100
+"""Of a command's output that is told beside it; chosen, about a line."""
+_SAID_CHARS = 300
+"""Of what the user said when they rejected a call; chosen, rules are as long at most."""
 _PULLS = Regex(r"\b(?:gh pr|glab mr) (?:create|view|edit)\b")
 _PULL = Regex(r"https?://[^\s\"'<>]{1,200}/(?:pull|merge_requests)/\d{1,9}")
 _COMMITTED = Regex(r"^\[([^\s\]]{1,200})(?: \([^)\n]*\))? ([0-9a-f]{7,40})\] ", re.MULTILINE)
@@ -141,7 +159,8 @@ class _Result:
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
         )
         counts = lines or ran_again is None
-        self.tests = signals.test_counts(self.output) if self.line and counts else None
+        runs = bool(self.line or self.process) and not self.end.looked
+        self.tests = signals.test_counts(self.output) if runs and counts else None
         if self.tests is not None and self.end.code in (None, 0) and self._passed(self.tests):
             self.end = replace(self.end, failed=False, errors=())  # what tests print on purpose
 
@@ -172,7 +191,7 @@ class _Result:
         """Yield what the call did, how it ended, and the lines that may be needed again."""
         effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
         if self.end.rejected:
-            yield self._rejection(effects)
+            yield from self._rejection(effects)
             return
         key = self._key(effects)
         yield from self._did(effects, key)
@@ -183,11 +202,20 @@ class _Result:
             yield from self._lines(key)
         yield from self._missed(key)
 
-    def _rejection(self, effects: tuple[Effect, ...]) -> Fact:
-        said = self.end.rejected
-        what = cut(self.command or self._target(effects), HEAD_CHARS)
-        words = f": {said}" if said.startswith(_ABORTED) else ""
-        return self._fact("decision", f"The user rejected `{what}`{words}", "")
+    def _rejection(self, effects: tuple[Effect, ...]) -> Iterator[Fact]:
+        """Yield what the user did not let go ahead, with their words, and the rules among these."""
+        first = self.end.rejected
+        said = first if first.startswith(_ABORTED) else refusal_in(self.output, _SAID_CHARS)
+        target = self._target(effects)
+        if not self.command and len(target) > HEAD_CHARS and "/" in target:
+            target = f"{self.name} …/{base_name(target)}"
+        what = cut(self.command or target, HEAD_CHARS)
+        words = f": {said}" if said else ""
+        yield self._fact("decision", f"The user rejected `{what}`{words}", "rejected")
+        for rule in constraints(said):
+            if is_rule(rule):
+                yield Fact("constraint", rule.text, self.source, self.at, rule.core,
+                           worth=float(rule.strength))  # fmt: skip
 
     def _did(self, effects: tuple[Effect, ...], key: str) -> Iterator[Fact]:
         """Yield the effects on files and processes, and the command or the action itself."""
@@ -208,6 +236,7 @@ class _Result:
             for line in self.end.errors:
                 yield self._fact("error", line, key)
         if self.process and (self.end.code is not None or _STATUS_OVER.search(self.output[:400])):
+            yield self._fact("test", self._test_words(), key)
             stop = Effect("stop", detail=self.process)
             yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
 
@@ -356,25 +385,54 @@ class _Result:
         end = self.end
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
+        purpose = text_of(self.arguments, "description") if "\n" in self.line else ""
+        text = f"`{command}`{ended}"
+        if purpose:
+            text = f"{cut(purpose, HEAD_CHARS)}: {text}"
         # what goes on in the background has not succeeded yet
-        yield Fact("command", f"`{command}`{ended}", self.source, self.at,
+        yield Fact("command", text, self.source, self.at,
                    "" if end.running else key, end.failed,
-                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth)  # fmt: skip
+                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
+                   head=self._printed() if worth > _LOOKED and not end.failed else "")  # fmt: skip
         if not end.failed:
             yield from self._published(command)
-        counts = self.tests
-        if counts is None:
-            return
-        failing = signals.failing_tests(self.output, _MOST_FAILING)
-        told = [f"{counts.passed} passed"]
-        if counts.failed:
-            told.insert(0, f"{counts.failed} failed")
-        names = f"; failing: {', '.join(failing)}" if failing else ""
-        text = f"`{cut(command, _FIRST_LINE_CHARS)}`: {', '.join(told)}{names}"
-        yield self._fact("test", text, key)
+        if not end.looked and (self._has_counts() or _TESTS.search(self.line)):
+            words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
+            yield self._fact("test", words, key)
+
+    def _has_counts(self) -> bool:
+        return self.tests is not None and bool(self.tests.passed or self.tests.failed)
+
+    def _test_words(self) -> str:
+        """Return how a run of tests ended; if its result does not tell, the end of what it says."""
+        end, counts = self.end, self.tests
+        if end.running:
+            return "still running"
+        if counts is not None and self._has_counts():
+            failing = signals.failing_tests(self.output, _MOST_FAILING)
+            told = [f"{counts.failed} failed"] if counts.failed else []
+            told += [f"{counts.passed} passed"] if counts.passed else []
+            names = f"; failing: {', '.join(failing)}" if failing else ""
+            return f"{', '.join(told)}{names}"
+        if end.failed:
+            return f"failed (exit {end.code})" if end.code else "failed"
+        if end.code == 0 and not masks_failures(self.line):
+            return "ok"
+        return "ok" if _PASSED.search(self.output[-_END_CHARS:]) else self._last_line()
+
+    def _last_line(self) -> str:
+        rows = [line for line in self.output[-_END_CHARS:].split("\n") if line.strip()]
+        return cut(rows[-1], _PRINTED_CHARS) if rows else "no output"
+
+    def _printed(self) -> str:
+        """Return all that a command printed, if that is hardly anything."""
+        said = self.output.rpartition("\nOutput:\n")[2].strip()
+        return " ".join(said.split()) if len(said) <= _PRINTED_CHARS else ""
 
     def _published(self, command: str) -> Iterator[Fact]:
-        """Yield that commits were pushed, and the pull request that a result names."""
+        """Yield that commits were pushed or made anew, and the pull request that a result names."""
+        if _REWRITES.search(command) and "--abort" not in command:
+            yield Fact("place", command, self.source, self.at, "rewrite")
         if _PUSHES.search(command) and "--dry-run" not in command:
             yield Fact("place", command, self.source, self.at, "push")
         if _PULLS.search(command) and (found := _PULL.search(self.output)):

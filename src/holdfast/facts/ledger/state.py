@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import posixpath
 
-from msgspec.structs import replace
-
 from holdfast.facts.languages import Phrases
 from holdfast.facts.ledger.fact import Ledger
 from holdfast.facts.ledger.files import known_files
 from holdfast.facts.ledger.story import title_of
 from holdfast.facts.summary import MUST, Entry
-from holdfast.regex import Regex
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
-_TESTS = Regex(
-    r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|tox|ctest|unittest)\b"
-    r"|\b(?:go|cargo|dotnet|swift|deno|bun|gradle|gradlew|mvn|sbt|bazel|mise|make|npm|pnpm|yarn)"
-    r"(?: run)?(?: -\S+)* [\w:-]*test"
-)
-"""Commands that run tests, by their names."""
+_WAITED_COMMANDS = 10
+"""What was only waited for is over after so many other commands; chosen."""
 
 
 def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
@@ -28,13 +21,13 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
     found = [
         Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
               slot.fact.source, MUST - 1)
-        for slot in ledger.slots.values() if slot.was
+        for slot in ledger.slots.values() if slot.was and not ledger.files  # of a dialogue
     ]  # fmt: skip
-    last_run = ledger.commands[-1].at if ledger.commands else -1
+    ran = [fact.at for fact in ledger.commands]
     found.extend(
         Entry(f"{phrases.running}: {fact.text}", fact.source, MUST)
         for fact in ledger.running.values()
-        if not fact.worth or fact.at >= last_run  # what was only waited for is over
+        if not fact.worth or sum(at > fact.at for at in ran) < _WAITED_COMMANDS
     )
     for words, fact in (
         (phrases.working_directory, ledger.directory),
@@ -55,9 +48,6 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
 def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
     """Return what the last test run said, and what changed since."""
     last = max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
-    ran = next((one for one in reversed(ledger.commands) if _TESTS.search(one.text)), None)
-    if ran is not None and (last is None or ran.at > last.at):
-        last = ran if ran.failed else replace(ran, text=f"{ran.text}: ok")
     if last is None:
         return None
     later = [

@@ -72,4 +72,5 @@ def _ran(ledger: Ledger) -> Iterator[Deed]:
     commits = {fact.at for fact in ledger.commits}
     for fact in {fact.text: fact for fact in ledger.commands}.values():
         if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
-            yield Deed(fact.at, tests.get(fact.at, fact.text), fact.source)
+            printed = f"{fact.text}: {fact.head}" if fact.head else fact.text
+            yield Deed(fact.at, tests.get(fact.at, printed), fact.source)

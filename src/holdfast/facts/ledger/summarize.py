@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.dialogue.statements import constraints
+from holdfast.facts.dialogue.statements import SURE_RULE, constraints
 from holdfast.facts.languages import Phrases, phrases_for
 from holdfast.facts.ledger.carried import (
     asked_in,
@@ -24,7 +24,7 @@ from holdfast.facts.ledger.carried import (
 )
 from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, Ledger
 from holdfast.facts.ledger.files import by_folder, file_line, known_files
-from holdfast.facts.ledger.lines import cut, terms_of, whole_words
+from holdfast.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
 from holdfast.facts.ledger.quotes import Quotes
 from holdfast.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
@@ -83,8 +83,6 @@ _LEAST_ASK_CHARS = 160
 """An ask that must be there has this much, others are left out below it."""
 _FEWEST_ASK_CHARS = 80
 """The same if there is hardly any room."""
-_SURE_RULE = 2
-"""From this strength on a rule is more than a wish."""
 _SAMPLED = 200
 """Lines that the cost of a character is measured by; chosen."""
 _SAMPLE_CHARS = 8_000
@@ -103,8 +101,8 @@ class Around(Struct, frozen=True):
     """What a summary is made for: what stands beside it, what was asked, how much room it has."""
 
     room_chars: float
-    live_asks: frozenset[str] = frozenset()
-    """Labels of messages of the role user that stand verbatim outside the summary."""
+    kept: frozenset[str] = frozenset()
+    """Labels of messages before the tail that stand verbatim outside the summary."""
     shown_terms: frozenset[str] = frozenset()
     """Terms of the messages that the model still sees."""
     shown_calls: frozenset[str] = frozenset()
@@ -177,6 +175,10 @@ class _Made:
             if section == "constraints" or row.weight >= RULE
         )
 
+    def texts(self, section: Section) -> set[str]:
+        """Return the words of the entries of a section."""
+        return {entry.text for entry in self._sections.get(section, ())}
+
     def has(self, section: Section) -> bool:
         """Return whether a section holds something."""
         return section in self._sections
@@ -228,7 +230,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
         elif section != "state" or entry.text.partition(": ")[0] not in known:
             made.add(section, entry)
     told = made.sure_words()
-    newer = [ask.fact for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    newer = [ask.fact for ask in ledger.asks if ask.fact.source not in around.kept]
     room = max(around.room_chars * _ASKS_SHARE - sum(len(fact.text) for fact in newer), 0.0)
     asks = [ask for ask in (*asks, *tasks) if _asked(ask) not in told]
     fitting = [ask for ask in asks if len(ask.text) <= room]
@@ -237,7 +239,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
     for ask in (*lost, *made.fill("pending", fitting, room, ranks)):
         for rule in constraints(_asked(ask)):
             words = rule.core or rule.text
-            if rule.strength >= _SURE_RULE and words not in told:
+            if rule.strength >= SURE_RULE and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)
 
 
@@ -252,12 +254,12 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     The first is always there, and the last unless the user wrote again since; the others from the
     newest on while there is room.
     """
-    asks = [ask for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    asks = [ask for ask in ledger.asks if ask.fact.source not in around.kept]
     if not asks:
         return
     room = around.room_chars * _ASKS_SHARE
     order: list[Ask] = [asks[0], *asks[:0:-1]]
-    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
+    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= SURE_RULE}
     shown: list[tuple[Ask, str, float]] = []
     least = min(_LEAST_ASK_CHARS, max(int(room), _FEWEST_ASK_CHARS))
     for number, ask in enumerate(order):
@@ -306,10 +308,14 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put what must be there, newest first, each kind within its share of the room."""
     room, phrases = around.room_chars, made.phrases
     quoted = made.sure_words()
+    carried = made.texts("constraints")
+    still_open = {ask.fact.source for ask in ledger.asks if not ask.answered_by}
     stated = [
         fact
         for fact in ledger.constraints.values()
-        if fact.source not in around.live_asks and fact.text not in quoted
+        if fact.source not in around.kept
+        and fact.text not in carried
+        and not (fact.source in still_open and fact.text in quoted)
     ]
     for_rules = _room_for_rules(stated, room)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
@@ -341,7 +347,11 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         _todo(made, ledger.todo, room * _TODO_SHARE)
     _followed(made, ledger, around)
     _report(made, ledger, around)
-    rows = [row for row in story(ledger, phrases, brief=around.brief) if row.at < around.shown_from]
+    rows = [
+        row
+        for row in story(ledger, phrases, brief=around.brief)
+        if row.at < around.shown_from and row.source not in around.kept
+    ]
     entries = [Entry(row.text, row.source, MUST + 4) for row in rows]
     made.fill("completed", entries, room * _STORY_SHARE)
 
@@ -349,11 +359,14 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
 def _followed(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put the instructions that the work follows, unless they are shown."""
     fact = ledger.instructions
-    if fact is not None and fact.source not in around.live_asks:
+    if fact is not None and fact.source not in around.kept:
         room = around.room_chars * _INSTRUCTIONS_SHARE
-        shown = _shortened(fact.text, room * (1 - _RULES_OF_REST))
-        rest = fact.text[len(shown) :] if len(shown) < len(fact.text) else ""
-        rules = [rule.text for rule in constraints(rest) if rule.strength >= _SURE_RULE]
+        most = max(int(room * (1 - _RULES_OF_REST)), _LEAST_ASK_CHARS)
+        shown, rest = fact.text, ""
+        if len(shown) > most:
+            shown = whole_words(fact.text[:most], most)
+            shown, rest = f"{shown} …", fact.text[len(shown) :]
+        rules = [rule.text for rule in constraints(rest) if rule.strength >= SURE_RULE]
         kept = _first_that_fit(rules, room * _RULES_OF_REST)
         text = "\n".join((f"{made.phrases.instructions}:", shown, *kept))
         made.put("in_progress", text, fact.source, MUST + 27)
@@ -361,25 +374,23 @@ def _followed(made: _Made, ledger: Ledger, around: Around) -> None:
 
 def _report(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put what the agent reported last, whole if it can be: the next request may be about it."""
-    if not ledger.replies or (around.brief and around.newer_reply):
+    last = ledger.replies[-1] if ledger.replies else None
+    if last is None or last.source in around.kept or last.at >= around.shown_from:
         return
-    last = ledger.replies[-1]
+    if around.newer_reply and (around.brief or len(last.text) < _LEAST_ASK_CHARS):
+        return
     share = _SEEN_REPORT_SHARE if around.newer_reply else _REPORT_SHARE
-    text = _shortened(last.text, around.room_chars * share)
+    text = both_ends(last.text, max(int(around.room_chars * share), _LEAST_ASK_CHARS))
     mark = "\n" if "\n" in text else " "
-    made.put("in_progress", f"{made.phrases.last_report}:{mark}{text}", last.source, MUST + 25)
-
-
-def _shortened(text: str, room: float) -> str:
-    most = max(int(room), _LEAST_ASK_CHARS)
-    return text if len(text) <= most else f"{whole_words(text[:most], most)} …"
+    words = made.phrases.earlier_report if around.newer_reply else made.phrases.last_report
+    made.put("in_progress", f"{words}:{mark}{text}", last.source, MUST + 25)
 
 
 def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
     """Return the room for rules; wishes and lines of what was pasted take less of it."""
     least = min(_LEAST_CHARS, room / 2)
     most = max(room * _CONSTRAINTS_SHARE, least)
-    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= _SURE_RULE]
+    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= SURE_RULE]
     if len(sure) == len(stated):
         return most
     return min(most, max(sum(sure), room * _WISHES_SHARE, least))
@@ -411,7 +422,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
     candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
-                  *_candidates(ledger, around.live_asks)]  # fmt: skip
+                  *_candidates(ledger, around.kept)]  # fmt: skip
     order = choose(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
@@ -451,7 +462,7 @@ _SECTION_OF: dict[str, Section] = {
 }
 
 
-def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate]:
+def _candidates(ledger: Ledger, kept: frozenset[str]) -> Iterator[Candidate]:
     last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
     # of a command that is too long for a head it is not known which one ran again
     ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
@@ -460,9 +471,10 @@ def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate
         Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
         for fact in ledger.lines.values()
         # what a command printed is out of date where it ran again
-        if fact.source not in live_asks and fact.at >= ran_at(fact.head, -1)
+        if fact.source not in kept and fact.at >= ran_at(fact.head, -1)
     ]
-    yield from _recent(ledger.decisions, _DECISION)
+    works = bool(ledger.files or ledger.commands)  # what is said to a customer decides nothing
+    yield from _recent([one for one in ledger.decisions if works or one.key], _DECISION)
     for question in ledger.questions:
         if question.answered_by:
             text = f"{question.fact.text} -> {question.answer}"

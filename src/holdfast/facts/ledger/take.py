@@ -8,14 +8,14 @@ from holdfast.facts.dialogue.statements import (
     Constraint,
     constraints,
     decisions,
-    is_question,
+    is_rule,
     questions,
 )
 from holdfast.facts.dialogue.values import stated_values
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
 from holdfast.facts.ledger.fact import Fact, FactKind, encodable
-from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
+from holdfast.facts.ledger.lines import both_ends, cut, lines_of, terms_of, whole_words
 from holdfast.facts.ledger.result import facts_of_result
 from holdfast.facts.speakers import (
     AgentReport,
@@ -32,8 +32,6 @@ from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, tex
 
 _ASK_CHARS = 6_000
 """Of an ask, verbatim; of what follows only lines."""
-_LEAST_RULE = 2
-"""A weaker sentence is a wish: what was asked for, and no rule for what follows."""
 _SAID_CHARS = 600
 """Of what the agent said beside its calls."""
 _REPLY_CHARS = 8_000
@@ -157,7 +155,7 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         yield Fact("ask", "", source, at)
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(constraints(words) if rules else ()):
-        if _is_rule(rule):
+        if is_rule(rule):
             yield _rule(rule, source, at)
     if not lines:
         return
@@ -166,15 +164,6 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
     if is_long:
         for line in lines_of(words[len(shown) :], _MOST_LINES):
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
-
-
-def _is_rule(rule: Constraint) -> bool:
-    """Return whether a sentence is a rule for what follows, and not a wish, a question or a line
-    of something pasted.
-    """
-    said = rule.core or rule.text
-    is_strict = rule.strength >= _LEAST_RULE or ", not " in said
-    return is_strict and not rule.pasted and not is_question(said)
 
 
 def _rule(rule: Constraint, source: str, at: int) -> Fact:
@@ -228,7 +217,7 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
         if is_reply and not asks:
             yield Fact(kind, "", source, at)
         return
-    shown = whole_words(words[:_REPLY_CHARS], _REPLY_CHARS) if is_reply else cut(words, _SAID_CHARS)
+    shown = both_ends(words, _REPLY_CHARS) if is_reply else cut(words, _SAID_CHARS)
     yield Fact(kind, shown, source, at, "asks" if asks else "")
     for decision in decisions(words):
         if decision.startswith(_PLANS) or decision.endswith(":"):

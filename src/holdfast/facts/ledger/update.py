@@ -232,7 +232,8 @@ class _Book:
                 _put(self.errors, fact.key, lines)
                 self._failed.setdefault(_purpose(fact.key)[0], set()).add(fact.key)
             case "test":
-                _put(self.tests, fact.key, fact)
+                if not fact.was or fact.key in self.tests:  # of a process that runs tests
+                    _put(self.tests, fact.key, fact)
             case "todo":
                 self.todo = merge_tasks(self.todo, fact)
             case "slot":
@@ -242,7 +243,8 @@ class _Book:
         """Return what was heard of a running process under the command that started it."""
         for start in self.running.values():
             if start.was == fact.was:
-                return replace(fact, key=start.head)
+                text = f"`{start.text}`: {fact.text}" if fact.kind == "test" else fact.text
+                return replace(fact, key=start.head, text=text)
         return fact
 
     def _ask(self, fact: Fact) -> None:
@@ -358,6 +360,9 @@ class _Book:
                 self.pushed = fact
             case "pull":
                 self.pull_request = fact
+            case "rewrite":
+                self.commits = [replace(one, text=_HASH.sub("", one.text)) for one in self.commits]
+                self.pushed = None
             case "start":
                 _put(self.running, fact.text, fact)
             case _:
@@ -399,6 +404,7 @@ class _Book:
         )
 
 
+_HASH = Regex(r"\A[0-9a-f]{7,40} ")
 _WRAPPERS = frozenset(
     ("sudo", "time", "env", "npx", "rtk", "exec", "nohup", "uv", "poetry", "pipenv", "run", "mise")
 )

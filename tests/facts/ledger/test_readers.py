@@ -1,0 +1,144 @@
+"""What readers of records missed or were told wrongly, beside the logs of real sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.facts.dialogue.statements import constraints, is_rule
+from holdfast.facts.ledger import Around, Ledger, summarize
+from holdfast.facts.summary import Section
+from holdfast.testing import assistant, call, result, user
+
+LedgerOf = Callable[..., Ledger]
+STARTED = "Chunk ID: a\nWall time: 1 seconds\nProcess running with session ID 66153\nOutput:\n"
+ENDED = "Chunk ID: b\nWall time: 1 seconds\nProcess exited with code {}\nOutput:\n{}"
+TEST = assistant(call("exec_command", cmd="go test ./..."))
+POLL = assistant(call("write_stdin", session_id=66153, chars=""))
+
+
+def told(ledger: Ledger, section: Section, around: Around | None = None) -> str:
+    entries = summarize(ledger, around or Around(20_000)).sections.get(section, ())
+    return "\n".join(entry.text for entry in entries)
+
+
+def test_a_test_run_that_goes_on_has_no_result(ledger_of: LedgerOf) -> None:
+    state = told(ledger_of(user("go"), TEST, result(STARTED)), "state")
+    assert "`go test ./...`: still running" in state
+    assert "running: go test ./..." in state
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "words"),
+    [(0, "ok  \ta/b\t0.1s", "1 passed"), (1, "boom", "failed (exit 1)")],
+)
+def test_a_test_run_that_was_waited_for_ends_as_its_poll_says(
+    ledger_of: LedgerOf, code: int, output: str, words: str
+) -> None:
+    ended = result(ENDED.format(code, output))
+    state = told(ledger_of(user("go"), TEST, result(STARTED), POLL, ended), "state")
+    assert f"`go test ./...`: {words}" in state
+    assert "running" not in state
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "words"),
+    [
+        ("npm test 2>&1 | tail -5", "Command aborted", "Command aborted"),
+        ("npm test 2>&1 | tail -5", "Tests: all passed", "ok"),
+        ("go test ./... | tail -1", "", "no output"),
+    ],
+)
+def test_a_result_is_claimed_if_the_output_tells_it(
+    ledger_of: LedgerOf, command: str, output: str, words: str
+) -> None:
+    ledger = ledger_of(user("go"), assistant(call("bash", command=command)), result(output))
+    assert f"`{command}`: {words};" in told(ledger, "state")
+
+
+def test_a_look_at_tests_is_no_test_run(ledger_of: LedgerOf) -> None:
+    seen = result("FAIL\tgithub.com/a/b\t0.1s\nok  \tgithub.com/a/c\t0.2s")
+    looked = assistant(call("bash", command='grep -R "go test" ci.log'))
+    assert "test run" not in told(ledger_of(user("go"), looked, seen), "state")
+
+
+@pytest.mark.parametrize("names", [("oldText", "newText"), ("oldString", "newString")])
+def test_an_edit_has_two_sides_whatever_they_are_called(
+    ledger_of: LedgerOf, names: tuple[str, str]
+) -> None:
+    sides = dict(zip(names, ("color_old = 00d7ff", "color_new = 00afd7"), strict=True))
+    edit = assistant("I change the colors.", call("edit", path="/w/dark.json", **sides))
+    completed = told(ledger_of(user("go"), edit, result("ok")), "completed")
+    assert "- color_old" in completed
+    assert "+ color_new" in completed
+
+
+def test_what_the_user_said_when_they_rejected_a_call_is_told(ledger_of: LedgerOf) -> None:
+    words = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell "
+        "you how to proceed, the user said:\ndon't check this in"
+    )
+    add = assistant(call("Bash", command="git add docs/plan.md"))
+    ledger = ledger_of(user("go"), add, result(words, is_error=True))
+    assert "`git add docs/plan.md`: don't check this in" in told(ledger, "decisions")
+    assert told(ledger, "constraints") == "don't check this in"
+
+
+def test_a_rule_in_an_answered_request_is_a_rule_still(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of(
+        user("Build it."), assistant("Done."), user("Move it, but never touch db/schema.sql."),
+        assistant("Moved."), user("And now the docs."),
+    )  # fmt: skip
+    assert "never touch db/schema.sql" in told(ledger, "constraints")
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("ok and i dont want to remove any details, that is your plan right?", True),
+        ("why don't you use the cache?", False),
+        ("don't you think that is slow?", False),
+    ],
+)
+def test_a_rule_may_end_in_a_question(text: str, rules: bool) -> None:
+    assert any(is_rule(rule) for rule in constraints(text)) == rules
+
+
+def test_the_end_of_a_long_report_stays(ledger_of: LedgerOf) -> None:
+    """It says what the next "yes" is about."""
+    report = "\n".join(f"Finding {number}: row_{number} is wrong." for number in range(300))
+    asks = "Shall I drop Options.UserAgent and write no spec?"
+    ledger = ledger_of(user("Review it."), assistant(f"{report}\n{asks}"))
+    shown = told(ledger, "in_progress", Around(3_000))
+    assert asks in shown
+    assert "Finding 0:" in shown
+
+
+def test_a_report_before_the_one_that_is_shown_is_called_earlier(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of(user("Review it."), assistant("The parser is wrong in two places. " * 9))
+    assert told(ledger, "in_progress").startswith("Last report")
+    newer = Around(20_000, newer_reply=True)
+    assert told(ledger, "in_progress", newer).startswith("An earlier report")
+
+
+def test_a_report_that_is_shown_is_not_told(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of(user("Review it."), assistant("All is well."))
+    assert told(ledger, "in_progress", Around(20_000, kept=frozenset({"m1"}))) == ""
+
+
+def test_after_a_rebase_a_commit_has_no_hash_and_is_not_pushed(ledger_of: LedgerOf) -> None:
+    def ran(command: str, output: str = "") -> tuple[object, object]:
+        return assistant(call("bash", command=command)), result(output)
+
+    ledger = ledger_of(
+        user("go"), *ran("git commit -m 'Add a parser'", "[main 06e9376] Add a parser"),
+        *ran("git push"), *ran("git rebase origin/main", "Successfully rebased"),
+    )  # fmt: skip
+    state = told(ledger, "state")
+    assert "git commit: Add a parser (not pushed)" in state
+
+
+def test_a_command_of_the_host_is_no_request(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of(user("Fix it."), assistant("Done."), user("/undo"), user("/"))
+    assert [ask.fact.text for ask in ledger.asks if ask.fact.text] == ["Fix it."]
