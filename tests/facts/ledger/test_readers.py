@@ -139,6 +139,29 @@ def test_after_a_rebase_a_commit_has_no_hash_and_is_not_pushed(ledger_of: Ledger
     assert "git commit: Add a parser (not pushed)" in state
 
 
+def test_a_script_is_told_by_what_it_was_for_and_what_it_printed(ledger_of: LedgerOf) -> None:
+    script = "python3 - <<'PY'\nimport json\nprint(json.dumps({'a': 1}))\nPY"
+    run = assistant(call("Bash", command=script, description="Count the files of each session"))
+    completed = told(ledger_of(user("go"), run, result("files_touched in 34/34")), "completed")
+    assert completed == (
+        "Count the files of each session (`python3 - <<'PY'`): files_touched in 34/34"
+    )
+
+
+def test_a_call_that_went_well_settles_one_with_other_arguments(ledger_of: LedgerOf) -> None:
+    """However long these are."""
+
+    def book(card: str) -> object:
+        people = [{"first_name": "Mia", "last_name": "Li", "dob": "1990-04-05"}] * 3
+        return assistant(call("book_reservation", user="mia_li", people=people, payment=card))
+
+    failed = result("Error: not enough balance in payment method gift_card_8190333")
+    booked = result('{"reservation_id": "HATHAT"}')
+    steps = (user("Book it."), book("gift_card_8190333"), failed)
+    assert "gift_card_8190333" in told(ledger_of(*steps), "blocked")
+    assert told(ledger_of(*steps, book("credit_card_1"), booked), "blocked") == ""
+
+
 def test_a_command_of_the_host_is_no_request(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(user("Fix it."), assistant("Done."), user("/undo"), user("/"))
     assert [ask.fact.text for ask in ledger.asks if ask.fact.text] == ["Fix it."]

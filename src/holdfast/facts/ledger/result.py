@@ -385,15 +385,18 @@ class _Result:
         end = self.end
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
-        purpose = text_of(self.arguments, "description") if "\n" in self.line else ""
+        first, _, rest = self.line.partition("\n")
+        purpose = text_of(self.arguments, "description") if rest else ""
         text = f"`{command}`{ended}"
         if purpose:
-            text = f"{cut(purpose, HEAD_CHARS)}: {text}"
+            text = f"{cut(purpose, HEAD_CHARS)} (`{cut(first, HEAD_CHARS)}`{ended})"
+        shows = worth > _LOOKED and not end.failed
         # what goes on in the background has not succeeded yet
         yield Fact("command", text, self.source, self.at,
                    "" if end.running else key, end.failed,
                    terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
-                   head=self._printed() if worth > _LOOKED and not end.failed else "")  # fmt: skip
+                   head=self._printed(is_script=bool(purpose)) if shows else "",
+        )  # fmt: skip
         if not end.failed:
             yield from self._published(command)
         if not end.looked and (self._has_counts() or _TESTS.search(self.line)):
@@ -424,10 +427,13 @@ class _Result:
         rows = [line for line in self.output[-_END_CHARS:].split("\n") if line.strip()]
         return cut(rows[-1], _PRINTED_CHARS) if rows else "no output"
 
-    def _printed(self) -> str:
-        """Return all that a command printed, if that is hardly anything."""
-        said = self.output.rpartition("\nOutput:\n")[2].strip()
-        return " ".join(said.split()) if len(said) <= _PRINTED_CHARS else ""
+    def _printed(self, *, is_script: bool) -> str:
+        """Return all that a command printed, if that is hardly anything; of a script the start."""
+        said = self.output[:_END_CHARS].rpartition("\nOutput:\n")[2].strip()
+        if is_script:
+            return cut(said, 2 * _PRINTED_CHARS)
+        is_all = len(self.output) <= _END_CHARS and len(said) <= _PRINTED_CHARS
+        return " ".join(said.split()) if is_all else ""
 
     def _published(self, command: str) -> Iterator[Fact]:
         """Yield that commits were pushed or made anew, and the pull request that a result names."""

@@ -417,6 +417,9 @@ def _purpose(key: str) -> tuple[str, frozenset[str]]:
     """Return what a call was for, and what it was about: of a command the program with what it was
     to do, and the paths; of another tool its name. A long script is for nothing else.
     """
+    name, _, arguments = key.partition(" ")
+    if arguments.startswith("{") and name.isidentifier():
+        return name, frozenset()
     if "…" in key:
         return key, frozenset()
     last = key.rpartition("&&")[2].partition("|")[0]
