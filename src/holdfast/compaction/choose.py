@@ -25,6 +25,7 @@ from holdfast.compaction.partition import (
     nth_last_ask,
     protected_from,
     snapped_back,
+    speaker_at,
     system_stop,
     tail_start,
 )
@@ -228,6 +229,8 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     if not work.options.keeps_turn:
         stop = min(stop, loop_start(work))
     least = head_stop(work.log, cuts, first=0)
+    if all(speaker_at(work.log, at) == "host" for at in range(least, stop)):
+        return least  # what a host noted before anybody spoke
     wanted = work.budget.target_tokens or work.budget.threshold_tokens
     free = wanted - work.outside_tokens - work.costs.span(0, least)
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop

@@ -100,7 +100,7 @@ class Anchors:
         backwards = range(len(log) - 1, -1, -1)
         self.ask = newest_request(log)
         """The latest message of a person; if there is none, of the role user; -1 without any."""
-        self.by_person = self.ask >= 0 and _speaker(log, self.ask) == "person"
+        self.by_person = self.ask >= 0 and speaker_at(log, self.ask) == "person"
         self.instructions = _followed(log)
         """The text of the skill or command that the work follows, -1 if it follows none."""
         self.reply = next((at for at in backwards if _is_reply(log[at])), -1)
@@ -157,7 +157,7 @@ def newest_request(log: Sequence[Message]) -> int:
     """Return the latest message of a person; if there is none, of the role user; -1 without any."""
     newest = -1
     for at in range(len(log) - 1, -1, -1):
-        speaker = _speaker(log, at)
+        speaker = speaker_at(log, at)
         if speaker == "person":
             return at
         if speaker is not None and newest < 0:
@@ -165,19 +165,20 @@ def newest_request(log: Sequence[Message]) -> int:
     return newest
 
 
-def _speaker(log: Sequence[Message], at: int) -> Speaker | None:
+def speaker_at(log: Sequence[Message], at: int) -> Speaker | None:
+    """Return who speaks at a position of a log, as `speaker_of` says."""
     return speaker_of(log[at], log[at - 1] if at else None)
 
 
 def _followed(log: Sequence[Message]) -> int:
     """Return the latest instructions after which every person went on with the work, or -1."""
     for at in range(len(log) - 1, -1, -1):
-        speaker = _speaker(log, at)
+        speaker = speaker_at(log, at)
         if speaker == "instructions":
             return at
         if speaker == "person":
             before = range(at - 1, -1, -1)
-            stop = next((k for k in before if _speaker(log, k) == "person"), -1)
+            stop = next((k for k in before if speaker_at(log, k) == "person"), -1)
             reply = next((k for k in range(at - 1, stop, -1) if _is_reply(log[k])), -1)
             if not _goes_on(log[at], log[reply] if reply >= 0 else None):
                 return -1
@@ -202,7 +203,7 @@ def nth_last_ask(log: Sequence[Message], n: int) -> int:
     """Return the position of a person's n-th newest message, -1 if there are fewer."""
     seen = 0
     for index in range(len(log) - 1, -1, -1):
-        if _speaker(log, index) == "person":
+        if speaker_at(log, index) == "person":
             seen += 1
             if seen == n:
                 return index

@@ -162,6 +162,19 @@ def test_a_call_that_went_well_settles_one_with_other_arguments(ledger_of: Ledge
     assert told(ledger_of(*steps, book("credit_card_1"), booked), "blocked") == ""
 
 
+def test_searches_that_found_nothing_stand_together(ledger_of: LedgerOf) -> None:
+    """Or they are made again."""
+    steps = [
+        step
+        for day in ("2024-11-10", "2024-11-11")
+        for step in (assistant(call("search_flight", origin="SFO", date=day)), result("[]"))
+    ]
+    critical = told(ledger_of(user("Find one."), *steps), "critical")
+    assert critical.startswith(
+        "nothing found:\nsearch_flight SFO 2024-11-10\nsearch_flight SFO 2024-11-11"
+    )
+
+
 def test_a_command_of_the_host_is_no_request(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(user("Fix it."), assistant("Done."), user("/undo"), user("/"))
     assert [ask.fact.text for ask in ledger.asks if ask.fact.text] == ["Fix it."]

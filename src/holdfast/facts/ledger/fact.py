@@ -43,6 +43,8 @@ HEAD_CHARS = 90
 """Of the call or speaker that a line stands under, in characters."""
 NOT_FOUND = 40.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
+NOTHING_FOUND = "nothing found"
+"""The head of calls that looked for something which is not there."""
 _TOGETHER = 200
 """So many facts are looked through for secrets as one text."""
 

@@ -18,7 +18,7 @@ from holdfast.facts.digests.line import first_of, refusal_in, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
-from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, Fact, FactKind
+from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, NOTHING_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import masks_failures, outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
@@ -77,6 +77,10 @@ _END_CHARS = 2_000
 """Of an output, where its end is looked for; chosen."""
 _PRINTED_CHARS = 100
 """Of a command's output that is told beside it; chosen, about a line."""
+_NOTHING = frozenset({"[]", "{}", "null", "None", '""'})
+"""How a call that looks for something says that there is none."""
+_NONE_FOUND = 3.0
+"""What that is worth beside its names: it need not be looked for again; chosen, as a decision."""
 _SAID_CHARS = 300
 """Of what the user said when they rejected a call; chosen, rules are as long at most."""
 _PULLS = Regex(r"\b(?:gh pr|glab mr) (?:create|view|edit)\b")
@@ -453,6 +457,12 @@ class _Result:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
+        if not self.line and self.family == "other" and self.output.strip() in _NOTHING:
+            given = " ".join(str(value) for value in self.arguments.values())
+            text = cut(f"{self.name} {given}", HEAD_CHARS)
+            yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
+                       head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
+            return
         if _is_json(self.output):
             for row in data_rows(self.output, _MOST_ROWS):
                 yield Fact("line", row, self.source, self.at, terms=terms_of(row, 24), head=head)

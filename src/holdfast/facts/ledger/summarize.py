@@ -22,7 +22,7 @@ from holdfast.facts.ledger.carried import (
     carried_entries,
     carried_facts,
 )
-from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, Ledger
+from holdfast.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, Ask, Fact, Ledger
 from holdfast.facts.ledger.files import by_folder, file_line, known_files
 from holdfast.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
@@ -434,7 +434,8 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
         if section == "files":
             read[fact.text] = weight, fact
         elif section == "critical":
-            groups.setdefault((fact.source, fact.head), []).append((weight, fact))
+            source = fact.source if fact.head != NOTHING_FOUND else ""  # all of these together
+            groups.setdefault((source, fact.head), []).append((weight, fact))
         else:
             made.put(section, fact.text, fact.source, weight)
     _read(made, read)
