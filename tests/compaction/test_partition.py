@@ -204,14 +204,13 @@ def test_a_persons_request_stays_whatever_a_host_adds() -> None:
 def test_what_a_host_noted_before_anybody_spoke_is_no_head() -> None:
     """A command of the host and what it printed stay at the start for nothing."""
     noted = [
+        "<local-command-caveat>Do not answer.</local-command-caveat>",
         "<command-name>/model</command-name>",
         "<local-command-stdout>set</local-command-stdout>",
     ]
     log = [{"role": "user", "content": text} for text in noted]
     for turn in range(40):
-        log.append(
-            {"role": "user", "content": f"Look into part {turn} of src/app.py, please. " * 9}
-        )
+        log.append({"role": "user", "content": f"Look into part {turn}, please. " * 9})
         log.append({"role": "assistant", "content": f"Part {turn} is fine: value_{turn}. " * 9})
     kept = compress(log, target_tokens=2_000).messages
     assert not any(text in str(message["content"]) for text in noted for message in kept)
