@@ -39,6 +39,14 @@ def test_lines_apart_have_a_number_each(ledger_of: LedgerOf) -> None:
     ]  # fmt: skip
 
 
+def test_a_listing_has_its_folder_once(ledger_of: LedgerOf) -> None:
+    listed = "\n".join(f"/w/src/module_{n}.py" for n in range(4))
+    ledger = ledger_of(user("look"), assistant(call("Glob", pattern="src/*.py")), result(listed))
+    text = next(text for text in told(ledger, "critical") if "module_1" in text)
+    assert text.partition(":\n")[0].endswith(" in /w/src/")
+    assert text.split("\n")[1:] == [f"module_{n}.py" for n in range(4)]
+
+
 def test_after_an_edit_no_number_is_given(ledger_of: LedgerOf) -> None:
     """The lines stand there still, but elsewhere."""
     ledger = ledger_of(

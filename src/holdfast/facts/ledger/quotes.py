@@ -7,6 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.facts.ledger.fact import Fact, Ledger
 from holdfast.facts.summary import Entry, EntryPiece, of_pieces
+from holdfast.regex import Regex
+
+_LEAST_LISTED = 3
+"""Paths that are told by their folder and names; chosen, it pays from two on."""
+_PATH = Regex(r"[\w.~@+/-]+/[\w.@+-]+\Z")
 
 
 class Quotes:
@@ -28,7 +33,10 @@ class Quotes:
         state = self._files.get(path)
         if state is not None:
             head = f"{tool} {self._name(path)}"
-        if state is None or (state.is_touched and state.at > facts[0].at):
+        if folder := _shared_folder(facts):
+            texts = [posixpath.basename(fact.text) for fact in facts]
+            head += f" in {folder}/"
+        elif state is None or (state.is_touched and state.at > facts[0].at):
             texts = [fact.text for fact in facts]
         elif _is_run(facts):
             texts = [fact.text for fact in facts]
@@ -45,6 +53,17 @@ class Quotes:
             return name
         self._named.add(path)
         return path
+
+
+def _shared_folder(facts: Sequence[Fact]) -> str:
+    """Return the folder of lines that are paths, if they have the same; otherwise ""."""
+    folders = {_folder(fact.text) for fact in facts}
+    return folders.pop() if len(folders) == 1 and len(facts) >= _LEAST_LISTED else ""
+
+
+def _folder(text: str) -> str:
+    is_path = _PATH.match(text) is not None
+    return posixpath.dirname(text) if is_path else ""
 
 
 def _is_run(facts: Sequence[Fact]) -> bool:
