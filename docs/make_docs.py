@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import os
 import re
 import subprocess
@@ -18,11 +20,16 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
+from holdfast import compress
 from holdfast.cli import holdfast
+from holdfast.transcript import Text as TextPart
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
 BLOCK = re.compile(r"(<!-- help: ?([a-z ]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
+RECORD = re.compile(
+    r"(<!-- record: (\S+) (\d+) (\d+) -->\n````text\n).*?(````\n<!-- end -->)", re.DOTALL
+)
 SHARED = "shared options"
 SHARED_BY = 2
 """Options with the same help in this many commands are explained once, in the shared block."""
@@ -34,6 +41,8 @@ def main() -> None:
     """Write everything."""
     page = ROOT / "docs" / "cli.md"
     page.write_text(with_help(page.read_text()))
+    page = ROOT / "docs" / "summaries.md"
+    page.write_text(with_records(page.read_text()))
     with tempfile.TemporaryDirectory() as scratch:
         out = os.path.join(scratch, "mended.json")
         picture("check", "check", "examples/broken-chat.json")
@@ -53,6 +62,23 @@ def with_help(page: str) -> str:
         return f"{match[1]}{text}\n{match[3]}"
 
     return BLOCK.sub(block, page)
+
+
+def with_records(page: str) -> str:
+    """Return the page with the record of each session between its markers."""
+    return RECORD.sub(lambda match: f"{match[1]}{record(*match.group(2, 3, 4))}\n{match[5]}", page)
+
+
+def record(session: str, cut: str, percent: str) -> str:
+    """Return the summary that stands for older messages of a session, cut before a message."""
+    with gzip.open(ROOT / "tests/lab/frozen/sessions.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    log = next(row["messages"] for row in rows if row["id"].startswith(session))[: int(cut)]
+    tokens = compress(log, target_tokens=10**9).report.tokens_before
+    small = compress(log, target_tokens=tokens * int(percent) // 100)
+    texts = [part.text for message in small.transcript.messages for part in message.parts
+             if isinstance(part, TextPart)]  # fmt: skip
+    return next(text for text in texts if text.startswith("[holdfast summary"))
 
 
 def command_help(path: str) -> str:

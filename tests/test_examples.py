@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import html
+import importlib.util
 import json
 import os
 import re
@@ -161,6 +162,17 @@ def test_the_loop_in_the_readme_is_the_one_that_runs() -> None:
     (shown,) = re.findall(r"```py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert (ROOT / "examples" / "agent_openai.py").read_text().endswith(shown)
     assert "while True:" in shown
+
+
+def test_the_records_of_the_page_are_of_today() -> None:
+    """They are what `docs/make_docs.py` would write."""
+    page = (ROOT / "docs" / "summaries.md").read_text()
+    spec = importlib.util.spec_from_file_location("make_docs", ROOT / "docs" / "make_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.with_records(page) == page
 
 
 def test_the_figures_and_the_picture_of_the_readme_are_of_today() -> None:

@@ -108,6 +108,10 @@ _IDLE = (
 _IDLE_STARTS = frozenset(start[0] for start in _IDLE)
 
 
+_FETCHES = "ownloading "
+"""What package managers print for each package that they fetch."""
+
+
 class TextLine(Struct, frozen=True, gc=False):
     """A line with its terms."""
 
@@ -136,7 +140,7 @@ def lines_of(text: str, most: int) -> list[TextLine]:
         if len(shown) < _LEAST_CHARS or shown in found:
             continue
         first = shown[0]
-        if first in _IDLE_STARTS and shown.startswith(_IDLE):
+        if (first in _IDLE_STARTS and shown.startswith(_IDLE)) or _FETCHES in shown:
             continue
         if terms := terms_in(runs, _MOST_TERMS):
             defines = first in _DEFINITION_STARTS and _DEFINES.match(raw) is not None
