@@ -61,7 +61,7 @@ def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence
     listening = _listen(known)
     port = PORT if listening is None else listening.getsockname()[1]
     start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home())
-    options = [*start.upstreams, *shlex.split(serve_options)]
+    options = [*start.serve, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
     code, tally = _run_behind(listening, options, command, {**os.environ, **start.environment})
@@ -135,8 +135,7 @@ def _say_what_was_done(agent: Agent, tally: Tally, seconds: float) -> None:
         say(f"the gateway ended {tally.ends} times and was started again; {tally.direct} requests "
             "went to the provider")  # fmt: skip
     elif tally.conversation:
-        name = tally.conversation.partition(":")[2]
-        say(f"`holdfast sessions show {name}` shows what was kept")
+        say(f"`holdfast sessions show {shlex.quote(tally.conversation)}` shows what was kept")
     else:
         say("no conversation was kept; see the agent's page in the documentation")
 

@@ -54,6 +54,9 @@ _UPSTREAM = re.compile(
     ("--recall-tool", bool, "",
      "Offer models a tool that brings back what was folded, in conversations that begin now; the "
      "gateway answers it, and the agent does not see it."),
+    ("--refuse-websockets", bool, "",
+     "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
+     "WebSocket is not compacted."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
@@ -96,6 +99,7 @@ def serve(**given: Any) -> int:
         drops_stale_thinking=given["drop_stale_thinking"],
         answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
         recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
+        refuses_websockets=given["refuse_websockets"],
         upstreams=upstreams_in(given),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

@@ -324,6 +324,10 @@ class Relay:
         headers = _headers(scope, b"sec-websocket-key", b"sec-websocket-version",
                            b"sec-websocket-extensions", b"sec-websocket-protocol")  # fmt: skip
         await receive()  # the client's wish to connect
+        if self._options.refuses_websockets:
+            await send({"type": "websocket.http.response.start", "status": 426, "headers": []})
+            await send({"type": "websocket.http.response.body", "body": b""})
+            return
         wire = route_of("POST", scope["path"], dict(headers)).wire
         try:
             up = await self._client.ws_connect(

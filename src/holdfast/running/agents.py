@@ -59,6 +59,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     once: tuple[str, ...] = ()
     json: JsonVariable | None = None
     keys: dict[str, str] = {}
+    serve: tuple[str, ...] = ()
     fixed: bool = False
     needs: str = ""
 
@@ -68,8 +69,9 @@ class Start(Struct, frozen=True, kw_only=True):
 
     options: tuple[str, ...]
     environment: dict[str, str]
-    upstreams: tuple[str, ...]
-    """Options of the gateway: the user's own addresses, each for the paths that begin with it."""
+    serve: tuple[str, ...]
+    """Options of the gateway: the user's own addresses, each for the paths that begin with it, and
+    what the agent needs."""
 
 
 class NoAddress(HoldfastError):
@@ -102,13 +104,13 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
     Raises `NoAddress` if it would not ask us.
     """
     told: dict[str, str] = {}
-    upstreams: list[str] = []
+    serve = list(agent.serve)
     for name, url in _addresses(agent, variables, home).items():
         parts = urlsplit(url)
         prefix = ""
         if parts.hostname not in _USUAL or url != agent.addresses.get(name):
             prefix = f"/to-{re.sub('[^a-z0-9]+', '-', name.lower())}"
-            upstreams += ["--upstream", f"{prefix}={parts.scheme}://{parts.netloc}"]
+            serve += ["--upstream", f"{prefix}={parts.scheme}://{parts.netloc}"]
         told[name] = f"{front}{prefix}{parts.path.rstrip('/')}"
     if agent.needs and not told:
         raise NoAddress(agent.title, agent.needs)
@@ -125,7 +127,7 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
     for name, url in told.items():
         rows = agent.tell.get(name) or agent.tell.get("*", ())
         options += [one.replace("{name}", name).replace("{url}", url) for one in rows]
-    return Start(options=tuple(options), environment=environment, upstreams=tuple(upstreams))
+    return Start(options=tuple(options), environment=environment, serve=tuple(serve))
 
 
 def _addresses(agent: Agent, variables: Mapping[str, str], home: Path) -> dict[str, str]:

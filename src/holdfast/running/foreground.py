@@ -11,7 +11,7 @@ import resource
 import signal
 from collections.abc import Mapping, Sequence
 
-_WATCHED = {signal.SIGCHLD, signal.SIGCONT, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT,
+_WATCHED = {signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT,
             signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # fmt: skip
 _KEYS = {signal.SIGINT, signal.SIGQUIT}
 """What a terminal sends to all of the foreground."""
@@ -36,22 +36,22 @@ def run_in_foreground(
         program, arguments, variables, setsigmask=mask, setsigdef=_SET_BY_PYTHON
     )
     while True:
-        number, is_sent = _next_signal()
+        number, is_ours = _next_signal()
         if number == signal.SIGCHLD:
             pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
             if pid and os.WIFSTOPPED(status):
                 _stop_too(child)
             elif pid:
                 return os.waitstatus_to_exitcode(status)
-        elif is_sent and number != signal.SIGCONT:
+        elif is_ours:
             os.kill(child, number)
 
 
 def _next_signal() -> tuple[int, bool]:
-    """Return the next signal, and whether a process sent it to us, rather than the terminal."""
+    """Return the next signal, and whether we alone got it, so that it must be sent on."""
     if hasattr(signal, "sigwaitinfo"):
         info = signal.sigwaitinfo(_WATCHED)
-        return info.si_signo, info.si_code <= 0
+        return info.si_signo, info.si_signo not in _KEYS or info.si_code <= 0
     number = signal.sigwait(_WATCHED)
     return number, number not in _KEYS or not _has_terminal()
 

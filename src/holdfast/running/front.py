@@ -10,11 +10,12 @@ import asyncio
 import signal
 import socket
 import ssl
+import subprocess
 import threading
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from subprocess import DEVNULL, PIPE
+from typing import IO, TypeAlias
 
 from holdfast.running.direct import Target, redirected
 from holdfast.running.tally import Tally
@@ -54,7 +55,7 @@ class Front:
         """Set if a gateway listens, or none will."""
         self._gateway = 0
         """Its port, 0 if none listens."""
-        self._process: Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._is_stopping = False
         self._keeping: asyncio.Task[None] | None = None
 
@@ -79,16 +80,15 @@ class Front:
         self._is_stopping = True
         assert self._keeping is not None
         process = self._process
-        if process is not None and process.returncode is None and not self._gateway:
+        if process is not None and not self._gateway:
             process.kill()  # it has nothing to write yet
         elif process is not None and process.stdin is not None:
             process.stdin.close()
         await asyncio.wait((self._keeping,),
-                           timeout=_STOP_SECONDS if self._process else _LAST_SECONDS)  # fmt: skip
+                           timeout=_STOP_SECONDS if process else _LAST_SECONDS)  # fmt: skip
         self._keeping.cancel()
-        if self._process is not None and self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        if process is not None:
+            process.kill()
 
     # The gateway
 
@@ -107,22 +107,23 @@ class Front:
 
     async def _live_once(self) -> bool:
         """Start a gateway and wait for its end; return whether it could be used."""
-        process = self._process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
+        process = self._process = subprocess.Popen(
+            self._command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
             preexec_fn=_unblock,
         )  # fmt: skip
         assert process.stderr is not None
+        lines = await _reader_of(process.stderr)
         port = 0
-        while not port and (line := await process.stderr.readline()):
+        while not port and (line := await lines.readline()):
             if line.startswith(_LISTENING):
                 port = int(line.rpartition(b":")[2])
             else:
                 self.tally.trouble = line.decode("utf-8", "replace").strip()
-        draining = asyncio.create_task(_drain(process.stderr))
+        draining = asyncio.create_task(_drain(lines))
         was_used = bool(port) and await self._watch(port)
-        if process.returncode is None and not was_used:  # it refuses us
+        if not was_used:  # it refuses us
             process.kill()
-        await process.wait()
+        await asyncio.to_thread(process.wait)
         draining.cancel()
         return was_used
 
@@ -239,6 +240,13 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
 async def _connected(target: Target) -> Streams:
     context = ssl.create_default_context() if target.is_secure else None
     return await asyncio.open_connection(target.host, target.port, ssl=context)
+
+
+async def _reader_of(pipe: IO[bytes]) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return reader
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
