@@ -9,8 +9,10 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,39 @@ class Screen:
         return bool(piece)
 
 
+class Provider:
+    """A server that says `provider`, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        asked: list[tuple[str, dict[str, str], bytes]] = []
+        self.asked = asked
+
+        class Answers(BaseHTTPRequestHandler):
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name there
+                pass
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                asked.append((self.path, headers, body))
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"provider")
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A provider that answers every request."""
+    found = Provider()
+    threading.Thread(target=found.server.serve_forever, args=(0.01,), daemon=True).start()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
 @pytest.fixture
 def agent(tmp_path: Path) -> Callable[..., tuple[list[str], dict[str, str]]]:
     """Return the command of the agent and its environment, with `holdfast run` or without."""
@@ -80,11 +115,14 @@ def agent(tmp_path: Path) -> Callable[..., tuple[list[str], dict[str, str]]]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     variables = {
         **kept, "PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(tmp_path),
-        "HOLDFAST_HOME": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "HOLDFAST_HOME": str(tmp_path / "kept"),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }  # fmt: skip
 
-    def make(*arguments: str, through: bool, **more: str) -> tuple[list[str], dict[str, str]]:
-        ours = [sys.executable, "-m", "holdfast", "run", "--no-report"] if through else []
+    def make(
+        *arguments: str, through: bool, options: Sequence[str] = ("--no-report",), **more: str
+    ) -> tuple[list[str], dict[str, str]]:
+        ours = [sys.executable, "-m", "holdfast", "run", *options] if through else []
         return [*ours, "gemini", *arguments], {**variables, **more}
 
     return make
@@ -95,8 +133,8 @@ def screen(agent: Any) -> Iterator[Callable[..., Screen]]:
     """Start an agent in a pseudo-terminal."""
     opened: list[Screen] = []
 
-    def start(*arguments: str, through: bool, shell: bool = False, **more: str) -> Screen:
-        command, variables = agent(*arguments, through=through, **more)
+    def start(*arguments: str, shell: bool = False, **more: Any) -> Screen:
+        command, variables = agent(*arguments, **more)
         opened.append(Screen(["bash", "--norc", "--noprofile", "-i"] if shell else command,
                              {**variables, "PS1": "> ", "TERM": "dumb"}))  # fmt: skip
         return opened[-1]

@@ -14,7 +14,7 @@ def say(*words: object) -> None:
 
 def watch(names: str) -> None:
     """Print signals as they come; end with 9 at SIGTERM, and with 5 at the second SIGINT."""
-    count = {}
+    count: dict[str, int] = {}
 
     def note(number: int, _: object) -> None:
         name = signal.Signals(number).name

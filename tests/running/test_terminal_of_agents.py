@@ -61,8 +61,13 @@ SCENES: dict[str, tuple[tuple[str, ...], Steps, int]] = {
     "a hang-up": (("wait",), hangs_up, -signal.SIGHUP),
 }  # fmt: skip
 
+OFTEN = ("Ctrl-C", "a resize", "signals of others")
+"""Tried in every run; the others, which take as long, in the soak."""
 
-@pytest.mark.parametrize("name", SCENES)
+
+@pytest.mark.parametrize("name", [
+    name if name in OFTEN else pytest.param(name, marks=pytest.mark.soak) for name in SCENES
+])  # fmt: skip
 def test_keys_and_signals_do_what_they_do_without_it(screen: Any, name: str) -> None:
     """The agent sees the same, and whoever started it sees the same end."""
     arguments, steps, code = SCENES[name]
@@ -77,6 +82,7 @@ def test_keys_and_signals_do_what_they_do_without_it(screen: Any, name: str) -> 
     assert seen[0][0] == code
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("through", [False, True])
 def test_an_agent_is_suspended_and_goes_on(screen: Any, agent: Any, through: bool) -> None:
     """By a key and by itself: the shell takes the terminal, and `fg` gives it back."""
@@ -98,7 +104,8 @@ def test_an_agent_is_suspended_and_goes_on(screen: Any, agent: Any, through: boo
     shell.wait_for("code=4")
 
 
-@pytest.mark.parametrize("code", [0, 1, 7, 255])
+@pytest.mark.soak
+@pytest.mark.parametrize("code", [0, 1, 255])
 def test_the_exit_code_is_the_agents(agent: Any, code: int) -> None:
     """Without a terminal too."""
     command, variables = agent("end", str(code), through=True)
@@ -107,7 +114,9 @@ def test_the_exit_code_is_the_agents(agent: Any, code: int) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, b"", b"")
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGPIPE"])
+@pytest.mark.parametrize("name", ["SIGKILL", *(
+    pytest.param(name, marks=pytest.mark.soak) for name in ("SIGSEGV", "SIGTERM", "SIGPIPE")
+)])  # fmt: skip
 def test_an_agent_that_a_signal_ends_ends_us_by_the_same(agent: Any, name: str) -> None:
     """A shell says `Killed`, as it does without us."""
     command, variables = agent("die", name, through=True)
@@ -118,12 +127,14 @@ def test_an_agent_that_a_signal_ends_ends_us_by_the_same(agent: Any, name: str) 
 def test_pipes_are_the_agents_own(agent: Any) -> None:
     """Standard input and output are passed byte by byte, errors apart from them."""
     text = b"one\ntwo\n" * 10_000
+    both = (agent("copy", through=through) for through in (False, True))
     found = [subprocess.run(command, env=variables, input=text, capture_output=True, check=True)
-             for command, variables in (agent("copy", through=through) for through in (False, True))]  # fmt: skip
+             for command, variables in both]  # fmt: skip
     assert [one.stdout for one in found] == [text, text]
     assert [one.stderr for one in found] == [b"copied\n", b"copied\n"]
 
 
+@pytest.mark.soak
 def test_a_reader_that_goes_away_ends_the_agent(agent: Any) -> None:
     """As in `agent | head`."""
     command, variables = agent("flood", through=True)
@@ -134,16 +145,18 @@ def test_a_reader_that_goes_away_ends_the_agent(agent: Any) -> None:
         assert started.wait(30) == -signal.SIGPIPE
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,), (signal.SIGINT, signal.SIGQUIT)])
 def test_the_agent_inherits_what_is_ignored(agent: Any, ignored: tuple[int, ...]) -> None:
     """`nohup` and a background job of a script say so; nothing is blocked."""
+
     def prepare() -> None:
         for one in ignored:
             signal.signal(one, signal.SIG_IGN)
 
+    both = (agent("signals", through=through) for through in (False, True))
     found = [subprocess.run(command, env=variables, capture_output=True, check=True,
-                            preexec_fn=prepare).stdout
-             for command, variables in (agent("signals", through=through) for through in (False, True))]  # fmt: skip
+                            preexec_fn=prepare).stdout for command, variables in both]  # fmt: skip
     assert found[0] == found[1]
     assert all(str(int(one)) in found[0].decode().split() for one in ignored)
 

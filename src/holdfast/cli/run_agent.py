@@ -20,7 +20,7 @@ from holdfast.errors import MissingExtra
 from holdfast.running.agents import PORT, Agent, agent_named, known_agents, start_for
 
 if TYPE_CHECKING:
-    from holdfast.running.tally import Tally
+    from holdfast.running.totals import RunTotals
 
 _PARTS = ("aiohttp", "starlette", "uvicorn")
 """Packages of the extra `gateway`."""
@@ -64,9 +64,9 @@ def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence
     options = [*start.serve, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
-    code, tally = _run_behind(listening, options, command, {**os.environ, **start.environment})
+    code, totals = _run_behind(listening, options, command, {**os.environ, **start.environment})
     if report or (report is None and sys.stderr.isatty()):
-        _say_what_was_done(known, tally, time.monotonic() - begun)
+        _say_what_was_done(known, totals, time.monotonic() - begun)
     from holdfast.running.foreground import end_as
 
     return end_as(code)
@@ -75,7 +75,7 @@ def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence
 def _run_behind(
     listening: socket.socket | None, options: Sequence[str], command: Sequence[str],
     variables: Mapping[str, str],
-) -> tuple[int, Tally]:  # fmt: skip
+) -> tuple[int, RunTotals]:  # fmt: skip
     """Run an agent while a listener is there for it; return its exit code and what was done."""
     from holdfast.running.foreground import block_signals, run_in_foreground
     from holdfast.running.front import Front
@@ -88,8 +88,8 @@ def _run_behind(
     try:
         code = run_in_foreground(command[0], command, variables, mask)
     finally:
-        tally = front.stop()
-    return code, tally
+        totals = front.stop()
+    return code, totals
 
 
 def _listen(agent: Agent) -> socket.socket | None:
@@ -122,22 +122,31 @@ def _upstreams(options: Sequence[str]) -> Mapping[str, str]:
         return upstreams_in(context.params)
 
 
-def _say_what_was_done(agent: Agent, tally: Tally, seconds: float) -> None:
-    compactions = f"{tally.compacted} compaction{'' if tally.compacted == 1 else 's'}"
-    say(f"{agent.title} ran for {_duration(seconds)}; {tally.requests} requests went through the "
-        f"gateway, {compactions}")  # fmt: skip
-    say(f"{tally.bytes_out / 1e6:.1f} MB were sent of {tally.bytes_in / 1e6:.1f} MB; by list "
-        f"prices they cost ${tally.cost:.2f}, about ${tally.saved:.2f} less than without")  # fmt: skip
-    if tally.gave_up:
-        say(f"no gateway could be kept running, {tally.direct} requests went to the provider: "
-            f"{tally.trouble or '`holdfast serve` shows why'}")  # fmt: skip
-    elif tally.ends or tally.direct:
-        say(f"the gateway ended {tally.ends} times and was started again; {tally.direct} requests "
-            "went to the provider")  # fmt: skip
-    elif tally.conversation:
-        say(f"`holdfast sessions show {shlex.quote(tally.conversation)}` shows what was kept")
+def _say_what_was_done(agent: Agent, totals: RunTotals, seconds: float) -> None:
+    say(f"{agent.title} ran for {_duration(seconds)}; {_counted(totals.requests, 'request')} went "
+        f"through the gateway, {_counted(totals.compacted, 'compaction')}")  # fmt: skip
+    sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
+    say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
+    direct = f"{_counted(totals.direct, 'request')} went to the provider directly"
+    if totals.gave_up:
+        say(f"no gateway could be kept running; {direct}: "
+            f"{totals.trouble or '`holdfast serve` shows why'}")  # fmt: skip
+    elif totals.ends or totals.direct:
+        say(f"the gateway ended {_counted(totals.ends, 'time')} and was started again; {direct}")
+    elif totals.conversation:
+        say(f"`holdfast sessions show {shlex.quote(totals.conversation)}` shows what was kept")
     else:
         say("no conversation was kept; see the agent's page in the documentation")
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _saving(dollars: float) -> str:
+    if round(dollars, 2) == 0:
+        return "as without it"
+    return f"about ${abs(dollars):.2f} {'less' if dollars > 0 else 'more'} than without it"
 
 
 def _duration(seconds: float) -> str:

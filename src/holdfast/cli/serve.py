@@ -30,6 +30,7 @@ _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
 )
 
+
 @click.command()
 @options(
     ("--port", click.IntRange(0, 65_535), "PORT", "Where to listen; 8787 if not given."),

@@ -85,7 +85,7 @@ class NoAddress(HoldfastError):
 @cache
 def known_agents() -> dict[str, Agent]:
     """Return the agents by name."""
-    table = tomllib.loads(files(__package__).joinpath("agents.toml").read_text("utf-8"))
+    table = tomllib.loads(files("holdfast.running").joinpath("agents.toml").read_text("utf-8"))
     return {name: convert({"name": name, **row}, Agent) for name, row in table.items()}
 
 
@@ -122,7 +122,7 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
     if any(name.lower().endswith("_proxy") for name in variables):
         besides = variables.get("NO_PROXY") or variables.get("no_proxy") or ""
         environment |= dict.fromkeys(("NO_PROXY", "no_proxy"), f"127.0.0.1,{besides}".rstrip(","))
-    folder = str(files(__package__))
+    folder = str(files("holdfast.running"))
     options = [one.replace("{folder}", folder) for one in agent.once]
     for name, url in told.items():
         rows = agent.tell.get(name) or agent.tell.get("*", ())
@@ -160,14 +160,14 @@ def _has_key(agent: Agent, name: str, variables: Mapping[str, str], home: Path) 
     stored = _read(AddressFile(file=agent.keys["file"]), variables, home)
     if isinstance(stored, dict) and name in stored:
         return True
-    places = (place for place in agent.own if place.keys)
-    return any(name in names for place in places for names in
-               _values(_read(place, variables, home), place.keys[: place.keys.index("*")]))  # fmt: skip
+    for place in agent.own:
+        before = place.keys[: place.keys.index("*")]
+        if any(name in names for names in _values(_read(place, variables, home), before)):
+            return True
+    return False
 
 
-def _own(
-    place: AddressFile, variables: Mapping[str, str], home: Path
-) -> Iterator[tuple[str, str]]:
+def _own(place: AddressFile, variables: Mapping[str, str], home: Path) -> Iterator[tuple[str, str]]:
     """Yield names and addresses in a settings file; what cannot be read has none."""
     if place.pattern:
         text = _text(place, variables, home)
@@ -176,7 +176,9 @@ def _own(
         return
     at = place.keys.index("*")
     for named in _values(_read(place, variables, home), place.keys[:at]):
-        for name, inside in named.items() if isinstance(named, dict) else ():
+        for name, inside in (
+            cast("dict[str, Any]", named).items() if isinstance(named, dict) else ()
+        ):
             for url in _values(inside, place.keys[at + 1 :]):
                 if isinstance(url, str) and url.startswith(("http://", "https://")):
                     yield name, url
@@ -214,7 +216,7 @@ def _text(place: AddressFile, variables: Mapping[str, str], home: Path) -> str:
 def _as_json(told: JsonVariable, addresses: Mapping[str, str], variables: Mapping[str, str]) -> str:
     """Return what a variable says with addresses put in."""
     try:
-        whole = json.loads(variables.get(told.variable) or "{}")
+        whole: dict[str, Any] = json.loads(variables.get(told.variable) or "{}")
     except ValueError:
         whole = {}
     for name, url in addresses.items():

@@ -12,7 +12,7 @@ from holdfast.gateway.wires import route_of, upstream_of
 _DROPPED = ("host", "connection", "proxy-connection", "keep-alive")
 
 
-class Target(Struct, frozen=True):
+class ProviderHost(Struct, frozen=True):
     """Where to connect."""
 
     host: str
@@ -20,7 +20,7 @@ class Target(Struct, frozen=True):
     is_secure: bool
 
 
-def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[Target, bytes]:
+def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost, bytes]:
     """Return where a request goes, and its bytes for there; raises `ValueError` if it is none.
 
     The connection has no other request: the provider is told to close it after its answer.
@@ -39,5 +39,5 @@ def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[Target, byte
     where = parts.path + (f"?{parts.query}" if parts.query else "")
     sent = "\r\n".join([f"{method} {where} {version}", *kept]).encode("latin-1")
     is_secure = parts.scheme == "https"
-    target = Target(parts.hostname or "", parts.port or (443 if is_secure else 80), is_secure)
+    target = ProviderHost(parts.hostname or "", parts.port or (443 if is_secure else 80), is_secure)
     return target, sent + b"\r\n\r\n" + rest

@@ -24,8 +24,12 @@ def block_signals() -> set[int]:
 
     Called before another thread starts, so that none of them takes a signal away.
     """
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _ignore)
     return signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+
+
+def _ignore(_: int, __: object) -> None:
+    """Do nothing; without a handler some systems do not say that a child has ended."""
 
 
 def run_in_foreground(
@@ -33,7 +37,7 @@ def run_in_foreground(
 ) -> int:
     """Run a program and return its exit code: minus the signal's number if one killed it."""
     child = os.posix_spawn(
-        program, arguments, variables, setsigmask=mask, setsigdef=_SET_BY_PYTHON
+        program, tuple(arguments), variables, setsigmask=mask, setsigdef=_SET_BY_PYTHON
     )
     while True:
         number, is_ours = _next_signal()

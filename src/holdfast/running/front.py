@@ -17,8 +17,8 @@ from contextlib import suppress
 from subprocess import DEVNULL, PIPE
 from typing import IO, TypeAlias
 
-from holdfast.running.direct import Target, redirected
-from holdfast.running.tally import Tally
+from holdfast.running.direct import ProviderHost, redirected
+from holdfast.running.totals import RunTotals
 
 _PIECE = 1 << 16
 _PATIENCE = 10.0
@@ -30,6 +30,8 @@ _STOP_SECONDS = 5.0
 """What a gateway may take to end its writing."""
 _LAST_SECONDS = 0.1
 """What the last events of a gateway that goes on may take to arrive."""
+_NOTICE_SECONDS = 0.1
+"""What the end of a gateway may take to be noticed, before a request is sent to the next one."""
 _EVENTS = b"GET /holdfast/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 _LISTENING = b"holdfast: listening at "
 
@@ -48,45 +50,43 @@ class Front:
         """
         self._listening, self._command, self._running = listening, command, running
         self._upstreams = upstreams
-        self.tally = Tally()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._settled = asyncio.Event()
-        """Set if a gateway listens, or none will."""
+        self.totals = RunTotals()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
+        self._has_begun = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over, self._settled = asyncio.Event(), asyncio.Event()
+        """Whether the agent has ended; whether a gateway listens, or none will."""
         self._gateway = 0
         """Its port, 0 if none listens."""
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_stopping = False
-        self._keeping: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Listen, and start a gateway; nobody waits for it."""
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._begin(), self._loop).result()
+        self._has_begun.wait()
 
-    def stop(self) -> Tally:
+    def stop(self) -> RunTotals:
         """End a gateway of our own, and return what was done."""
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
-        return self.tally
+        return self.totals
 
-    async def _begin(self) -> None:
+    async def _live(self) -> None:
+        self._loop = asyncio.get_running_loop()
         if self._listening is not None:
             await asyncio.start_server(self._serve, sock=self._listening)
-        self._keeping = asyncio.create_task(self._keep_gateway())
-
-    async def _end(self) -> None:
-        self._is_stopping = True
-        assert self._keeping is not None
+        keeping = asyncio.create_task(self._keep_gateway())
+        self._has_begun.set()
+        await self._over.wait()
         process = self._process
-        if process is not None and not self._gateway:
-            process.kill()  # it has nothing to write yet
-        elif process is not None and process.stdin is not None:
+        if process is not None and process.stdin is not None:
             process.stdin.close()
-        await asyncio.wait((self._keeping,),
-                           timeout=_STOP_SECONDS if process else _LAST_SECONDS)  # fmt: skip
-        self._keeping.cancel()
+            if not self._gateway:
+                process.kill()  # it has nothing to write yet
+        seconds = _STOP_SECONDS if process is not None else _LAST_SECONDS
+        await asyncio.wait((keeping,), timeout=seconds)
+        keeping.cancel()
         if process is not None:
             process.kill()
 
@@ -95,14 +95,14 @@ class Front:
     async def _keep_gateway(self) -> None:
         """Use the gateway that runs, and one of our own when there is none."""
         if self._running and await self._watch(self._running):
-            self.tally.ends += not self._is_stopping
+            self.totals.ends += not self._over.is_set()
         for _ in range(_MOST_STARTS):
-            if self._is_stopping:
+            if self._over.is_set():
                 return
             if not await self._live_once():
                 break
-            self.tally.ends += not self._is_stopping
-        self.tally.gave_up = not self._is_stopping
+            self.totals.ends += not self._over.is_set()
+        self.totals.gave_up = not self._over.is_set()
         self._settled.set()
 
     async def _live_once(self) -> bool:
@@ -118,13 +118,15 @@ class Front:
             if line.startswith(_LISTENING):
                 port = int(line.rpartition(b":")[2])
             else:
-                self.tally.trouble = line.decode("utf-8", "replace").strip()
+                self.totals.trouble = line.decode("utf-8", "replace").strip()
         draining = asyncio.create_task(_drain(lines))
         was_used = bool(port) and await self._watch(port)
         if not was_used:  # it refuses us
             process.kill()
         await asyncio.to_thread(process.wait)
         draining.cancel()
+        if process.stdin is not None:
+            process.stdin.close()
         return was_used
 
     async def _watch(self, port: int) -> bool:
@@ -139,13 +141,14 @@ class Front:
         try:
             writer.write(_EVENTS)
             with suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
-                head = await asyncio.wait_for(reader.readuntil(b": holdfast\n\n"), _PATIENCE)
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
                 if not head.startswith(b"HTTP/1.1 200 "):
                     return False
+                await asyncio.wait_for(reader.readuntil(b": holdfast\n\n"), _PATIENCE)
                 self._gateway = port
                 self._settled.set()
                 while line := await reader.readline():
-                    self.tally.add(line)
+                    self.totals.add(line)
                 return True
             return self._gateway != 0
         finally:
@@ -163,8 +166,11 @@ class Front:
         try:
             for open_way in (self._to_gateway, self._to_gateway, self._to_provider):
                 way = await open_way(reader, asked)
-                if way is not None and await _joined((reader, writer), way, asked):
+                if way is None:
+                    continue
+                if await _joined((reader, writer), way, asked):
                     break
+                await asyncio.sleep(_NOTICE_SECONDS)
         except (OSError, asyncio.IncompleteReadError, ValueError):
             pass  # the agent sees what it would see of its provider: a connection that ends
         finally:
@@ -194,7 +200,7 @@ class Front:
             asked += piece
         upstreams = await asyncio.to_thread(self._upstreams)
         target, head = redirected(bytes(asked), upstreams)
-        self.tally.direct += 1
+        self.totals.direct += 1
         up_reader, up_writer = await _connected(target)
         up_writer.write(head)
         return up_reader, up_writer
@@ -219,7 +225,9 @@ async def _joined(client: Streams, way: Streams, asked: bytearray) -> bool:
     return client[0].at_eof() or not is_request
 
 
-async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytearray) -> None:
+async def _send(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytearray
+) -> None:
     while piece := await _read(reader):
         asked += piece
         writer.write(piece)
@@ -237,7 +245,7 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _connected(target: Target) -> Streams:
+async def _connected(target: ProviderHost) -> Streams:
     context = ssl.create_default_context() if target.is_secure else None
     return await asyncio.open_connection(target.host, target.port, ssl=context)
 

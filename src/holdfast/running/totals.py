@@ -9,7 +9,7 @@ from msgspec import DecodeError, Struct, field, json
 _COMPACTED = re.compile(r"compacted (\d+)")
 
 
-class Tally(Struct):
+class RunTotals(Struct):
     """Sums over the requests of one run."""
 
     requests: int = 0
