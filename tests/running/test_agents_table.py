@@ -164,4 +164,5 @@ def test_every_agent_has_its_page() -> None:
     docs = Path(__file__).resolve().parents[2] / "docs" / "agents"
     for name, agent in known_agents().items():
         page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
-        assert re.search(rf"holdfast run (?:--serve \S+ )?{agent.program}\b", page), name
+        shown = rf'holdfast run (?:--serve "[^"]+" )?{agent.program}\b'
+        assert re.search(shown, page), name
