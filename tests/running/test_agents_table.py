@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import UnknownName
-from holdfast.running.agents import NoAddress, agent_named, known_agents, start_for
+from holdfast.running.agents import OUTER, NoAddress, agent_named, known_agents, start_for
 
 FRONT = "http://127.0.0.1:9"
 
@@ -66,11 +66,19 @@ def test_an_address_of_a_gateway_of_ours_is_not_an_own_one(tmp_path: Path) -> No
     assert (environment["ANTHROPIC_BASE_URL"], serve) == (FRONT, "")
 
 
+def test_an_agent_inside_an_agent_keeps_the_address_that_it_has(tmp_path: Path) -> None:
+    """Its requests go through the outer gateway; one of another kind gets its own."""
+    outer = {OUTER: "http://127.0.0.1:5", "ANTHROPIC_BASE_URL": "http://127.0.0.1:5/to-x"}
+    _, environment, serve = start("claude", tmp_path, **outer)
+    assert (environment["ANTHROPIC_BASE_URL"], serve) == ("http://127.0.0.1:5/to-x", "")
+    assert start("gemini", tmp_path, **outer)[1]["GOOGLE_GEMINI_BASE_URL"] == FRONT
+
+
 def test_codex_is_told_by_options(tmp_path: Path) -> None:
     """The built-in provider, with a log-in too, and those of its settings."""
     options, environment, serve = start("codex", tmp_path)
     assert options == f'-c openai_base_url="{FRONT}/v1"'
-    assert (environment, serve) == ({}, "--refuse-websockets")
+    assert (environment, serve) == ({OUTER: FRONT}, "--refuse-websockets")
     put(tmp_path, ".codex/auth.json", '{"OPENAI_API_KEY": null, "tokens": {"access_token": "t"}}')
     put(
         tmp_path,
@@ -110,7 +118,7 @@ def test_pi_is_told_by_an_extension(tmp_path: Path) -> None:
     )
     options, environment, _ = start("pi", tmp_path)
     assert Path(options.removeprefix("--extension ")).read_text().startswith("// ")
-    given = json.loads(environment["HOLDFAST_PI_PROVIDERS"])
+    given = json.loads(environment["PI_HOLDFAST_PROVIDERS"])
     assert (given["anthropic"], given["mine"]) == (FRONT, f"{FRONT}/to-mine")
 
 
@@ -155,7 +163,7 @@ def test_settings_that_cannot_be_read_have_no_address(text: str, tmp_path: Path)
     """The agent will say what is wrong with them."""
     put(tmp_path, ".pi/agent/models.json", text)
     put(tmp_path, ".codex/config.toml", text)
-    assert "mine" not in start("pi", tmp_path)[1]["HOLDFAST_PI_PROVIDERS"]
+    assert "mine" not in start("pi", tmp_path)[1]["PI_HOLDFAST_PROVIDERS"]
     assert start("codex", tmp_path)[2] == "--refuse-websockets"
 
 

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,3 +169,12 @@ def test_an_agent_that_is_not_installed_is_named_with_the_remedy(agent: Any) -> 
                            capture_output=True, text=True, check=False)  # fmt: skip
     assert ended.returncode == 2
     assert "npm install -g @qwen-code/qwen-code" in ended.stderr
+
+
+def test_an_agent_that_cannot_be_started_is_an_error(agent: Any, tmp_path: Path) -> None:
+    """As a program for another machine."""
+    command, variables = agent(through=True)
+    (tmp_path / "bin" / "gemini").write_bytes(b"\x7fELF")
+    ended = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "gemini cannot be started (Exec format error)" in ended.stderr

@@ -52,6 +52,8 @@ def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence
     holdfast run --serve '--window 200000' codex exec "fix the tests"
     """
     known = agent_named(agent)
+    if not hasattr(os, "posix_spawn"):
+        return say("holdfast run needs Linux or macOS; elsewhere use `holdfast serve`")
     if not all(find_spec(name) for name in _PARTS):
         raise MissingExtra("gateway", "holdfast run")
     program = shutil.which(known.program)
@@ -81,12 +83,15 @@ def _run_behind(
     from holdfast.running.front import Front
 
     gateway = [sys.executable, "-P", "-m", "holdfast", "serve", "--port", "0", "--until-eof"]
-    running = PORT if not options and _is_ours(PORT) else 0
+    running = PORT if listening is None or (not options and _is_ours(PORT)) else 0
     mask = block_signals()
     front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options))
     front.start()
     try:
         code = run_in_foreground(command[0], command, variables, mask)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise click.ClickException(f"{command[0]} cannot be started ({why})") from None
     finally:
         totals = front.stop()
     return code, totals
@@ -97,10 +102,13 @@ def _listen(agent: Agent) -> socket.socket | None:
     if agent.fixed and _is_ours(PORT):
         return None
     try:
-        return socket.create_server(("127.0.0.1", PORT if agent.fixed else 0), backlog=1024)
+        listening = socket.create_server(("127.0.0.1", PORT if agent.fixed else 0), backlog=1024)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise click.ClickException(f"127.0.0.1:{PORT} cannot be listened on ({why})") from None
+    # asyncio sets it only for sockets that name their protocol; connections inherit it
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _is_ours(port: int) -> bool:

@@ -21,6 +21,8 @@ from holdfast.installing.plain import NotEditable
 PORT = 8_787
 """Where a gateway listens by default. Chosen; no agent or model server that we know listens
 there."""
+OUTER = "_HOLDFAST_RUN"
+"""The variable that says to programs inside an agent where its listener is."""
 _USUAL = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com")
 """Hosts that a gateway knows by the wire, unless its settings name others."""
 _FOLDERS = {"{config}": ("XDG_CONFIG_HOME", ".config"), "{data}": ("XDG_DATA_HOME", ".local/share")}
@@ -105,7 +107,11 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
     """
     told: dict[str, str] = {}
     serve = list(agent.serve)
+    outer = variables.get(OUTER)
     for name, url in _addresses(agent, variables, home).items():
+        if outer and url.startswith(outer):  # an agent inside an agent: it is asked there already
+            told[name] = url
+            continue
         parts = urlsplit(url)
         prefix = ""
         if parts.hostname not in _USUAL or url != agent.addresses.get(name):
@@ -116,7 +122,7 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
         raise NoAddress(agent.title, agent.needs)
     environment = {name: value for name, value in agent.environment.items()
                    if name not in variables}  # fmt: skip
-    environment |= {name: url for name, url in told.items() if name.isupper()}
+    environment |= {name: url for name, url in told.items() if name.isupper()} | {OUTER: front}
     if agent.json is not None:
         environment[agent.json.variable] = _as_json(agent.json, told, variables)
     if any(name.lower().endswith("_proxy") for name in variables):

@@ -7,6 +7,7 @@ is none. So the agent's address is good for its whole life, whatever becomes of 
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 import ssl
@@ -34,6 +35,11 @@ _NOTICE_SECONDS = 0.1
 """What the end of a gateway may take to be noticed, before a request is sent to the next one."""
 _EVENTS = b"GET /holdfast/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 _LISTENING = b"holdfast: listening at "
+
+_REQUEST = re.compile(rb"[A-Z]+ \S+ HTTP/1\.[01]\r\n")
+_NOT_OURS = (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError,
+             asyncio.LimitOverrunError)  # fmt: skip
+"""What a server may do that is not a gateway, or one that dies."""
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -94,16 +100,16 @@ class Front:
 
     async def _keep_gateway(self) -> None:
         """Use the gateway that runs, and one of our own when there is none."""
-        if self._running and await self._watch(self._running):
-            self.totals.ends += not self._over.is_set()
-        for _ in range(_MOST_STARTS):
-            if self._over.is_set():
-                return
-            if not await self._live_once():
-                break
-            self.totals.ends += not self._over.is_set()
-        self.totals.gave_up = not self._over.is_set()
-        self._settled.set()
+        try:
+            if self._running and await self._watch(self._running):
+                self.totals.ends += not self._over.is_set()
+            for _ in range(_MOST_STARTS):
+                if self._over.is_set() or not await self._live_once():
+                    break
+                self.totals.ends += not self._over.is_set()
+        finally:  # whatever happens, the agent gets its answers
+            self.totals.gave_up = not self._over.is_set()
+            self._settled.set()
 
     async def _live_once(self) -> bool:
         """Start a gateway and wait for its end; return whether it could be used."""
@@ -140,7 +146,7 @@ class Front:
             return False
         try:
             writer.write(_EVENTS)
-            with suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
+            with suppress(*_NOT_OURS):
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
                 if not head.startswith(b"HTTP/1.1 200 "):
                     return False
@@ -221,8 +227,7 @@ async def _joined(client: Streams, way: Streams, asked: bytearray) -> bool:
     finally:
         sending.cancel()
         way[1].close()
-    is_request = asked[:1].isalpha() and b" HTTP/1." in asked
-    return client[0].at_eof() or not is_request
+    return client[0].at_eof() or _REQUEST.match(asked) is None
 
 
 async def _send(
