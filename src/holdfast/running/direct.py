@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from holdfast.gateway.wires import route_of, upstream_of
-
 _DROPPED = ("host", "connection", "proxy-connection", "keep-alive")
 
 
@@ -25,6 +23,8 @@ def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost
 
     The connection has no other request: the provider is told to close it after its answer.
     """
+    from holdfast.gateway.wires import route_of, upstream_of  # needed only when no gateway answers
+
     head, _, rest = asked.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     method, path, version = first.split(" ")
