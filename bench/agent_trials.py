@@ -208,11 +208,16 @@ def script_of(kind: str, habit: Habit, steps: int) -> dict[str, Any]:
         actions = toolkit("provider").ACTIONS
         first = [habit.delegate.tool, habit.delegate.arguments]
         found["actions"] = [first, *(actions[at % 3] for at in range(steps))]
-    if habit.texts:
-        *usual, last = habit.texts
-        said = [usual[at % len(usual)].replace("{n}", f"{at % 60:02d}") for at in range(steps)]
-        found |= {"turns": 0, "side_texts": [*said, last]}
-    return found
+    return found | texts_of(habit, steps)
+
+
+def texts_of(habit: Habit, steps: int) -> dict[str, Any]:
+    """Return what the stub says to an agent that calls tools in its text."""
+    if not habit.texts:
+        return {}
+    *usual, last = habit.texts
+    said = [usual[at % len(usual)].replace("{n}", f"{at % 60:02d}") for at in range(steps)]
+    return {"turns": 0, "side_texts": [*said, last]}
 
 
 def front_of(

@@ -4,6 +4,7 @@
     python bench/agents.py claude codex --steps 150 --window 60000
     python bench/agents.py --script '{"say_chars": 4000}' --serve "--log requests"
     python bench/agents.py --trials --trial killed      what the gateway must withstand
+    python bench/agents.py --runs --steps 8             started by `holdfast run`
     python bench/agents.py --check                      exit code 1 if a promise is broken
 
 `--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
@@ -28,9 +29,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import agent_runs
 import agent_trials
 from agent_trials import ROOT, TOOLKIT
 
+NOT_RUN = ("mini", "llm")
+"""Agents that `holdfast run` does not know."""
 TOLERANCE = 1.01
 """Of the bill: agents put times and paths into their prompts, so two runs differ a little."""
 
@@ -101,12 +105,17 @@ def main() -> int:
     parser.add_argument("--serve", default="", help="further options of holdfast serve")
     parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
     parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
+    parser.add_argument("--runs", action="store_true", help="see agent_runs.py")
     parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if not (TOOLKIT / "agents.py").is_file():
         print("the toolkit of agents is not here; name its folder in HOLDFAST_AGENTS")
         return 0
+    if given.runs:
+        names = [one for one in given.names or installed() if one not in NOT_RUN]
+        count = agent_runs.tried(names, given.steps, given.keep)
+        return 1 if count and given.check else 0
     if given.trials or given.trial:
         names, options = given.names or installed(), shlex.split(given.serve)
         count = agent_trials.tried(names, given.trial, options, given.keep)

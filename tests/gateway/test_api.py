@@ -622,6 +622,22 @@ def test_events_may_come_from_any_thread() -> None:
     assert frame == b'data: {"n":1}\n\n'
 
 
+def test_what_was_published_before_the_end_is_still_told() -> None:
+    """Also if the reader was busy with an event when the next ones came."""
+    events = Events()
+
+    async def read() -> list[bytes]:
+        frames = events.listen()
+        await anext(frames)
+        events.publish({"n": 1})
+        await anext(frames)
+        events.publish({"n": 2})
+        events.close()
+        return [frame async for frame in frames]
+
+    assert asyncio.run(read()) == [b'data: {"n":2}\n\n']
+
+
 def test_readers_are_bounded_and_make_room_when_they_go(fresh: Api) -> None:
     """One more gets 503; whoever goes is forgotten."""
     events = Events(most_readers=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import WSMsgType, web
+from aiohttp import WSMsgType, WSServerHandshakeError, web
 
 import holdfast
 from holdfast.stores.open import open_store
@@ -96,3 +96,12 @@ async def test_a_websocket_passes_in_both_directions(gateway: Any) -> None:
             assert await talk.receive_bytes() == b"cba"
         assert stand.upstream.paths[-1] == "/v1/responses?x=1"
         assert stand.upstream.headers[-1]["authorization"] == "Bearer dummy"
+
+
+async def test_a_websocket_can_be_refused_so_that_a_client_uses_http(gateway: Any) -> None:
+    """With the status by which Codex knows it; nothing reaches the provider."""
+    async with gateway(refuses_websockets=True) as stand:
+        with pytest.raises(WSServerHandshakeError) as refused:
+            await stand.client.ws_connect(f"{stand.url}/v1/responses")
+        assert refused.value.status == 426
+        assert stand.upstream.paths == []

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,11 @@ from holdfast.cli.stores import opened, store_options
 from holdfast.config import writers_from
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import MissingExtra
+from holdfast.running.agents import PORT
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
 )
-
-_PORT = 8_787
-"""Chosen; no agent or model server that we know listens there."""
 
 
 @click.command()
@@ -55,11 +55,16 @@ _PORT = 8_787
     ("--recall-tool", bool, "",
      "Offer models a tool that brings back what was folded, in conversations that begin now; the "
      "gateway answers it, and the agent does not see it."),
+    ("--refuse-websockets", bool, "",
+     "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
+     "WebSocket is not compacted."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
      "What is written to standard error, as lines of JSON without content: faults (the default), "
      "or every request with its figures."),
+    ("--until-eof", bool, "",
+     "Stop when standard input ends, for programs that start a gateway."),
 )  # fmt: skip
 @store_options
 def serve(**given: Any) -> int:
@@ -95,14 +100,17 @@ def serve(**given: Any) -> int:
         drops_stale_thinking=given["drop_stale_thinking"],
         answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
         recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
-        upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
+        refuses_websockets=given["refuse_websockets"],
+        upstreams=upstreams_in(given),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
     )
     if given["pays_from"] is not None:
         chosen = replace(chosen, pays_from=given["pays_from"])
-    port = _PORT if given["port"] is None else given["port"]
+    port = PORT if given["port"] is None else given["port"]
     _log_to_stderr(given["log"] or "faults")
+    if given["until_eof"]:
+        threading.Thread(target=_stop_at_eof, daemon=True).start()
     kept = Retention(settings.retention_days, settings.retention_mb)
     with opened(given, "create") as store:
         is_shared = not Path(store.where).exists()
@@ -114,14 +122,26 @@ def serve(**given: Any) -> int:
     return 0
 
 
-def _upstreams(given: Sequence[str]) -> dict[str, str]:
+def upstreams_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the addresses of providers, by wire or by path. Options replace those of the settings;
+    paths are added to them.
+    """
+    texts: Sequence[str] = given["upstream"]
+    if all(text.startswith("/") for text in texts):
+        texts = [*settings_from(given).gateway_upstreams, *texts]
     found: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         match = _UPSTREAM.fullmatch(text)
         if match is None:
             raise usage_error(f"--upstream: {text!r} is not [WIRE=]URL")
         found[match["name"] or ""] = match["url"]
     return found
+
+
+def _stop_at_eof() -> None:
+    while os.read(0, 1 << 12):
+        pass
+    signal.raise_signal(signal.SIGTERM)
 
 
 class _JsonLines(logging.Formatter):

@@ -79,6 +79,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Whether a client that compacts by itself gets its summary from here."""
     recall_tool: bool = False
     """Whether the gateway offers a tool of its own that brings back what was folded."""
+    refuses_websockets: bool = False
+    """Whether a client that asks for a WebSocket is told to use HTTP, where it can be compacted."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     is_shared: bool = False

@@ -131,6 +131,8 @@ class Events:
                     continue
                 for frame in reader.take():
                     yield frame
+            for frame in reader.take():  # what came while the last ones were being written
+                yield frame
         finally:
             self._readers.discard(reader)
 

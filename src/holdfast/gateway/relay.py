@@ -32,7 +32,7 @@ from holdfast.gateway.own_answers import OwnAnswer
 from holdfast.gateway.recalling import Recalling
 from holdfast.gateway.rounds import Rounds, pass_further
 from holdfast.gateway.spans import span_writer
-from holdfast.gateway.wires import Route, Wire, refused, route_of
+from holdfast.gateway.wires import Route, Wire, refused, route_of, upstream_of
 from holdfast.journal import log_event
 from holdfast.sessions.following import Followed
 from holdfast.sessions.too_long import Refusal, refusal_of
@@ -324,6 +324,10 @@ class Relay:
         headers = _headers(scope, b"sec-websocket-key", b"sec-websocket-version",
                            b"sec-websocket-extensions", b"sec-websocket-protocol")  # fmt: skip
         await receive()  # the client's wish to connect
+        if self._options.refuses_websockets:
+            await send({"type": "websocket.http.response.start", "status": 426, "headers": []})
+            await send({"type": "websocket.http.response.body", "body": b""})
+            return
         wire = route_of("POST", scope["path"], dict(headers)).wire
         try:
             up = await self._client.ws_connect(
@@ -363,16 +367,11 @@ class Relay:
         )  # fmt: skip
 
     def _address(self, scope: Scope, wire: Wire) -> Any:
-        """Return where a request goes: the longest beginning of its path that has an address, else
-        that of its wire. A beginning ends at a slash, so that no path can change the host.
-        """
-        path, known = scope["raw_path"].decode("ascii"), self._options.upstreams
-        found = (one for one in known if one.startswith("/") and _begins(path, one))
-        prefix = max(found, key=len, default="")
-        base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
+        """Return where a request goes, by its path and its wire."""
+        path = scope["raw_path"].decode("ascii")
         query = scope["query_string"].decode("ascii")
-        rest = path[len(prefix.rstrip("/")) :] + (f"?{query}" if query else "")
-        return URL(base.rstrip("/") + rest, encoded=True)
+        base = upstream_of(path, wire, self._options.upstreams)
+        return URL(base + (f"?{query}" if query else ""), encoded=True)
 
     def _behind_it(self, work: Coroutine[Any, Any, None]) -> None:
         """Do what nobody waits for, after an answer."""
@@ -437,10 +436,6 @@ async def _read(receive: Receive, most: int) -> bytes | str:
         pieces.append(piece)
         if not message.get("more_body"):
             return b"".join(pieces) if len(pieces) > 1 else pieces[0]
-
-
-def _begins(path: str, prefix: str) -> bool:
-    return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -85,6 +85,20 @@ def route_of(method: str, path: str, headers: Mapping[str, str], query: bytes = 
     return Route(RESPONSES if "/responses" in path else CHAT, other)
 
 
+def upstream_of(path: str, wire: Wire, known: Mapping[str, str]) -> str:
+    """Return where a request goes: the longest beginning of its path that has an address, else that
+    of its wire. A beginning ends at a slash, so that no path can change the host.
+    """
+    found = (one for one in known if one.startswith("/") and _begins(path, one))
+    prefix = max(found, key=len, default="")
+    base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
+    return base.rstrip("/") + path[len(prefix.rstrip("/")) :]
+
+
+def _begins(path: str, prefix: str) -> bool:
+    return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
+
+
 def usage_in(body: bytes, content_type: str) -> dict[str, Any]:
     """Return the usage that an answer reports, {} if it reports none; later figures win."""
     found: dict[str, Any] = {}

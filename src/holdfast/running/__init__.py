@@ -1,0 +1,1 @@
+"""Agents that are started with a gateway in front of them, and the listener that they talk to."""

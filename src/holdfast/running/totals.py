@@ -1,0 +1,69 @@
+"""What a gateway did while an agent ran, from the events that it tells."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import DecodeError, Struct, field, json
+
+_COMPACTED = re.compile(r"compacted (\d+)")
+
+
+class RunTotals(Struct):
+    """Sums over the requests of one run."""
+
+    requests: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    cost: float = 0.0
+    saved: float = 0.0
+    compactions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """By conversation: how many it had at its first request here, and at its last."""
+    conversation: str = ""
+    """The last one that was named."""
+    direct: int = 0
+    """Requests that went to the provider without a gateway."""
+    ends: int = 0
+    """How often a gateway ended while the agent ran."""
+    gave_up: bool = False
+    """Whether no gateway could be started, or too many ended."""
+    trouble: str = ""
+    """The last line that a gateway wrote before it could listen."""
+
+    def add(self, line: bytes) -> None:
+        """Count a line of an event stream."""
+        if not line.startswith(b"data: "):
+            return
+        try:
+            told = json.decode(line[6:], type=_Told)
+        except DecodeError:
+            return
+        if told.kind != "request" or told.operation != "turn":
+            return
+        self.requests += 1
+        self.bytes_in += told.bytes_in
+        self.bytes_out += told.bytes_out
+        self.cost += told.cost
+        self.saved += told.saved
+        if told.conversation:
+            self.conversation = told.conversation
+            match = _COMPACTED.match(told.note)
+            before = self.compactions.get(told.conversation)
+            now = int(match[1]) if match else before[1] if before else 0
+            self.compactions[told.conversation] = (before[0] if before else now, now)
+
+    @property
+    def compacted(self) -> int:
+        """How many compactions were made."""
+        return sum(last - first for first, last in self.compactions.values())
+
+
+class _Told(Struct):
+    kind: str = ""
+    operation: str = "turn"
+    conversation: str = ""
+    note: str = ""
+    bytes_in: int = 0
+    bytes_out: int = 0
+    cost: float = 0.0
+    saved: float = 0.0

@@ -1,0 +1,176 @@
+"""Each agent is told the listener's address in its own way, and its user's own address is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import UnknownName
+from holdfast.running.agents import OUTER, NoAddress, agent_named, known_agents, start_for
+
+FRONT = "http://127.0.0.1:9"
+
+
+def start(name: str, home: Path, **variables: str) -> tuple[str, dict[str, str], str]:
+    """Return options, environment and options of the gateway, the first and the last as text."""
+    found = start_for(agent_named(name), FRONT, variables, home)
+    return " ".join(found.options), found.environment, " ".join(found.serve)
+
+
+def put(home: Path, where: str, text: str) -> None:
+    path = home / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_an_agent_has_its_name_and_its_command() -> None:
+    """Both are understood; another is refused with the names that there are."""
+    for name, agent in known_agents().items():
+        assert agent_named(name) is agent_named(agent.program) is agent
+    with pytest.raises(UnknownName, match="claude-code, codex"):
+        agent_named("emacs")
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("claude", {"ANTHROPIC_BASE_URL": FRONT, "ENABLE_TOOL_SEARCH": "true",
+                    "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "1000000"}),
+        ("gemini", {"GOOGLE_GEMINI_BASE_URL": FRONT}),
+        ("aider", {"OPENAI_API_BASE": f"{FRONT}/v1", "ANTHROPIC_API_BASE": FRONT}),
+        ("goose", {"OPENAI_HOST": FRONT, "ANTHROPIC_HOST": FRONT, "GOOGLE_HOST": FRONT}),
+    ],
+)  # fmt: skip
+def test_variables_name_the_listener(name: str, variables: dict[str, str], tmp_path: Path) -> None:
+    """And what another address would change is set back."""
+    options, environment, _ = start(name, tmp_path)
+    assert options == ""
+    assert environment.items() >= variables.items()
+
+
+def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
+    """Other variables are not touched, and an own address is where the gateway sends requests."""
+    own = {"ANTHROPIC_BASE_URL": "https://proxy.example/team/", "ENABLE_TOOL_SEARCH": "auto"}
+    _, environment, serve = start("claude", tmp_path, **own)
+    assert environment["ANTHROPIC_BASE_URL"] == f"{FRONT}/to-anthropic-base-url/team"
+    assert "ENABLE_TOOL_SEARCH" not in environment
+    assert serve == "--upstream /to-anthropic-base-url=https://proxy.example"
+
+
+def test_an_address_of_a_gateway_of_ours_is_not_an_own_one(tmp_path: Path) -> None:
+    """Nobody is compacted twice."""
+    _, environment, serve = start("claude", tmp_path, ANTHROPIC_BASE_URL="http://127.0.0.1:8787")
+    assert (environment["ANTHROPIC_BASE_URL"], serve) == (FRONT, "")
+
+
+def test_an_agent_inside_an_agent_keeps_the_address_that_it_has(tmp_path: Path) -> None:
+    """Its requests go through the outer gateway; one of another kind gets its own."""
+    outer = {OUTER: "http://127.0.0.1:5", "ANTHROPIC_BASE_URL": "http://127.0.0.1:5/to-x"}
+    _, environment, serve = start("claude", tmp_path, **outer)
+    assert (environment["ANTHROPIC_BASE_URL"], serve) == ("http://127.0.0.1:5/to-x", "")
+    assert start("gemini", tmp_path, **outer)[1]["GOOGLE_GEMINI_BASE_URL"] == FRONT
+
+
+def test_codex_is_told_by_options(tmp_path: Path) -> None:
+    """The built-in provider, with a log-in too, and those of its settings."""
+    options, environment, serve = start("codex", tmp_path)
+    assert options == f'-c openai_base_url="{FRONT}/v1"'
+    assert (environment, serve) == ({OUTER: FRONT}, "--refuse-websockets")
+    put(tmp_path, ".codex/auth.json", '{"OPENAI_API_KEY": null, "tokens": {"access_token": "t"}}')
+    put(
+        tmp_path,
+        ".codex/config.toml",
+        '[model_providers.mine]\nbase_url = "http://10.0.0.1:1/v1"\n',
+    )
+    options, _, serve = start("codex", tmp_path)
+    assert f'openai_base_url="{FRONT}/to-openai/backend-api/codex"' in options
+    assert f'model_providers.mine.base_url="{FRONT}/to-mine/v1"' in options
+    assert "/to-openai=https://chatgpt.com" in serve
+    assert "/to-mine=http://10.0.0.1:1" in serve
+
+
+def test_opencode_is_told_by_json(tmp_path: Path) -> None:
+    """Only providers that the user has; what the variable said before stays."""
+    own = '{"provider": {"mine": {"options": {"baseURL": "http://10.0.0.1/v1"}}}} // mine'
+    put(tmp_path, ".config/opencode/opencode.json", own)
+    put(tmp_path, ".local/share/opencode/auth.json", '{"google": {"type": "api"}}')
+    before = json.dumps({"theme": "dark", "provider": {"mine": {"name": "Mine"}}})
+    _, environment, serve = start("opencode", tmp_path, OPENAI_API_KEY="k",
+                                  OPENCODE_CONFIG_CONTENT=before)  # fmt: skip
+    assert json.loads(environment["OPENCODE_CONFIG_CONTENT"]) == {
+        "theme": "dark",
+        "provider": {
+            "mine": {"name": "Mine", "options": {"baseURL": f"{FRONT}/to-mine/v1"}},
+            "openai": {"options": {"baseURL": f"{FRONT}/v1"}},
+            "google": {"options": {"baseURL": f"{FRONT}/v1beta"}},
+        },
+    }
+    assert serve == "--upstream /to-mine=http://10.0.0.1"
+
+
+def test_pi_is_told_by_an_extension(tmp_path: Path) -> None:
+    """The file is there, and the providers of its settings are among those that it is given."""
+    put(
+        tmp_path, ".pi/agent/models.json", '{"providers": {"mine": {"baseUrl": "http://10.0.0.1"}}}'
+    )
+    options, environment, _ = start("pi", tmp_path)
+    assert Path(options.removeprefix("--extension ")).read_text().startswith("// ")
+    given = json.loads(environment["PI_HOLDFAST_PROVIDERS"])
+    assert (given["anthropic"], given["mine"]) == (FRONT, f"{FRONT}/to-mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "text", "variable"),
+    [
+        ("goose", ".config/goose/config.yaml", "OPENAI_HOST: 'http://10.0.0.1'\n", "OPENAI_HOST"),
+        ("hermes", ".hermes/config.yaml", 'model:\n  base_url: "http://10.0.0.1"\n',
+         "CUSTOM_BASE_URL"),
+        ("qwen", ".qwen/.env", "export OPENAI_BASE_URL=http://10.0.0.1\n", "OPENAI_BASE_URL"),
+        ("qwen", ".qwen/settings.json", '{"env": {"OPENAI_BASE_URL": "http://10.0.0.1"}}',
+         "OPENAI_BASE_URL"),
+    ],
+)  # fmt: skip
+def test_an_address_in_settings_is_an_own_one(
+    name: str, where: str, text: str, variable: str, tmp_path: Path
+) -> None:
+    """A variable wins over it in the agent, so ours has to lead there."""
+    put(tmp_path, where, text)
+    _, environment, serve = start(name, tmp_path)
+    assert environment[variable].startswith(f"{FRONT}/to-")
+    assert "=http://10.0.0.1" in serve
+
+
+@pytest.mark.parametrize("name", ["qwen", "copilot", "hermes"])
+def test_an_agent_that_would_not_ask_us_is_not_started(name: str, tmp_path: Path) -> None:
+    """Its log-in belongs to one address; the error says what to set."""
+    with pytest.raises(NoAddress, match=agent_named(name).title):
+        start(name, tmp_path)
+
+
+def test_a_proxy_does_not_get_requests_to_this_machine(tmp_path: Path) -> None:
+    """What the user has excepted stays excepted."""
+    _, environment, _ = start("claude", tmp_path, HTTPS_PROXY="http://p:1", NO_PROXY="intern")
+    assert environment["NO_PROXY"] == environment["no_proxy"] == "127.0.0.1,intern"
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", "\x00", '{"providers": 3}', '{"providers": {"a": 1}}']
+)
+def test_settings_that_cannot_be_read_have_no_address(text: str, tmp_path: Path) -> None:
+    """The agent will say what is wrong with them."""
+    put(tmp_path, ".pi/agent/models.json", text)
+    put(tmp_path, ".codex/config.toml", text)
+    assert "mine" not in start("pi", tmp_path)[1]["PI_HOLDFAST_PROVIDERS"]
+    assert start("codex", tmp_path)[2] == "--refuse-websockets"
+
+
+def test_every_agent_has_its_page() -> None:
+    """Under its name, and the page says how it is started."""
+    docs = Path(__file__).resolve().parents[2] / "docs" / "agents"
+    for name, agent in known_agents().items():
+        page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
+        shown = rf'holdfast run (?:--serve "[^"]+" )?{agent.program}\b'
+        assert re.search(shown, page), name
