@@ -110,7 +110,9 @@ def _flat(text: str) -> str:
     return cut(text, _ITEM_CHARS)
 
 
-_KEPT = {"edits": 200, "said": 24, "replies": 80, "commands": 200, "decisions": 200,
+KEPT_EDITS = 200
+"""The newest; a summary has room for fewer."""
+_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200,
          "questions": 60, "commits": 40}  # fmt: skip
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OLDER_REPLY_CHARS = 900
@@ -398,7 +400,7 @@ class _Book:
             commits=tuple(self.commits[-_KEPT["commits"] :]),
             pushed=self.pushed,
             pull_request=self.pull_request,
-            edits=tuple(self.edits[-_KEPT["edits"] :]),
+            edits=tuple(self.edits[-KEPT_EDITS:]),
             running=self.running,
             lines=_worthiest(self.lines),
         )
