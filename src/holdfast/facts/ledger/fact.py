@@ -166,6 +166,8 @@ class Ask(Struct, frozen=True, gc=False):
 
     fact: Fact
     answered_by: str = ""
+    answer: str = ""
+    """How that reply begins, if a question was asked."""
 
 
 class AgentQuestion(Struct, frozen=True, gc=False):
