@@ -8,12 +8,12 @@ from holdfast.facts.dialogue.cues import cue_table, fields_of, language_once
 from holdfast.facts.dialogue.text import words_of
 from holdfast.facts.ledger.fact import Ask, Fact, Ledger
 from holdfast.facts.ledger.lines import cut
-from holdfast.facts.summary import ASK, MUST, Entry
+from holdfast.facts.summary import ASK, Entry
 
 _QUESTION_CHARS = 240
 """Of a question, or of several that one answer is for; chosen, about two lines."""
-_SETTLED = MUST + 24
-"""Behind the asks and the last report, before what was done: there is a share for it."""
+SETTLED = ASK + 0.5
+"""Before the asks between the first and the newest: there are many, and this has a small share."""
 
 
 def answered_questions(ledger: Ledger, asks: Sequence[Ask]) -> list[Entry]:
@@ -21,9 +21,7 @@ def answered_questions(ledger: Ledger, asks: Sequence[Ask]) -> list[Entry]:
     `asks`. Several that one message asks stand together.
     """
     rows = sorted([*_of_agent(ledger), *_of_user(asks)], key=lambda row: row[0].at)
-    return [
-        Entry(text, fact.source, ASK - 1 if fact.kind == "ask" else _SETTLED) for fact, text in rows
-    ]
+    return [Entry(text, fact.source, SETTLED) for fact, text in rows]
 
 
 def _of_agent(ledger: Ledger) -> Iterator[tuple[Fact, str]]:
@@ -45,7 +43,7 @@ def _of_user(asks: Sequence[Ask]) -> Iterator[tuple[Fact, str]]:
 
 def decided(facts: Sequence[Fact]) -> tuple[list[Entry], list[float]]:
     """Return decisions as entries, and their ranks: those that give a reason come first."""
-    entries = [Entry(fact.text, fact.source, _SETTLED) for fact in facts]
+    entries = [Entry(fact.text, fact.source, SETTLED) for fact in facts]
     return entries, [float(_is_reasoned(fact.text)) for fact in facts]
 
 

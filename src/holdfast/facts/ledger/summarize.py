@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.statements import SURE_RULE, constraints
 from holdfast.facts.languages import Phrases, phrases_for
-from holdfast.facts.ledger.answers import answered_questions, decided
+from holdfast.facts.ledger.answers import SETTLED, answered_questions, decided
 from holdfast.facts.ledger.carried import (
     asked_in,
     carried_entries,
@@ -71,6 +71,10 @@ _ANSWERS_SHARE = 0.06
 """Of the room, for questions with their answers."""
 _DECISIONS_SHARE = 0.06
 """Of the room, for decisions; others are ranked."""
+_CARRIED_SHARE = 0.06
+"""Of the room, for each of the sections of an older summary that tell what is settled; more of
+them is ranked."""
+_SETTLED_SECTIONS: tuple[Section, ...] = ("completed", "decisions", "resolved")
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
 _WISHES_SHARE = 0.15
@@ -246,6 +250,9 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
             words = rule.core or rule.text
             if rule.strength >= SURE_RULE and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)
+    for section in _SETTLED_SECTIONS:
+        rows = [replace(row, weight=SETTLED - 0.25) for row in carried.sections.get(section, ())]
+        made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
 
 def _asked(entry: Entry) -> str:
@@ -442,8 +449,11 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
     weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
-    candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
-                  *_candidates(ledger, around.kept, frozenset(made.words))]  # fmt: skip
+    words_told = frozenset(made.words)
+    candidates = [
+        *(Candidate(fact, _CARRIED + fact.worth) for fact in older if fact.text not in words_told),
+        *_candidates(ledger, around.kept, words_told),
+    ]
     order = choose(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
