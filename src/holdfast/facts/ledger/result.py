@@ -47,6 +47,7 @@ _LONG_ARGUMENT_CHARS = 120
 """A shorter argument is told with the call."""
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
+_WORKED_IN = ARGUMENTS["worked_in"]
 _NAME_PARTS = Regex(r"[^a-z]+")
 _DONE = 8.0
 """A command that did something outside of the files (`acting_commands`)."""
@@ -234,6 +235,8 @@ class _Result:
                 for fact in self._effect(Effect("start", detail=command), key, by_command=True):
                     yield replace(fact, worth=_WAITED_FOR)
             yield from self._ran(command, key, effects)
+            if place := text_of(self.arguments, *_WORKED_IN):  # the next call says it again
+                yield Fact("place", place, self.source, self.at, "chdir")
         elif not end.failed and not end.running:
             yield self._fact("command", self._action(), key)
 
@@ -309,7 +312,8 @@ class _Result:
             text = f"{made[2]} {text}"
         yield Fact(kind, text, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
-        is_edit = self.reads_edits and (not by_command or _PATCH in self.line)
+        is_edit = self.reads_edits and self.family != "other"
+        is_edit = is_edit and (not by_command or _PATCH in self.line)
         if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
             yield self._edit(effect)
 
