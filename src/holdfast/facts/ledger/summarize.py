@@ -494,9 +494,7 @@ _SECTION_OF: dict[str, Section] = {
 }
 
 
-def _candidates(
-    ledger: Ledger, kept: frozenset[str], told: frozenset[str]
-) -> Iterator[Candidate]:
+def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> Iterator[Candidate]:
     last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
     # of a command that is too long for a head it is not known which one ran again
     ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
