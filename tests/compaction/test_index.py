@@ -121,6 +121,59 @@ def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
     )
 
 
+def test_edits_that_newer_ones_would_push_out_make_no_difference() -> None:
+    """They are not looked for; the ledger is that of every fact of every message."""
+    rows: list[Message | ToolResult] = [user("Rename them all.")]
+    for n in range(260):
+        change = {"path": f"src/m{n % 7}.py", "old_string": f"old_name_{n} = 1", "new_string": "x"}
+        rows += [assistant(call("patch", **change)), result("ok")]
+    log = talk(*rows, assistant(call("bash", command="cat big")), result("a b\n" * 70_000)).messages
+    index, calls = index_of(log), answered_calls(log)
+    found = index.facts(0, len(log))
+    every = [fact for at in range(len(log) - 2)
+             for fact in facts_of(log[at], calls.get(at, {}), lines=False)]  # fmt: skip
+    every += index.facts(len(log) - 2, len(log))
+    assert sum(fact.kind == "edit" for fact in found) < 260
+    assert msgspec.json.encode(update(Ledger(), found)) == msgspec.json.encode(
+        update(Ledger(), every)
+    )
+
+
+def test_a_password_that_an_old_edit_wrote_is_hidden() -> None:
+    """Of an edit single names are told, and a password alone is nothing that a redactor knows."""
+    change = {"path": "src/settings.py", "old_string": "DB_HOST = 'local_main'",
+              "new_string": "DB_PASSWORD = 'tr0ub4dor_and_3xtra'"}  # fmt: skip
+    log = talk(
+        user("Set it up."), assistant(call("patch", **change)), result("ok"),
+        assistant(call("bash", command="cat big")), result("a b\n" * 70_000),
+    ).messages  # fmt: skip
+    readings = LogReading(Estimator(), Policy(), Redactor())
+    found = index_of(log, readings).facts(0, len(log))
+    assert "edit" in {fact.kind for fact in found if fact.at < 3}
+    assert "tr0ub4dor" not in msgspec.json.encode(found).decode()
+
+
+def test_results_are_looked_through_for_secrets_together_and_once() -> None:
+    """Short forms ask for many messages one by one, and facts for the same ones afterwards."""
+    asked: list[str] = []
+
+    def redact(text: str) -> str:
+        asked.append(text)
+        return text
+
+    rows: list[Message | ToolResult] = [user("Go.")]
+    for n in range(20):
+        rows += [assistant(call("read_file", path=f"m{n}.py")), result(f"marker_{n} = 1\n" * 40)]
+    log = talk(*rows).messages
+    index = index_of(log, LogReading(Estimator(), Policy(), redact))
+    for at in range(len(log) - 1, -1, -1):
+        index.shortened(at)
+    index.facts(0, len(log))
+    seen = [text for text in asked if text.count("marker_7 = 1") > 1]
+    assert len(seen) == 1
+    assert "marker_8 = 1" in seen[0]
+
+
 @given(log=logs())
 def test_the_facts_of_some_messages_are_those_of_each(log: tuple[Message, ...]) -> None:
     """For whichever messages, in order, also where secrets are looked for in all at once."""
@@ -166,9 +219,9 @@ def test_a_secret_in_the_target_of_a_rename_alone_is_hidden() -> None:
     )  # fmt: skip
     filler = result("plain words here\n" * 100_000)
     log = talk(*old, assistant(call("bash", command="cat big")), filler, user("Next.")).messages
-    readings = LogReading(Estimator(), Policy(), masked)
+    readings = LogReading(Estimator(), Policy(), lambda text: text.replace(SECRET, "[hidden]"))
     ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
-    assert next(iter(ledger.files)) == "***.py"
+    assert next(iter(ledger.files)) == "[hidden].py"
 
 
 @pytest.mark.parametrize("at", ["result", "argument", "words", "ask"])

@@ -303,7 +303,8 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
     def walk(whole_from: int, room: int) -> tuple[int, int]:
         pruner.begin(whole_from)
         newest = range(whole_from, len(log))
-        pruner.squeeze(newest, sum(map(pruner.cost, newest)) - room)
+        # from the end: of two images the newer one stays
+        pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
         return tail_start(
             ground.parts, ground.cuts, pruner.cost, least=ground.least,
             budget_tokens=budget_tokens, ceiling_tokens=budget_tokens,

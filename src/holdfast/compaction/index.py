@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import cached_property, partial
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from holdfast.compaction.references import reference_of
 from holdfast.facts.cleaning import cleaned, cleaned_call, cleaned_result, words_of
 from holdfast.facts.ledger import (
     KEPT_ASKS,
+    KEPT_EDITS,
     KEPT_RULES,
     Fact,
     Ledger,
@@ -61,28 +62,39 @@ _NO_CALLS: dict[str, ToolCall] = {}
 
 
 class _Past:
-    """What was read of a log from its end: commands, rules, and how many requests."""
+    """What was read of a log from its end: commands, rules, how many requests and edits."""
 
-    def __init__(self, ran: set[str]) -> None:
-        self.ran = ran
+    def __init__(self, *, all_edits: bool) -> None:
+        """Begin at the end; with `all_edits` older ones count too, for the lines that they took
+        out of files.
+        """
+        self.ran: set[str] = set()
         self.rules: set[str] = set()
         self.asked = 0
+        self.edited = 0
+        self.all_edits = all_edits
 
     def copy(self) -> _Past:
         """Return another one that goes on from here."""
-        other = _Past(set(self.ran))
-        other.rules, other.asked = set(self.rules), self.asked
+        other = _Past(all_edits=self.all_edits)
+        other.ran, other.rules = set(self.ran), set(self.rules)
+        other.asked, other.edited = self.asked, self.edited
         return other
 
     def take(self, facts: Iterable[Fact]) -> None:
         """Note the facts of one more message."""
         for fact in facts:
-            if fact.kind == "command":
-                self.ran.add(fact.key)
-            elif fact.kind == "constraint":
-                self.rules.add(fact.text)
-            elif fact.kind == "ask":
-                self.asked += 1
+            match fact.kind:
+                case "command":
+                    self.ran.add(fact.key)
+                case "edit":
+                    self.edited += 1
+                case "constraint":
+                    self.rules.add(fact.text)
+                case "ask":
+                    self.asked += 1
+                case _:
+                    pass
 
 
 class LogReading(Struct, frozen=True):
@@ -208,8 +220,9 @@ class LogIndex(ABC):
         self._lines_of = lines_of
         self._prepared: dict[int, dict[str, Prepared]] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
+        self._looked: set[int] = set()
+        """Messages that were looked through for secrets, and of them those that hold none."""
         self._clean: set[int] = set()
-        """Messages that are known to hold no secret."""
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
@@ -234,11 +247,12 @@ class LogIndex(ABC):
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
 
-        It is read from its end: what a ledger lets go for newer rules and requests, and what a
-        command printed that ran again, is not looked for.
+        It is read from its end: what a ledger lets go for newer rules, requests and edits, and
+        what a command printed that ran again, is not looked for.
         """
         redact = self._readings.redact
-        past = _Past({fact.key for fact in newer if fact.kind == "command"})
+        past = _Past(all_edits=start > 0)  # nothing is known before the first message
+        past.take([fact for fact in newer if fact.kind in ("command", "edit")])
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             positions = range(last - 1, max(start, last - _STRETCH) - 1, -1)
@@ -263,11 +277,11 @@ class LogIndex(ABC):
         stretch: list[Sequence[Fact]] = []
         doubtful: list[str] = []
         for at in positions:
-            more, words = len(past.rules) < KEPT_RULES, past.asked < KEPT_ASKS
             facts = self._deeds_at(
                 at,
-                rules=more,
-                asks=words,
+                rules=len(past.rules) < KEPT_RULES,
+                asks=past.asked < KEPT_ASKS,
+                edits=past.all_edits or past.edited < KEPT_EDITS,
                 ran_again=past.ran,
                 doubtful=None if one_by_one else doubtful,
             )
@@ -296,6 +310,7 @@ class LogIndex(ABC):
         *,
         rules: bool,
         asks: bool = True,
+        edits: bool = True,
         ran_again: Set[str] | None = None,
         doubtful: list[str] | None = None,
     ) -> tuple[Fact, ...]:
@@ -305,13 +320,18 @@ class LogIndex(ABC):
         looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
         it is left to the caller to look through the words that are added there.
         """
-        readings, row = self._readings, (self._log[at], self._answered(at))
-        read = partial(
-            facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again,
-            speaker=self._speaker(at),
-        )  # fmt: skip
+        readings, row, speaker = self._readings, (self._log[at], self._answered(at)), None
+        if row[0].role == "user":
+            speaker = self._speaker(at)
+
+        def read(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
+            return facts_of(
+                message, calls, lines=False, rules=rules, asks=asks, edits=edits,
+                ran_again=ran_again, speaker=speaker,
+            )  # fmt: skip
+
         found = read(*row)
-        if readings.redact is str or not any(map(is_piece, found)):
+        if readings.redact is str or at in self._clean or not any(map(is_piece, found)):
             return found
         if doubtful is not None:
             doubtful += words_of(*row, outputs=False)
@@ -332,14 +352,26 @@ class LogIndex(ABC):
         some: list[int] = []
         words: list[str] = []
         chars = 0
-        for at in positions:
+        unseen = [at for at in positions if at not in self._looked]
+        for at in unseen:
             some.append(at)
             words += words_of(self._log[at], self._answered(at))
             chars += text_length(self._log[at])
-            if chars > _TOGETHER_CHARS or at == positions[-1]:
+            if chars > _TOGETHER_CHARS or at == unseen[-1]:
+                self._looked.update(some)
                 if self._readings.are_clean(words):
                     self._clean.update(some)
                 some, words, chars = [], [], 0
+
+    def _is_clean(self, at: int) -> bool:
+        """Return whether a message holds no secret; it is looked through with those before it."""
+        if at not in self._looked:
+            start, chars = at, text_length(self._log[at])
+            while start and chars <= _TOGETHER_CHARS:
+                start -= 1
+                chars += text_length(self._log[start])
+            self._look_through(range(start, at + 1))
+        return at in self._clean
 
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
@@ -365,11 +397,11 @@ class LogIndex(ABC):
         """Return what pruning needs of the results of one message, by call id."""
         found = self._prepared.get(at)
         if found is None:
-            calls, is_clean = self._answered(at), at in self._clean
+            calls = self._answered(at)
             found = self._prepared[at] = {}
             for part in self._log[at].parts:
                 if isinstance(part, ToolResult):
-                    ready = self._readings.prepared(part, calls, is_clean=is_clean)
+                    ready = self._readings.prepared(part, calls, is_clean=self._is_clean(at))
                     if ready is not None:
                         found[part.call_id] = ready
         return found

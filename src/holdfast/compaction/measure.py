@@ -176,8 +176,12 @@ def _bulk_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
     for message in messages:
         known = len(found)
         for part in message.parts:
-            total += _take_texts(part, found, counter)
-        chars += sum(map(len, found[known:]))
+            if type(part) is Text:
+                found.append(part.text)
+            else:
+                total += _take_texts(part, found, counter)
+        for text in found[known:]:
+            chars += len(text)
         if chars > _BULK_CHARS:
             total += counter.count("\n".join(found))
             found, chars = [], 0
@@ -186,17 +190,18 @@ def _bulk_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
 
 def _take_texts(part: Part, found: list[str], counter: TokenCounter) -> int:
     """Add the texts of a part; return the tokens of what is not text."""
-    match part:
-        case Text(text=text):
-            found.append(text)
-            return 0
-        case ToolResult(parts=parts):
-            return sum([_take_texts(inner, found, counter) for inner in parts])
-        case ToolCall(name=name, arguments=arguments):
-            found += (name, arguments)
-            return TOOL_CALL_OVERHEAD_TOKENS
-        case _:
-            return _part_tokens(part, counter)
+    if type(part) is Text:
+        found.append(part.text)
+        return 0
+    if type(part) is ToolCall:
+        found += (part.name, part.arguments)
+        return TOOL_CALL_OVERHEAD_TOKENS
+    if type(part) is ToolResult:
+        total = 0
+        for inner in part.parts:
+            total += _take_texts(inner, found, counter)
+        return total
+    return _part_tokens(part, counter)
 
 
 def tools_tokens(tools: Sequence[Payload], counter: TokenCounter) -> int:

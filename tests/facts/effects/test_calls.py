@@ -76,6 +76,9 @@ CALLS: list[tuple[str, dict[str, Any], list[Effect]]] = [
     ("WebFetch", {"url": "https://h/x", "prompt": "p"}, []),
     ("mcp__linear__create_issue", {"title": "t", "path": "x"}, []),
     ("browser.open", {"id": "x", "path": "y"}, []),
+    ("render_report", {"template": "a", "output_path": "/out/r.pdf"},
+     [Effect("write", "/out/r.pdf")]),
+    ("mcp__data__export", {"table": "a", "output_file": "a.csv"}, [Effect("write", "a.csv")]),
     ("write_stdin", {"session_id": 1, "chars": "rm a\n"}, []),
 ]  # fmt: skip
 JSON = st.recursive(

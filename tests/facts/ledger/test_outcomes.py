@@ -126,6 +126,28 @@ def test_directory_branch_and_commits_are_known(ledger_of: LedgerOf) -> None:
     assert [fact.text for fact in ledger.commits] == ["first step", "second step"]
 
 
+def test_where_a_call_says_that_a_command_runs_is_the_directory(ledger_of: LedgerOf) -> None:
+    """The newest; a command that goes elsewhere for itself does not change it."""
+    first = call("exec_command", cmd="ls", workdir="/srv/app")
+    ledger = ledger_of(
+        user("Go."), assistant(first), result("a.py"),
+        assistant(call("exec_command", cmd="cd docs && make", workdir="/srv/app")), result("ok"),
+    )  # fmt: skip
+    assert ledger.directory is not None
+    assert ledger.directory.text == "/srv/app"
+    assert ledger.directory.source == "m4"
+
+
+def test_a_file_that_a_tool_of_any_name_was_told_to_write_is_known(ledger_of: LedgerOf) -> None:
+    """Unless it failed."""
+    made = call("render_report", output_path="out/r.pdf")
+    failed = call("render_report", output_path="out/s.pdf")
+    ledger = ledger_of(
+        user("Go."), assistant(made), result("done"), assistant(failed), result("Error: no font")
+    )
+    assert list(ledger.files) == ["out/r.pdf"]
+
+
 def test_a_process_runs_until_it_is_stopped(ledger_of: LedgerOf) -> None:
     """By the id that the tool gave it, or never."""
     start = assistant(call("Bash", command="npm run dev", run_in_background=True))

@@ -56,6 +56,14 @@ def test_json_is_read_as_models_write_it(text: str) -> None:
     assert rows(text) == READ
 
 
+def test_numbers_of_the_model_before_what_was_done_fall_away() -> None:
+    """The record numbers them itself; elsewhere a number is a word."""
+    text = '{"completed": ["1. Read a.py", "12) Ran make"], "decisions": ["3. way"]}'
+    sections = read_answer(text, "en").summary.sections
+    assert [entry.text for entry in sections["completed"]] == ["Read a.py", "Ran make"]
+    assert [entry.text for entry in sections["decisions"]] == ["3. way"]
+
+
 def test_quotes_that_nobody_escaped_are_words() -> None:
     """A quote ends a string only where a sign of JSON follows."""
     assert rows('{"goal": ["Make "fast mode" work", "Second"]}') == {

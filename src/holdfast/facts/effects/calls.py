@@ -16,6 +16,7 @@ SOURCES = ARGUMENTS["sources"]
 _TARGETS = ARGUMENTS["targets"]
 _PATHS = ARGUMENTS["paths"]
 _PATCHES = ARGUMENTS["patches"]
+_WRITTEN = ARGUMENTS["written"]
 _MAX_PATHS = 1_000
 """Of one call; chosen, it bounds the time."""
 
@@ -77,8 +78,9 @@ _SEPARATORS = str.maketrans("", "", "_- ")
 def effects_of_call(name: str, arguments: Mapping[str, Any]) -> tuple[Effect, ...]:
     """Return what a tool call does to files, from its name and arguments alone.
 
-    Paths stay as they are written, as `effects_of_command` says. A tool that is not known has no
-    effects. Never raises, whatever the arguments hold.
+    Paths stay as they are written, as `effects_of_command` says. A tool that is not known has
+    the effect that an argument names (`output_path`), if one does. Never raises, whatever the
+    arguments hold.
     """
     effects = FAMILIES[family_of(name)].effects
     if effects == "none":
@@ -189,6 +191,12 @@ def _chdir(arguments: Arguments) -> Iterator[Effect]:
         yield Effect("chdir", path)
 
 
+def _written(arguments: Arguments) -> Iterator[Effect]:
+    """A tool that nobody knows, which says where its output goes."""
+    if path := text_of(arguments, *_WRITTEN):
+        yield Effect("write", path)
+
+
 def _stop(arguments: Arguments) -> Iterator[Effect]:
     yield Effect("stop", detail=text_of(arguments, *ARGUMENTS["processes"]))
 
@@ -229,5 +237,6 @@ _BY_FAMILY: Mapping[str, _Reader] = {
     "write": _whole("write"),
     "edit": _any_edit,
     "code": _code,
+    "by name": _written,
 }
 """By what a family does to files, for tools that are not in `_BY_NAME`."""

@@ -75,15 +75,16 @@ class Fact(Struct, frozen=True, gc=False):
 
 
 _TOLD = frozenset(
-    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "slot", "todo"}
-)
+    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "slot", "todo",
+     "edit"}
+)  # fmt: skip
 
 
 def is_piece(fact: Fact) -> bool:
     """Return whether a fact may hold a piece of what its message says: it was cut, or it is a
     sentence of more.
     """
-    if fact.kind in _TOLD or (fact.effect is not None and fact.effect.detail):
+    if (fact.kind in _TOLD and fact.text) or (fact.effect is not None and fact.effect.detail):
         return True
     return any("…" in text for text in _all_texts(fact))
 
@@ -165,6 +166,8 @@ class Ask(Struct, frozen=True, gc=False):
 
     fact: Fact
     answered_by: str = ""
+    answer: str = ""
+    """How that reply begins, if a question was asked."""
 
 
 class AgentQuestion(Struct, frozen=True, gc=False):

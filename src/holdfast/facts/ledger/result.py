@@ -47,6 +47,7 @@ _LONG_ARGUMENT_CHARS = 120
 """A shorter argument is told with the call."""
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
+_WORKED_IN = ARGUMENTS["worked_in"]
 _NAME_PARTS = Regex(r"[^a-z]+")
 _DONE = 8.0
 """A command that did something outside of the files (`acting_commands`)."""
@@ -123,14 +124,16 @@ def facts_of_result(
     call: ToolCall | None,
     *,
     lines: bool,
+    edits: bool = True,
     ran_again: Set[str] | None = None,
 ) -> Iterable[Fact]:
-    """Return what the call did, how it ended, and the lines that may be needed again.
+    """Return what the call did, how it ended, and the lines that may be needed again; without
+    `edits` not what it took out of files and put there.
 
     `ran_again` are the keys of later commands: what an older run of one printed is out of date.
     Where they are given, commands that only looked at something tell nothing.
     """
-    one = _Result(message, result, call, lines=lines, ran_again=ran_again)
+    one = _Result(message, result, call, lines=lines, edits=edits, ran_again=ran_again)
     return one.facts() if ran_again is None or not one.only_looked() else ()
 
 
@@ -144,9 +147,10 @@ class _Result:
         call: ToolCall | None,
         *,
         lines: bool,
+        edits: bool,
         ran_again: Set[str] | None,
     ) -> None:
-        self.reads_lines = lines
+        self.reads_lines, self.reads_edits = lines, edits
         self.source, self.at = message.label, message.position
         given = [part.text for part in result.parts if isinstance(part, Text)]
         self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
@@ -231,6 +235,8 @@ class _Result:
                 for fact in self._effect(Effect("start", detail=command), key, by_command=True):
                     yield replace(fact, worth=_WAITED_FOR)
             yield from self._ran(command, key, effects)
+            if place := text_of(self.arguments, *_WORKED_IN):  # the next call says it again
+                yield Fact("place", place, self.source, self.at, "chdir")
         elif not end.failed and not end.running:
             yield self._fact("command", self._action(), key)
 
@@ -306,21 +312,19 @@ class _Result:
             text = f"{made[2]} {text}"
         yield Fact(kind, text, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
-        is_edit = not by_command or _PATCH in self.line
+        is_edit = self.reads_edits and self.family != "other"
+        is_edit = is_edit and (not by_command or _PATCH in self.line)
         if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
             yield self._edit(effect)
 
     def _edit(self, effect: Effect) -> Fact:
         """Return what an edit took away and put there: the names that only one side has."""
-        olds, news = (
-            "\n".join(text for key, text in self._sides() if (key in _REPLACED) == is_old)
-            for is_old in (True, False)
-        )
-        gone, come = set(terms_of(olds, 400)), set(terms_of(news, 400))
-        shown = [f"- {term}" for term in terms_of(olds, 400) if term not in come][:_MOST_SIDE_TERMS]
-        shown += [f"+ {term}" for term in terms_of(news, 400) if term not in gone][
-            :_MOST_SIDE_TERMS
-        ]
+        sides = list(self._sides())
+        olds = "\n".join([text for key, text in sides if key in _REPLACED])
+        news = "\n".join([text for key, text in sides if key not in _REPLACED])
+        gone, come = dict.fromkeys(terms_of(olds, 400)), dict.fromkeys(terms_of(news, 400))
+        shown = [f"- {term}" for term in gone if term not in come][:_MOST_SIDE_TERMS]
+        shown += [f"+ {term}" for term in come if term not in gone][:_MOST_SIDE_TERMS]
         text = f"{effect.path}: {', '.join(shown)}" if shown else effect.path
         lines = [line for row in olds.split("\n") if (line := row.strip())]
         gone_lines = "\n".join(lines[:_MOST_GONE])

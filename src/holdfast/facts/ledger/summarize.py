@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.statements import SURE_RULE, constraints
 from holdfast.facts.languages import Phrases, phrases_for
+from holdfast.facts.ledger.answers import SETTLED, answered_questions, decided
 from holdfast.facts.ledger.carried import (
     asked_in,
     carried_entries,
@@ -66,6 +67,14 @@ _INSTRUCTIONS_SHARE = 0.35
 """Of the room, for the text of a skill or command that the work follows."""
 _RULES_OF_REST = 0.3
 """Of that, for the rules in what had to be cut; chosen."""
+_ANSWERS_SHARE = 0.06
+"""Of the room, for questions with their answers."""
+_DECISIONS_SHARE = 0.06
+"""Of the room, for decisions; others are ranked."""
+_CARRIED_SHARE = 0.06
+"""Of the room, for each of the sections of an older summary that tell what is settled; more of
+them is ranked."""
+_SETTLED_SECTIONS: tuple[Section, ...] = ("completed", "decisions", "resolved")
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
 _WISHES_SHARE = 0.15
@@ -130,8 +139,8 @@ def summarize(ledger: Ledger, around: Around) -> Summary:
     made = _Made(phrases)
     if around.carried is not None:
         _carry(made, ledger, around.carried, around)
-    _asks(made, ledger, around)
-    _must(made, ledger, around)
+    answers = _asks(made, ledger, around)
+    _must(made, ledger, around, answers)
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
     _ranked(made, ledger, around, room)
     note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
@@ -241,6 +250,9 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
             words = rule.core or rule.text
             if rule.strength >= SURE_RULE and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)
+    for section in _SETTLED_SECTIONS:
+        rows = [replace(row, weight=SETTLED - 0.25) for row in carried.sections.get(section, ())]
+        made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
 
 def _asked(entry: Entry) -> str:
@@ -248,15 +260,19 @@ def _asked(entry: Entry) -> str:
     return entry.text.partition(": ")[2] or entry.text
 
 
-def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
-    """Put the asks: the first as the goal, the last as the task, the others with their state.
+def _asks(made: _Made, ledger: Ledger, around: Around) -> frozenset[str]:
+    """Put the asks: the first as the goal, the last as the task, the others with their state, and
+    questions with their answers. Return the labels of the replies that are told so.
 
     The first is always there, and the last unless the user wrote again since; the others from the
     newest on while there is room.
     """
     asks = [ask for ask in ledger.asks if ask.fact.source not in around.kept]
+    resolved = _answers(made, ledger, around, asks[1:-1])
+    asks = [ask for ask in asks if ask not in resolved]
+    answers = frozenset(ask.answered_by for ask in resolved)
     if not asks:
-        return
+        return answers
     room = around.room_chars * _ASKS_SHARE
     order: list[Ask] = [asks[0], *asks[:0:-1]]
     ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= SURE_RULE}
@@ -279,6 +295,15 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         else:
             section: Section = "task" if ask is asks[-1] else "pending"
             made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
+    return answers
+
+
+def _answers(made: _Made, ledger: Ledger, around: Around, asks: Sequence[Ask]) -> list[Ask]:
+    """Put questions with their answers; return the asks among them."""
+    rows = answered_questions(ledger, asks)
+    others = made.fill("resolved", rows, around.room_chars * _ANSWERS_SHARE)
+    left = {entry.source for entry in others}
+    return [ask for ask in asks if ask.answer and ask.fact.source not in left]
 
 
 def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
@@ -304,8 +329,10 @@ def _quoted(ask: Ask, room: float, least: int) -> str:
     return cut(text, most) if "\n" not in text else f"{whole_words(text[:most], most)} …"
 
 
-def _must(made: _Made, ledger: Ledger, around: Around) -> None:
-    """Put what must be there, newest first, each kind within its share of the room."""
+def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) -> None:
+    """Put what must be there, newest first, each kind within its share of the room; what was done
+    without the replies that are told as `answers`.
+    """
     room, phrases = around.room_chars, made.phrases
     quoted = made.sure_words()
     carried = made.texts("constraints")
@@ -347,12 +374,13 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         _todo(made, ledger.todo, room * _TODO_SHARE)
     _followed(made, ledger, around)
     _report(made, ledger, around)
-    rows = [
-        row
+    decisions, ranks = decided(_decisions(ledger, around.kept))
+    made.fill("decisions", decisions, room * _DECISIONS_SHARE, ranks)
+    entries = [
+        Entry(row.text, row.source, MUST + 4)
         for row in story(ledger, phrases, brief=around.brief)
-        if row.at < around.shown_from and row.source not in around.kept
+        if row.at < around.shown_from and row.source not in answers | around.kept
     ]
-    entries = [Entry(row.text, row.source, MUST + 4) for row in rows]
     made.fill("completed", entries, room * _STORY_SHARE)
 
 
@@ -421,8 +449,11 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
     weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
-    candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
-                  *_candidates(ledger, around.kept)]  # fmt: skip
+    words_told = frozenset(made.words)
+    candidates = [
+        *(Candidate(fact, _CARRIED + fact.worth) for fact in older if fact.text not in words_told),
+        *_candidates(ledger, around.kept, words_told),
+    ]
     order = choose(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
@@ -463,7 +494,7 @@ _SECTION_OF: dict[str, Section] = {
 }
 
 
-def _candidates(ledger: Ledger, kept: frozenset[str]) -> Iterator[Candidate]:
+def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> Iterator[Candidate]:
     last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
     # of a command that is too long for a head it is not known which one ran again
     ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
@@ -474,16 +505,18 @@ def _candidates(ledger: Ledger, kept: frozenset[str]) -> Iterator[Candidate]:
         # what a command printed is out of date where it ran again
         if fact.source not in kept and fact.at >= ran_at(fact.head, -1)
     ]
-    works = bool(ledger.files or ledger.commands)  # what is said to a customer decides nothing
-    yield from _recent([one for one in ledger.decisions if works or one.key], _DECISION)
-    for question in ledger.questions:
-        if question.answered_by:
-            text = f"{question.fact.text} -> {question.answer}"
-            yield Candidate(Fact("question", text, question.fact.source, question.fact.at), 0.5)
+    decisions = [fact for fact in _decisions(ledger, kept) if fact.text not in told]
+    yield from _recent(decisions, _DECISION)
     for path, state in known_files(ledger).items():
         if not state.is_touched:
             fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
             yield Candidate(fact, _FILE_READ, len(path) + 12)
+
+
+def _decisions(ledger: Ledger, kept: frozenset[str]) -> list[Fact]:
+    """Return the decisions that are not shown; what is said to a customer decides nothing."""
+    works = bool(ledger.files or ledger.commands)
+    return [one for one in ledger.decisions if (works or one.key) and one.source not in kept]
 
 
 def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:

@@ -62,6 +62,7 @@ def facts_of(
     lines: bool = True,
     rules: bool = True,
     asks: bool = True,
+    edits: bool = True,
     ran_again: Set[str] | None = None,
     speaker: Speaker | None = None,
 ) -> tuple[Fact, ...]:
@@ -70,8 +71,8 @@ def facts_of(
 
     Generated messages have none: what they report was recorded from the originals. Without
     `lines` what is found by reading every line is left out, without `rules` the constraints,
-    without `asks` the words of a request; with `ran_again`, as `facts_of_result` says, what
-    later runs of a command made out of date.
+    without `asks` the words of a request; without `edits`, and with `ran_again`, what
+    `facts_of_result` says.
     """
     if message.origin != "real" or message.role in ("system", "developer"):
         return ()
@@ -83,7 +84,11 @@ def facts_of(
         if type(part) is ToolResult:
             call = calls.get(part.call_id)
             if lines or not _only_looks(part, call):
-                found.extend(facts_of_result(message, part, call, lines=lines, ran_again=ran_again))
+                found.extend(
+                    facts_of_result(
+                        message, part, call, lines=lines, edits=edits, ran_again=ran_again
+                    )
+                )
     if message.role == "user" and is_ask(message):
         if (speaker or speaker_of(message, None)) == "instructions":
             found.append(_instructions(message))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
+from holdfast.facts.dialogue.statements import is_question
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
 from holdfast.facts.ledger.lines import LINE_CHARS, cut
@@ -110,7 +111,9 @@ def _flat(text: str) -> str:
     return cut(text, _ITEM_CHARS)
 
 
-_KEPT = {"edits": 200, "said": 24, "replies": 80, "commands": 200, "decisions": 200,
+KEPT_EDITS = 200
+"""The newest; a summary has room for fewer."""
+_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200,
          "questions": 60, "commits": 40}  # fmt: skip
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OLDER_REPLY_CHARS = 900
@@ -120,7 +123,7 @@ _LEAST_PATH = 20
 _SENTENCE_CHARS = 160
 """Of what the agent said before an edit."""
 _ANSWER_CHARS = 200
-"""Of the user's answer to a question."""
+"""Of the answer to a question, and of a question of the user's that is told with its answer."""
 KEPT_ASKS = 400
 """Beside the first, the newest: a summary has room for fewer."""
 _KEPT_LINES = 1_500
@@ -216,7 +219,7 @@ class _Book:
                 if fact.text:
                     self._reply(fact)
                 if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
-                    self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
+                    self.asks[-1] = _answered(self.asks[-1], fact)
             case "file":
                 self._file(fact)
             case "edit":
@@ -398,7 +401,7 @@ class _Book:
             commits=tuple(self.commits[-_KEPT["commits"] :]),
             pushed=self.pushed,
             pull_request=self.pull_request,
-            edits=tuple(self.edits[-_KEPT["edits"] :]),
+            edits=tuple(self.edits[-KEPT_EDITS:]),
             running=self.running,
             lines=_worthiest(self.lines),
         )
@@ -444,6 +447,14 @@ def _is_of(line: Fact, path: str) -> bool:
     """Return whether a line was quoted from a file, by what it stands under."""
     told = line.head.partition(" ")[2].removesuffix("…")
     return bool(told) and (path == told or (len(told) > _LEAST_PATH and path.startswith(told)))
+
+
+def _answered(ask: Ask, reply: Fact) -> Ask:
+    """Return an ask with the reply to it, and with what that says if it is a short question."""
+    words = ask.fact.text
+    asks = len(words) <= _ANSWER_CHARS and is_question(words)
+    answer = cut(reply.text, _ANSWER_CHARS) if asks else ""
+    return replace(ask, answered_by=reply.source, answer=answer)
 
 
 def _first_sentence(text: str) -> str:

@@ -77,6 +77,7 @@ _EMPTY = frozenset(phrases_for(one).none.casefold().rstrip(".。") for one in ge
 }  # fmt: skip
 _TEXT_KEYS = ("text", "content", "entry", "item", "quote", "description", "action", "value")
 _SOURCE_KEYS = ("source", "id", "source_id", "message_id", "message", "ref")
+_OWN_NUMBER = Regex(r"\d{1,4}[.)] (?=\S)")
 _NAME_KEYS = ("section", "name", "heading", "title", "key")
 _ROW_KEYS = ("entries", "items", "rows", "content", "values")
 _DEEPEST = 4
@@ -137,6 +138,8 @@ class _Found:
 def _entry(text: str, source: str, section: Section) -> Entry | None:
     words = _FRAME.sub("", _UNWRITABLE.sub("\ufffd", text[: 2 * _ENTRY_CHARS]))
     words = "\n".join(filter(None, (" ".join(line.split()) for line in words.split("\n"))))
+    if section == "completed" and (number := _OWN_NUMBER.match(words)):
+        words = words[number.end() :]  # the record numbers them itself
     found = _SOURCE.search(words[-120:])
     if found:
         source = source or found.group(1) or found.group(2)
