@@ -299,7 +299,11 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> frozenset[str]:
 
 
 def _answers(made: _Made, ledger: Ledger, around: Around, asks: Sequence[Ask]) -> list[Ask]:
-    """Put questions with their answers; return the asks among them."""
+    """Put questions with their answers, if there is room for more than names; return the asks among
+    them.
+    """
+    if around.brief:
+        return []
     rows = answered_questions(ledger, asks)
     others = made.fill("resolved", rows, around.room_chars * _ANSWERS_SHARE)
     left = {entry.source for entry in others}
