@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from holdfast.compaction.join import NOW
 from holdfast.facts.languages import Language, phrases_for
-from holdfast.facts.ledger import FileState, Ledger
+from holdfast.facts.ledger import Fact, FileState, Ledger
 from holdfast.facts.ledger.files import known_files
 from holdfast.facts.ledger.open_failures import open_failures
 from holdfast.facts.ledger.state import last_test, running_now
@@ -60,7 +60,7 @@ def known_state(ledger: Ledger) -> KnownState:
         "pull_request": ledger.pull_request,
     }
     return KnownState(
-        passed=None if test is None else not (test.failed or _SOME_FAILED.search(test.text)),
+        passed=None if test is None else _outcome(test),
         tested_at=-1 if test is None else test.at,
         running=tuple(likeness(fact.text) for fact in running_now(ledger)),
         failures=tuple(likeness(row.text) for row in failures),
@@ -93,6 +93,13 @@ def contradicts(
     return section in NOW and (_is_over(state, text, small) or _wrong_value(state, section, small))
 
 
+def _outcome(test: Fact) -> bool | None:
+    """Return whether a test run passed, None if its line does not tell."""
+    if test.failed or _SOME_FAILED.search(test.text):
+        return False
+    return True if _ALL_PASSED.search(test.text) else None
+
+
 def _in_all_languages(key: str) -> frozenset[str]:
     return frozenset(str(getattr(phrases_for(one), key)).casefold() for one in get_args(Language))
 
@@ -111,8 +118,9 @@ def _any_of(words: Iterable[str]) -> Regex[str]:
 _WORDS = read_words("known_state", "holdfast.writing.gate")
 _TESTS, _PASSED, _FAILED = (_any_of(_WORDS[key]) for key in ("tests", "passed", "failed"))
 _NONE_FAILED, _NOT_PASSED = (_any_of(_WORDS[key]) for key in ("none_failed", "not_passed"))
-_SOME_FAILED = Regex(r"`: \d+ failed")
-"""In the line of a test run."""
+_SOME_FAILED = Regex(r"(?:\A|`: )(?:\d+ )?failed\b")
+_ALL_PASSED = Regex(r"(?:\A|`: )(?:\d+ passed|ok)\b")
+"""How the line of a test run tells its end."""
 _RUNNING = _any_of(_WORDS["running"])
 _NOT_PUSHED = _any_of(_in_all_languages("not_pushed") | _WORDS["not_pushed"])
 _PUSHED = _any_of(_in_all_languages("pushed"))
