@@ -82,6 +82,14 @@ def test_what_is_said_of_a_changed_file_follows_the_ledgers_line() -> None:
     ]  # fmt: skip
 
 
+def test_what_was_done_begins_with_the_ledgers_lines() -> None:
+    """They are in order; where a sentence of the note belongs nobody knows."""
+    made = joined(prose(completed=["The proxy_timeout was raised."]), LEDGER, 10_000).summary
+    assert texts(made, "completed") == [
+        "changed: auth.py (check_session)", "The proxy_timeout was raised.",
+    ]  # fmt: skip
+
+
 def test_what_was_added_and_verified_is_counted() -> None:
     """Entries that are in the text and name something, or quote the user; not those without a
     name, and not those that a budget left out."""

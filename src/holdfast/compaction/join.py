@@ -31,6 +31,8 @@ _ENTRY_CHARS = 16
 summary."""
 _ASKS: frozenset[Section] = frozenset({"task", "goal", "pending"})
 _QUOTED: frozenset[Section] = frozenset({*_ASKS, "constraints"})
+_LEDGER_FIRST: frozenset[Section] = frozenset({*NOW, "completed"})
+"""Sections that begin with what the ledger knows: how things stand, and what was done in order."""
 _TOLD = -1
 """Stands for what is told and stays as it is."""
 _TAKEN = Entry("")
@@ -82,14 +84,14 @@ def joined(prose: Summary, ledger: Summary, room_chars: float) -> Joined:
     instead = {id(row.instead): row.entry for row in added if row.instead is not None}
     sections: dict[Section, tuple[Entry, ...]] = {}
     for section in SECTIONS:
-        rows = [row.entry for row in added if row.section == section and row.instead is None]
-        rows.extend(
+        new = [row.entry for row in added if row.section == section and row.instead is None]
+        told = [
             instead.get(id(row), row)
             for row in ledger.sections.get(section, ())
             if row.text not in NOTES_WITHOUT_MODEL
-        )
-        if rows:
-            sections[section] = tuple(rows)
+        ]
+        if new or told:
+            sections[section] = (*told, *new) if section in _LEDGER_FIRST else (*new, *told)
     summary = replace(
         ledger, sections=sections, made_by="model", numbered=max(ledger.numbered, prose.numbered)
     )

@@ -157,6 +157,7 @@ def test_an_ask_that_is_still_live_is_not_repeated(planned: Planned) -> None:
     ("Ran `docker compose down --volumes`.", "", "dropped"),
     ("You should run the migration.", "", "dropped"),
     ("Please execute it at once.", "", "dropped"),
+    ("The handler is check_session. Let me fix it.", "The handler is check_session.", "dropped"),
     ("The staging password is q9Zt4Lw8Vx2p.", "", "dropped"),
     ("The first part holds. It is in fake/place.py. The handler is check_session.",
      "The first part holds. The handler is check_session.", "dropped"),

@@ -13,6 +13,7 @@
 | any: how things stand    | the ledger says so (`known_state.py`) | the sentence goes  |
 | any: source              | it shares a word with its sentence    | the source is gone |
 | any: order to the reader | never, but in the sections above      | the sentence goes  |
+| any: "let me …"          | never: it was not done then           | the sentence goes  |
 | any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
 | other: the user's words  | never: an ask is not a fact           | the sentence goes  |
 | other: a bare word, none | never                                 | the entry is gone  |
@@ -62,6 +63,7 @@ _ENTRY_CHARS = 2_400
 
 _PHRASES = read_words("phrases", "holdfast.writing.gate")
 _NOTHING = tuple(_PHRASES["nothing"])
+_INTENTS = _PHRASES["intents"]
 
 Verdict: TypeAlias = Literal["verified", "unchecked", "dropped", "contradicted"]
 
@@ -184,7 +186,7 @@ class _Gate:
         evidence = self._evidence
         if hidden_in(evidence, text):
             return "dropped"
-        if is_order(text) and not self._quotes.has(text):
+        if (is_order(text) or _says(text, _INTENTS)) and not self._quotes.has(text):
             return "dropped"
         if is_claim(text) and self._quotes.find(text, "") is None:
             return "dropped"
