@@ -263,8 +263,8 @@ def _show_gate(answer: SummaryAnswer, evidence: Evidence, summary: str) -> None:
     for section, rows in read.summary.sections.items():
         for entry in rows:
             verdict, left = _verdict(section, entry, read.summary, evidence)
-            print(f"{verdict:<10} {section:<12} {entry.text}")
-            print(f"{'':<23} → {_fate(verdict, entry, left, summary)}")
+            print(f"{verdict:<12} {section:<12} {entry.text}")
+            print(f"{'':<25} → {_fate(verdict, entry, left, summary)}")
 
 
 def _verdict(
@@ -283,7 +283,8 @@ def _verdict(
 
 def _fate(verdict: str, entry: Entry, left: Entry | None, summary: str) -> str:
     if left is None:
-        return "gone" if verdict == "dropped" else "not repeated: it stands in what is kept"
+        is_gone = verdict in ("dropped", "contradicted")
+        return "gone" if is_gone else "not repeated: it stands in what is kept"
     changed = "" if left.text == entry.text else f" as: {left.text}"
     first = left.text.partition("\n")[0]
     if any(f"{mark} {first}" in summary for mark in ("\n-", ".")):
@@ -295,8 +296,8 @@ def _counted(checked: Checked) -> str:
     """Return the worst that became of an entry's sentences, the one beside it not counted."""
     if checked.dropped:
         return "dropped"
-    if checked.unverified:
-        return "marked"
+    if checked.contradicted:
+        return "contradicted"
     return "verified" if checked.verified else "unchecked"
 
 
@@ -305,9 +306,8 @@ def _show_report(report: holdfast.Report) -> None:
     print("\n# The report")
     print(f"written by {note.name or note.source}, confidence {note.confidence or 'none'}")
     print(
-        f"sentences: {note.verified} verified, {note.unchecked} unchecked, {note.unverified} "
-        f"unverified (marked), {note.dropped} dropped; {note.patched} facts patched in by the "
-        "ledger"
+        f"sentences: {note.verified} verified, {note.unchecked} unchecked, {note.dropped} dropped, "
+        f"{note.contradicted} contradicted; {note.added} verified entries added to the ledger's"
     )
     for line in report.notes:
         print(f"note: {line}")

@@ -54,7 +54,7 @@ def test_the_demo_shows_what_the_gate_took_away() -> None:
     lines = done.stdout.splitlines()
     gone = [line.split()[1] for line in lines if line.startswith("dropped ")]
     assert gone == ["task", "files"]
-    assert any(line.startswith("verified   completed") for line in lines)
+    assert any(line.startswith("verified     completed") for line in lines)
     summary = done.stdout.partition("# The summary")[2].partition("# The gate")[0]
     assert "The comment in auto_commit_checkpoint_fix_test.go was restored." in summary
     assert "invented_test.go" not in summary

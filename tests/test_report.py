@@ -29,7 +29,7 @@ def test_a_report_as_json_has_what_is_promised(report: Report) -> None:
     } <= set(data)  # fmt: skip
     assert {
         "source", "name", "confidence", "failure", "retry_class", "calls", "verified",
-        "unverified", "unchecked", "dropped", "patched",
+        "unchecked", "dropped", "contradicted", "added",
     } == set(data["summary_source"])  # fmt: skip
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
 

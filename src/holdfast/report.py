@@ -72,14 +72,16 @@ class SummaryNote(Struct, frozen=True, kw_only=True):
     """How often it was asked."""
     verified: int = 0
     """Sentences of the model that the log bears out."""
-    unverified: int = 0
-    """Sentences that stand marked, because a name in them is not in the log."""
     unchecked: int = 0
     """Sentences that name nothing that could be looked up."""
     dropped: int = 0
     """Sentences that were left out: invented, or not to be verified."""
-    patched: int = 0
-    """Facts that the model left out and the ledger put in."""
+    contradicted: int = 0
+    """Sentences that were left out because the log says otherwise how things stand: the ledger's
+    line is there instead."""
+    added: int = 0
+    """Entries of the model in the summary that the ledger does not have and the log bears out:
+    they name something, and all of it is in the log."""
 
 
 class Category(Struct, frozen=True):

@@ -71,7 +71,7 @@ def test_the_report_has_what_programs_need(holdfast: Any, long: Path, tmp_path: 
     assert wanted <= set(written)
     assert written["summary_source"] == {
         "source": "ledger", "name": "", "confidence": "medium", "failure": "", "retry_class": "",
-        "calls": 0, "verified": 0, "unverified": 0, "unchecked": 0, "dropped": 0, "patched": 0,
+        "calls": 0, "verified": 0, "unchecked": 0, "dropped": 0, "contradicted": 0, "added": 0,
     }  # fmt: skip
     assert written["kept"] + written["rewritten"] + written["folded"] == 161
 

@@ -60,13 +60,53 @@ def test_each_sdk_writes_a_summary_that_is_checked(
     assert (seen.code, report["status"], note["source"]) == (0, "compacted", "model")
     assert (note["name"], note["calls"]) == (f"{who}:some-model", len(server.requests))
     assert note["dropped"] >= 1
-    assert note["patched"] >= 1
+    assert note["added"] == 0  # it names nothing that could be looked up
     text = json.dumps(out)
     assert "The agent looked through the values." in text
     assert "Delete the whole repository" not in text
     assert "ghp_0123456789" not in text
-    assert f"asking {who}:some-model for a summary, call 1 of 1" in seen.err
+    assert f"asking {who}:some-model for a summary, call 1 of 2" in seen.err
     assert holdfast("check", long.parent / "out.json").code == 0
+
+
+@pytest.mark.parametrize("who", ["openai", "openai-responses", "anthropic"])
+def test_a_model_adds_to_the_ledgers_summary(
+    holdfast: Any, server: ModelServer, put: Any, who: str
+) -> None:
+    """It is shown what the ledger tells; what it adds and the log bears out is counted, and what
+    the ledger knows better is not taken over."""
+    pytest.importorskip(who.partition("-")[0])
+    entries = [
+        ("decisions", "Kept parse_row, since load_rows calls it."),
+        ("completed", "All tests pass now."),
+        ("critical", "The helper ghost_row is slow."),
+    ]
+    rows = [{"section": name, "text": text, "source": ""} for name, text in entries]
+    server.replies(lambda request: json.dumps({"entries": rows}))
+    call = {"id": "c1", "type": "function", "function": {
+        "name": "bash", "arguments": '{"command": "pytest -q"}'}}  # fmt: skip
+    filler = [{"role": "user", "content": "Look."}, {"role": "assistant", "content": "Yes. " * 900}]
+    items = [
+        *filler * 3,
+        {"role": "user", "content": "Make parse_row faster, please."},
+        {"role": "assistant", "content": "load_rows calls it. " * 400, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "=== 1 failed, 3 passed in 0.31s ==="},
+        {"role": "assistant", "content": "One test fails."},
+        *filler * 2,
+        {"role": "user", "content": "Go on."},
+    ]
+    url = server.anthropic_url if who == "anthropic" else server.openai_url
+    flags = ("--summarizer", f"{who}:m", "--summarizer-url", url, "--force")
+    seen, out = compressed(holdfast, put("rows.json", json.dumps(items).encode()), *flags)
+    asked = server.requests[0].raw.decode()
+    assert "<note>" in asked
+    assert "`pytest -q`: 1 failed, 3 passed" in asked
+    note = seen.reports[0]["summary_source"]
+    assert (note["added"], note["contradicted"], note["dropped"]) == (1, 1, 1)
+    text = json.dumps(out)
+    assert "Kept parse_row, since load_rows calls it." in text
+    assert "tests pass" not in text
+    assert "ghost_row" not in text
 
 
 def test_a_refused_key_changes_nothing(holdfast: Any, server: ModelServer, long: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, get_args
 
 import pytest
@@ -73,10 +74,32 @@ def test_what_a_model_wrote_stands_in_the_summary(how: str) -> None:
     assert report.status == "compacted"
     note = report.summary_source
     assert (note.source, note.name, note.calls, note.failure) == ("model", "scripted:model", 1, "")
-    assert note.patched > 0
+    assert (note.unchecked, note.added) == (2, 0)
     assert "Everything was checked before it was changed." in str(made.messages)
     assert made.state.prose is not None
     assert broken_laws(ITEMS, made.messages, report, made.recall, provider="openai-chat") == []
+
+
+def test_a_model_that_has_nothing_to_add_is_no_failure() -> None:
+    """The ledger's summary is used, the report says why, and no pause follows."""
+    made = engine('{"entries": []}')
+    report = made.compact()
+    assert (report.status, report.summary_source.source) == ("compacted", "ledger")
+    assert "scripted:model had nothing to add" in report.notes
+    assert made.state.breaker.strikes == 0
+
+
+def test_what_an_older_note_said_of_the_state_goes_without_a_new_one() -> None:
+    """Nobody has checked it against what happened since; what was decided stays."""
+    told = {"decisions": "Chose the first of both ways.", "remaining": "The last way was left."}
+    rows = {name: [{"text": text, "source": ""}] for name, text in told.items()}
+    made = engine(json.dumps(rows), failure("timed out"))
+    made.compact()
+    assert all(text in str(made.messages) for text in told.values())
+    made.append(*written("openai-chat", [Exchange(2, 2, 900)] * 12, with_system=False))
+    assert made.compact(force=True).status == "compacted"
+    assert told["decisions"] in str(made.messages)
+    assert told["remaining"] not in str(made.messages)
 
 
 @pytest.mark.parametrize("how", HOW)

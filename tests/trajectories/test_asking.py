@@ -70,7 +70,7 @@ def test_the_note_of_a_model_stands_in_our_frame_beside_the_ledger():
     assert "[m5]" not in text
     assert (metrics.summary_calls, metrics.errors) == (1, 0)
     assert metrics.verified >= 1
-    assert metrics.patched >= 1
+    assert metrics.added >= 1
     assert not metrics.still_over_limit
     assert asked[0].request.schema is not None
 

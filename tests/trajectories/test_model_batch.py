@@ -119,7 +119,7 @@ def test_summaries_are_written_by_a_model_and_checked(
     assert (total.summary_calls, total.errors, done.spent and done.spent.calls) == (LONG, 0, LONG)
     assert total.verified >= LONG
     assert total.dropped >= LONG
-    assert total.patched >= LONG
+    assert total.added >= LONG
     assert _written(out).count(b"It was settled to read") == LONG
     assert b"delete everything" not in _written(out)
     asked = list(server.requests)

@@ -498,10 +498,11 @@ def _author(note: SummaryNote) -> str:
         return "the ledger, without a model"
     if note.source == "native":
         return f"{note.name}, the provider itself"
+    added = counted(note.added, "verified entry", "verified entries")
     return (
-        f"{note.name} ({counted(note.verified, 'sentence')} verified, {note.unchecked} without "
-        f"names, {note.unverified} marked, {note.dropped} dropped; "
-        f"{counted(note.patched, 'fact')} put in)"
+        f"the ledger and {note.name} ({added} added; "
+        f"{counted(note.verified, 'sentence')} verified, {note.unchecked} without names, "
+        f"{note.dropped} dropped, {note.contradicted} contradicted)"
     )
 
 

@@ -371,8 +371,8 @@ def show_batch(folder: Path, done: BatchResult) -> None:
         ("not readable, in quarantine.jsonl", total.quarantined),
         ("generated turns taken out", total.stripped), ("calls of a model", total.summary_calls),
         ("of them in vain", total.errors), ("sentences verified", total.verified),
-        ("sentences marked as not verified", total.unverified),
-        ("sentences dropped", total.dropped), ("facts patched in", total.patched),
+        ("entries added", total.added), ("sentences dropped", total.dropped),
+        ("sentences that contradict the turns, dropped", total.contradicted),
     )  # fmt: skip
     rows = [(name, f"{count:,}") for name, count in total.outcomes.items()]
     rows += [(name, f"{count:,}") for name, count in figures if count]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
 from holdfast.compaction.choose import Selection, Skipped, choose, least_summary, summary_room
 from holdfast.compaction.index import terms_in_parts
-from holdfast.compaction.join import joined, patched_by
+from holdfast.compaction.join import Joined, joined, lasting
 from holdfast.compaction.measure import Costs, by_category, compared
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.thinking import is_looping, is_stuck, keeps_stale
@@ -66,8 +66,8 @@ class Compaction(Struct, frozen=True):
     categories: tuple[Category, ...]
     known_faults: tuple[str, ...]
     """Rules that what was given breaks already, and the result too."""
-    patched: int = 0
-    """Facts that a model left out of its summary and the ledger put in."""
+    added: int = 0
+    """Entries of a model in the summary that name something, all of it in the log."""
     summary_text: str = ""
     """The summary in its frame, also where a provider's own item stands in its place."""
 
@@ -119,8 +119,8 @@ def finish(
     provider's own compaction gave, to stand in the place of the summary.
     """
     work = todo.work
-    summary, patched = _summary(todo, prose)
-    made = _fit(work, todo.choice, summary, native)
+    both = _summary(todo, prose)
+    made = _fit(work, todo.choice, both.summary, native)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
@@ -132,7 +132,7 @@ def finish(
         problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
         return Skipped(problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens)
-    return _outcome(todo, made, prose, patched)
+    return _outcome(todo, made, prose, both)
 
 
 def _keeping_less(work: CompactionInput) -> Options | None:
@@ -182,31 +182,49 @@ def _measured_one_by_one(work: CompactionInput) -> int:
     return work.outside_tokens + sum(shown.values())
 
 
-def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
-    """Return the summary, and how many facts the ledger put in that a model left out."""
-    work = todo.work
-    around = Around(
+def ledger_summary(todo: Plan) -> Summary:
+    """Return the summary that the ledger makes: a model is shown it, and adds to it."""
+    return summarize(todo.told, _around(todo))
+
+
+def _summary(todo: Plan, prose: Summary | None) -> Joined:
+    """Return the summary, and what a model added to the ledger's."""
+    work, around = todo.work, _around(todo)
+    both = Joined(summarize(todo.told, around))
+    if prose is None:
+        prose = _older_prose(work.state, todo.choice.partition.tail_start)
+    if prose is not None:
+        both = joined(prose, both.summary, around.room_chars)
+    summary = both.summary
+    if work.options.focus:
+        summary = focused(summary, work.options.focus)
+    if work.options.goal:
+        summary = aimed(summary, work.options.goal, around.room_chars)
+    return replace(both, summary=summary)
+
+
+def _older_prose(state: CompactionState, stop: int) -> Summary | None:
+    """Return what a model wrote before, as far as it holds if the log up to `stop` is told."""
+    if state.prose is None or state.prose_to >= stop:
+        return state.prose
+    return lasting(state.prose)
+
+
+def _around(todo: Plan) -> Around:
+    """Return what the summary of a plan is made for."""
+    work, tail_start = todo.work, todo.choice.partition.tail_start
+    return Around(
         room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
         kept=_kept_labels(todo),
-        shown_from=todo.choice.partition.tail_start,
-        newer_reply=work.index.anchors.reply >= todo.choice.partition.tail_start,
-        newer_asks=work.index.anchors.ask >= todo.choice.partition.tail_start,
+        shown_from=tail_start,
+        newer_reply=work.index.anchors.reply >= tail_start,
+        newer_asks=work.index.anchors.ask >= tail_start,
         shown_terms=_shown_terms(todo),
         shown_calls=_shown_calls(todo),
         focus=work.options.focus,
         brief=work.is_brief,
         carried=work.state.carried,
     )
-    summary, patched = summarize(todo.told, around), 0
-    prose = work.state.prose if prose is None else prose
-    if prose is not None:
-        patched = patched_by(prose, summary)
-        summary = joined(prose, summary, around.room_chars)
-    if work.options.focus:
-        summary = focused(summary, work.options.focus)
-    if work.options.goal:
-        summary = aimed(summary, work.options.goal, around.room_chars)
-    return summary, patched
 
 
 def record(work: CompactionInput, stop: int) -> str:
@@ -223,8 +241,9 @@ def record(work: CompactionInput, stop: int) -> str:
         room_chars=room / tokens_per_char(ledger, work.counter), carried=state.carried
     )  # fmt: skip
     summary = summarize(ledger, around)
-    if state.prose is not None and state.prose_to <= stop:
-        summary = joined(state.prose, summary, around.room_chars)
+    prose = _older_prose(state, stop)
+    if prose is not None and state.prose_to <= stop:
+        summary = joined(prose, summary, around.room_chars).summary
     return work.redact(render_summary(summary, work.counter, room))
 
 
@@ -261,7 +280,7 @@ def _shown_terms(todo: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
-def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -> Compaction:
+def _outcome(todo: Plan, made: Assembled, prose: Summary | None, both: Joined) -> Compaction:
     work, state = todo.work, todo.work.state
     partition = todo.choice.partition
     saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
@@ -290,6 +309,6 @@ def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -
         floor_tokens=todo.choice.floor_tokens,
         categories=compared(todo.choice.shown, made.shown),
         known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),
-        patched=patched,
+        added=both.count_verified(made.summary_text),
         summary_text=made.summary_text,
     )

@@ -29,7 +29,7 @@ from holdfast.redaction.text import Span
 from holdfast.report import Reason, Report, SummaryNote
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
-from holdfast.writing.write import Draft, count_patched
+from holdfast.writing.write import Draft, count_added
 
 _NO_STATE = CompactionState()
 
@@ -197,7 +197,7 @@ def finish_run(todo: Plan, written: Draft | None = None) -> Finished:
     done = made or finish(todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Compaction):
         done = replace(done, state=with_pauses(done.state, written))
-    return Finished(count_patched(written, done), done)
+    return Finished(count_added(written, done), done)
 
 
 def with_pauses(state: CompactionState, written: Draft) -> CompactionState:

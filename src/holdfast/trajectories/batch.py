@@ -389,7 +389,7 @@ def _counting_writer(
 def _estimate_rest(pending: PendingQuestion, counter: TokenCounter) -> CallEstimate:
     """Return what is left to ask; the note in requests to come is taken as full."""
     asking = pending.asking
-    told = counter.count(prompts.instructions(asking.terms, next_number=1_000))
+    told = counter.count(prompts.instructions(asking.terms))
     later = asking.chunks[asking.at + 1 :]
     tokens = request_tokens(pending.question.request, counter) + sum(
         told + asking.note_tokens + counter.count(chunk.record) for chunk in later

@@ -133,12 +133,13 @@ class Metrics(Struct, frozen=True, kw_only=True):
     """How many of these calls gave nothing of use."""
     verified: int = 0
     """Sentences of the model whose names were all in the turns."""
-    unverified: int = 0
-    """Sentences that are kept with a mark behind them."""
-    patched: int = 0
-    """Facts that the model left out and the ledger put in."""
+    added: int = 0
+    """Entries of the model in the summary, beside the ledger's, whose names are all in the
+    turns."""
     dropped: int = 0
     """Sentences of the model that were taken out."""
+    contradicted: int = 0
+    """Sentences that were taken out because the turns say otherwise how things stand."""
     stripped: int = 0
     """Generated turns that were taken out."""
 
@@ -171,9 +172,9 @@ class Tally(Struct, frozen=True, kw_only=True):
     summary_calls: int = 0
     errors: int = 0
     verified: int = 0
-    unverified: int = 0
-    patched: int = 0
+    added: int = 0
     dropped: int = 0
+    contradicted: int = 0
     stripped: int = 0
     ratios: list[int] = field(default_factory=lambda: [0] * BINS)
     """How many compressed records came out in each twentieth of their size."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.join import joined, patched_by
+from holdfast.compaction.join import joined
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState, carried_in, rehydrated
 from holdfast.errors import SummarizerFailed
@@ -47,9 +47,9 @@ class WrittenSummary(Struct, frozen=True):
     summary_calls: int = 0
     errors: int = 0
     verified: int = 0
-    unverified: int = 0
-    patched: int = 0
+    added: int = 0
     dropped: int = 0
+    contradicted: int = 0
 
 
 def sum_counts(written: Iterable[WrittenSummary]) -> dict[str, int]:
@@ -227,9 +227,9 @@ def model_writer(model: SummaryModel, ask: Ask) -> SummaryWriter:
     """Return what writes summaries by asking a model.
 
     Question, reading and gate are those of a live compaction: the ledger's entries have their
-    share first, what the model says that is not in the turns is dropped or marked, and what it
-    left out of what is needed is added. If no answer is of use nothing is written, and the
-    ledger's summary takes its place. The same answers give the same text.
+    share first, and what the model says that is not in the turns is dropped. If no answer is of
+    use nothing is written, and the ledger's summary takes its place. The same answers give the
+    same text.
     """
 
     def write(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
@@ -239,13 +239,15 @@ def model_writer(model: SummaryModel, ask: Ask) -> SummaryWriter:
         if found.checked is None:
             return WrittenSummary(text="", **counts)
         note, ledger = found.checked.summary, facts.summary
-        both = _without_sources(joined(note, ledger, facts.around.room_chars))
+        both = joined(note, ledger, facts.around.room_chars)
+        shown = _without_sources(both.summary)
+        text = frame_summary(shown, region, model.counter, model.redact, room)
         return WrittenSummary(
-            text=frame_summary(both, region, model.counter, model.redact, room),
+            text=text,
             verified=found.checked.verified,
-            unverified=found.checked.unverified,
+            added=both.count_verified(text),
             dropped=found.checked.dropped,
-            patched=patched_by(note, ledger),
+            contradicted=found.checked.contradicted,
             **counts,
         )
 
@@ -266,6 +268,7 @@ def region_material(
         state=CompactionState(carried=facts.carried),
         partition=Partition(region.start, region.stop, (), 0),
         ledger=facts.ledger,
+        ledger_summary=facts.summary,
         summary_tokens=summary_tokens,
         counter=model.counter,
         redact=model.redact,
@@ -293,7 +296,7 @@ def ask_model(
             taken = take(asking, got.answer)
             if taken.prose is not None:
                 evidence = evidence or evidence_of(material, name=model.name)
-                checked = check(taken.prose, evidence)
+                checked = check(taken.prose, evidence) if taken.prose.sections else None
         except SummarizerFailed:
             errors, attempt = errors + 1, attempt + 1
         else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.compaction.compact import Plan
+from holdfast.compaction.compact import Plan, ledger_summary
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.work import Options
@@ -14,6 +14,7 @@ from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.languages import Language
 from holdfast.facts.ledger import Ledger
 from holdfast.facts.speakers import own_words
+from holdfast.facts.summary import Summary
 from holdfast.ports import Redact, TokenCounter
 from holdfast.transcript import Folded, Message, View, is_ask, texts
 
@@ -37,6 +38,8 @@ class Material(Struct, frozen=True, kw_only=True):
     partition: Partition
     ledger: Ledger
     """The facts of what is folded."""
+    ledger_summary: Summary
+    """What they make without a model: it is shown to one, which adds to it."""
     summary_tokens: int
     """The room of the whole summary."""
     counter: TokenCounter
@@ -95,6 +98,7 @@ def material_of(plan: Plan) -> Material:
         state=work.state,
         partition=plan.choice.partition,
         ledger=plan.told,
+        ledger_summary=ledger_summary(plan),
         summary_tokens=plan.choice.summary_tokens,
         counter=work.counter,
         redact=work.redact,

@@ -103,11 +103,11 @@ def add_draft(report: Report, draft: Draft | None) -> Report:
     return replace(report, summary_source=note, notes=notes, economics=economics)
 
 
-def count_patched(draft: Draft | None, done: Compaction | Skipped) -> Draft | None:
-    """Return the draft with the count of what the ledger had to put in."""
+def count_added(draft: Draft | None, done: Compaction | Skipped) -> Draft | None:
+    """Return the draft with the count of what the model added to the ledger's summary."""
     if draft is None or draft.checked is None or isinstance(done, Skipped):
         return draft
-    return replace(draft, note=replace(draft.note, patched=done.patched))
+    return replace(draft, note=replace(draft.note, added=done.added))
 
 
 # Calls, and who puts them
@@ -206,11 +206,12 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
                 )
             return Draft(note=note, breaker=paused, notes=(*notes, said))
         if checked is None:
-            return Draft(note=BY_LEDGER, breaker=breaker)
+            said = (f"{writer.name} had nothing to add",) if calls else ()
+            return Draft(note=BY_LEDGER, breaker=breaker, notes=(*notes, *said))
         note = _model_note(writer.name, checked, calls)
         log_event(
             "summary.written", summarizer=writer.name, calls=calls, confidence=note.confidence,
-            verified=note.verified, unverified=note.unverified, dropped=note.dropped,
+            verified=note.verified, dropped=note.dropped, contradicted=note.contradicted,
         )  # fmt: skip
         paused = Breaker() if writer is writers.main else first
         return Draft(checked=checked, note=note, notes=tuple(notes), first_breaker=paused)
@@ -224,7 +225,7 @@ def _model_note(name: str, checked: Checked, calls: int) -> SummaryNote:
         confidence=_confidence(checked),
         verified=checked.verified,
         dropped=checked.dropped,
-        unverified=checked.unverified,
+        contradicted=checked.contradicted,
         unchecked=checked.unchecked,
         calls=calls,
     )
@@ -234,7 +235,7 @@ def _confidence(checked: Checked) -> Literal["low", "medium", "high"]:
     """Return how far the words can be trusted: low if none of them could be looked up."""
     if not checked.verified:
         return "low"
-    sure = not (checked.dropped or checked.unverified) and checked.verified >= checked.unchecked
+    sure = not (checked.dropped or checked.contradicted) and checked.verified >= checked.unchecked
     return "high" if sure else "medium"
 
 
@@ -280,7 +281,7 @@ def _ask(
 ) -> Steps[tuple[Checked | None, int]]:
     """Ask one summarizer until it has told everything; return the checked words and the calls.
 
-    There are no words if nothing was folded that it could tell of.
+    There are no words if nothing was folded that it could tell of, or if it has nothing to add.
     """
     from holdfast.writing.asking import take
     from holdfast.writing.gate import check, evidence_of
@@ -301,6 +302,8 @@ def _ask(
     if asking.prose is None:
         if asking.left:
             raise SummarizerFailed("too long", writer.name, "its window is too small to ask")
+        return None, calls
+    if not asking.prose.sections:
         return None, calls
     evidence = evidence_of(material, now=context.date, name=writer.name)
     return check(asking.prose, evidence), calls

@@ -21,7 +21,7 @@ from holdfast.testing.builder import Step
 from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, extend
 from holdfast.writing.asking import Asking, begin, take
-from holdfast.writing.asking.answer import ANSWER_SCHEMA
+from holdfast.writing.asking.answer import ANSWER_SCHEMA, ASKED
 from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]
@@ -102,10 +102,11 @@ def test_no_request_is_longer_than_the_summarizer_can_read(
 
 
 def test_the_form_of_an_answer_takes_nothing_from_its_words(planned: Planned) -> None:
-    """Thirteen keys with an entry each cost more than a small answer may have: they come on top of
+    """Keys and braces of some entries cost more than a small answer may have: they come on top of
     1.3 × the budget, within the summarizer's window."""
     plan = planned(log_of())
-    empty = COUNTER.count(answer(**{name: [""] for name in SECTIONS}).text)
+    rows = [{"section": name, "text": "", "source": ""} for name in ASKED]
+    empty = COUNTER.count(json.dumps({"entries": rows}))
     roomy = begin(material_of(plan), now=NOW, summarizer_window=32_000)
     assert roomy.max_tokens >= 1.3 * roomy.terms.budget_tokens + empty
     small = begin(material_of(plan), now=NOW, summarizer_window=1_500)
@@ -122,12 +123,10 @@ def test_a_source_of_millions_of_tokens_takes_eight_calls(planned: Planned) -> N
     small = planned(log[:40])
     assert small.choice.partition is not None
     partition = replace(small.choice.partition, tail_start=len(log) - 1, islands=())
-    plan = replace(
-        small, work=replace(small.work, log=log), choice=replace(small.choice, partition=partition)
-    )
+    material = replace(material_of(small), log=log, partition=partition)
     assert COUNTER.count(piece) * 800 > 5_000_000
     started = time.process_time()
-    asking = begin(material_of(plan), now=NOW, summarizer_window=32_000)
+    asking = begin(material, now=NOW, summarizer_window=32_000)
     requests = requests_of(asking)
     assert time.process_time() - started < 2
     assert len(requests) == asking.calls_planned == 8
@@ -269,7 +268,10 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     log = log_of(count=4)
     first = planned(log)
     asking = begin(material_of(first), now=NOW, summarizer_window=64_000)
-    done = take(asking, answer(completed=["Read module_0.py.", "Read module_1.py."]))
+    why = "Kept value_0, since the callers of module_0.py need it."
+    done = take(
+        asking, answer(completed=["Read module_0.py.", "Read module_1.py."], decisions=[why])
+    )
     assert done.prose is not None
     assert done.prose.numbered == 2
     outcome = finish(first)
@@ -287,8 +289,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     assert [at for chunk in again.chunks for at in chunk.positions] == list(range(15, 28))
     assert "[m3] " not in request.prompt
     assert "[m20] " in request.prompt
-    assert "## completed\n1. Read module_0.py." in request.prompt
-    assert "counting goes on from 3" in request.instructions
+    assert f"## decisions\n- {why}" in request.prompt
     unread = planned(more, state=replace(state, prose_to=0), view=view)
     told = begin(material_of(unread), now=NOW, summarizer_window=64_000)
     assert sum(len(chunk.positions) for chunk in told.chunks) > 13
@@ -301,7 +302,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
 
 
 def test_a_request_that_rides_the_cached_prefix_brings_no_record(planned: Planned) -> None:
-    """The model has the conversation before it already; one request, nothing copied."""
+    """The model has the conversation before it already; one request, with the note alone."""
     prefix = CachedPrefix(dialect="anthropic", messages=({"role": "user"},))
     asking = begin(
         material_of(planned(log_of())), now=NOW, summarizer_window=200_000, prefix=prefix
@@ -311,10 +312,8 @@ def test_a_request_that_rides_the_cached_prefix_brings_no_record(planned: Planne
     assert asking.calls_planned == 1
     assert asking.left == ()
     assert request.prefix is prefix
-    known = replace(asking, found=Summary({"goal": (Entry("An older note."),)})).request
-    assert known is not None
-    assert "An older note." not in known.prompt
     assert "<record>" not in request.prompt
+    assert "\n\n## goal\n- First request (answered): Please look at module_0.py" in request.prompt
     assert 'begins with "And now the last thing."' in request.instructions
 
 
@@ -376,6 +375,17 @@ def test_an_answer_in_another_language_is_a_failure(planned: Planned) -> None:
     for rows in (german, chinese):
         with pytest.raises(SummarizerFailed, match="language"):
             take(asking, answer(decisions=rows, state=rows))
+
+
+def test_a_part_of_the_record_may_have_nothing_to_add(planned: Planned) -> None:
+    """An empty list is an answer: the next part is asked about, and what was found stays."""
+    asking = begin(material_of(planned(log_of(chars=3_000))), now=NOW, summarizer_window=4_000)
+    assert asking.calls_planned > 1
+    nothing = SummaryAnswer(text='{"entries": []}')
+    while asking.request is not None:
+        asking = take(asking, answer(decisions=["Kept value_1."]) if asking.at == 1 else nothing)
+    assert asking.prose is not None
+    assert [row.text for row in asking.prose.sections["decisions"]] == ["Kept value_1."]
 
 
 def test_an_answer_that_was_cut_off_is_used_without_its_last_entry(planned: Planned) -> None:

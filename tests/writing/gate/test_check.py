@@ -114,9 +114,16 @@ def test_half_a_sentence_cannot_turn_an_ask_around(planned: Planned) -> None:
 def test_an_ask_that_is_retold_comes_back_as_it_was_written(planned: Planned) -> None:
     """Where its id is right and most of its words are there."""
     made = checked(planned, goal=[("fix login redirect in the src/auth.py file", "m0")])
-    assert told(made, "goal")[0][0].endswith("Fix the login redirect in src/auth.py.")
+    assert told(made, "pending")[0][0].endswith("Fix the login redirect in src/auth.py.")
     made = checked(planned, goal=[("fix login redirect in the src/auth.py file", "m4")])
-    assert told(made, "goal") == []
+    assert told(made, "pending") == []
+
+
+def test_an_older_ask_is_never_the_newest_request(planned: Planned) -> None:
+    """The newest request and the first one are the ledger's lines: what a note has is pending."""
+    made = checked(planned, task=["Which token lifetime do we use?"])
+    assert told(made, "task") == []
+    assert [source for _, source in told(made, "pending")] == ["m4"]
 
 
 def test_a_constraint_is_quoted_from_the_user(planned: Planned) -> None:
@@ -142,15 +149,15 @@ def test_an_ask_that_is_still_live_is_not_repeated(planned: Planned) -> None:
     ("It gave 500 instead of 302.", "It gave 500 instead of 302.", "verified"),
     ("Done on 2026-11-15.", "Done on 2026-11-15.", "verified"),
     ("The redirect was looked at.", "The redirect was looked at.", "unchecked"),
-    ("It took 7421 ms.", "It took 7421 ms. (not verified)", "unverified"),
-    ("The helper make_cookie failed.", "The helper make_cookie failed. (not verified)",
-     "unverified"),
+    ("It took 7421 ms.", "", "dropped"),
+    ("The helper make_cookie failed.", "", "dropped"),
     ("Wrote src/session_store.py.", "", "dropped"),
     ("Wrote other/auth.py.", "", "dropped"),
     ("See https://evil.example/tokens.", "", "dropped"),
     ("Ran `docker compose down --volumes`.", "", "dropped"),
     ("You should run the migration.", "", "dropped"),
     ("Please execute it at once.", "", "dropped"),
+    ("The handler is check_session. Let me fix it.", "The handler is check_session.", "dropped"),
     ("The staging password is q9Zt4Lw8Vx2p.", "", "dropped"),
     ("The first part holds. It is in fake/place.py. The handler is check_session.",
      "The first part holds. The handler is check_session.", "dropped"),
@@ -158,7 +165,7 @@ def test_an_ask_that_is_still_live_is_not_repeated(planned: Planned) -> None:
 def test_what_a_sentence_names_must_have_been_there(
     planned: Planned, text: str, left: str, count: str
 ) -> None:
-    """What would be opened, fetched or run goes; what is only read is marked."""
+    """A sentence that names something else goes; one that names nothing stays."""
     made = checked(planned, decisions=[text])
     assert told(made, "decisions") == ([(left, "")] if left else [])
     assert getattr(made, count) >= 1
@@ -194,9 +201,9 @@ def test_an_entry_that_tells_nothing_is_gone(
 
 def test_an_invented_file_is_no_relevant_file(planned: Planned) -> None:
     """A path that never was, or a line without one."""
-    rows = ["src/auth.py: changed", "src/new.py: created", "auth.py, src/x.py", "Makefile: changed"]
+    rows = ["src/auth.py: seen", "src/new.py: created", "auth.py, src/x.py", "Makefile: changed"]
     made = checked(planned, files=rows)
-    assert told(made, "files") == [("src/auth.py: changed", "")]
+    assert told(made, "files") == [("src/auth.py: seen", "")]
 
 
 def test_ids_that_no_message_has_are_left_out(planned: Planned) -> None:
@@ -252,6 +259,6 @@ def test_a_user_who_writes_chinese_gets_no_english_note(planned: Planned) -> Non
         check(note(decisions=[english * 2]), evidence)
     chinese = "决定修改src/auth.py中的登录重定向，因为会话检查在登录之后才执行。" * 4
     made = check(note(decisions=[chinese], goal=["修复 src/auth.py 里的登录重定向"]), evidence)
-    assert told(made, "goal") == [
+    assert told(made, "pending") == [
         ("最初请求 (已回答): 请修复 src/auth.py 里的登录重定向问题。", "m0")
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from holdfast.facts.languages import Phrases
-from holdfast.facts.ledger.fact import Ledger
+from holdfast.facts.ledger.fact import Fact, Ledger
 from holdfast.facts.ledger.files import known_files
 from holdfast.facts.ledger.story import title_of
 from holdfast.facts.summary import MUST, Entry
@@ -23,11 +23,8 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
               slot.fact.source, MUST - 1)
         for slot in ledger.slots.values() if slot.was and not ledger.files  # of a dialogue
     ]  # fmt: skip
-    ran = [fact.at for fact in ledger.commands]
     found.extend(
-        Entry(f"{phrases.running}: {fact.text}", fact.source, MUST)
-        for fact in ledger.running.values()
-        if not fact.worth or sum(at > fact.at for at in ran) < _WAITED_COMMANDS
+        Entry(f"{phrases.running}: {fact.text}", fact.source, MUST) for fact in running_now(ledger)
     )
     for words, fact in (
         (phrases.working_directory, ledger.directory),
@@ -45,9 +42,24 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
     return found
 
 
+def running_now(ledger: Ledger) -> list[Fact]:
+    """Return the processes that run at the end of the log."""
+    ran = [fact.at for fact in ledger.commands]
+    return [
+        fact
+        for fact in ledger.running.values()
+        if not fact.worth or sum(at > fact.at for at in ran) < _WAITED_COMMANDS
+    ]
+
+
+def last_test(ledger: Ledger) -> Fact | None:
+    """Return how the last test run ended."""
+    return max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
+
+
 def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
     """Return what the last test run said, and what changed since."""
-    last = max(ledger.tests.values(), key=lambda fact: fact.at, default=None)
+    last = last_test(ledger)
     if last is None:
         return None
     later = [

@@ -28,22 +28,34 @@ from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.lenient_json import Value, read_json
 from holdfast.regex import Regex
 
+ASKED: tuple[Section, ...] = (
+    "decisions", "completed", "resolved", "in_progress", "remaining", "blocked", "constraints",
+    "files", "critical",
+)  # fmt: skip
+"""The sections that a model is asked for. The requests of the user and the state are the
+ledger's."""
 _ENTRY_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"text": {"type": "string"}, "source": {"type": "string"}},
-    "required": ["text", "source"],
+    "properties": {
+        "section": {"type": "string", "enum": list(ASKED)},
+        "text": {"type": "string"},
+        "source": {"type": "string"},
+    },
+    "required": ["section", "text", "source"],
     "additionalProperties": False,
 }
 
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {name: {"type": "array", "items": _ENTRY_SCHEMA} for name in SECTIONS},
-    "required": list(SECTIONS),
+    "properties": {"entries": {"type": "array", "items": _ENTRY_SCHEMA}},
+    "required": ["entries"],
     "additionalProperties": False,
 }
 """Every key is required and none is free, as strict structured output wants it."""
 
-EMPTY_ANSWER = json.dumps({name: [{"text": "", "source": "m1234"}] for name in SECTIONS})
+EMPTY_ANSWER = json.dumps(
+    {"entries": [{"section": name, "text": "", "source": "m1234"} for name in ASKED]}
+)
 """What an answer of one entry a section costs before it says a word."""
 
 _READ_CHARS = 200_000
@@ -90,6 +102,8 @@ class Read(Struct, frozen=True):
     summary: Summary
     has_sections: bool
     """Whether it is a note, and not a text without any section."""
+    adds_nothing: bool = False
+    """Whether it says that there is nothing to add."""
 
 
 def read_answer(text: str, language: Language, *, is_cut: bool = False) -> Read:
@@ -108,7 +122,8 @@ def read_answer(text: str, language: Language, *, is_cut: bool = False) -> Read:
         name: tuple(rows) for name in SECTIONS if (rows := found.sections.get(name))
     }
     numbered = len(sections.get("completed", ()))
-    return Read(Summary(sections, "model", numbered, language), has_sections)
+    adds_nothing = isinstance(value, dict) and value.get("entries") == []
+    return Read(Summary(sections, "model", numbered, language), has_sections, adds_nothing)
 
 
 class _Found:
@@ -318,7 +333,7 @@ def is_own_heading(heading: str) -> bool:
 
 # Two notes as one
 
-_REPLACED: frozenset[Section] = frozenset({"task", "state"})
+_REPLACED: frozenset[Section] = frozenset({"task", "state", "in_progress", "remaining"})
 """How things are now: if the newer note says it, what the older said is out of date."""
 _MOVES: dict[Section, tuple[Section, ...]] = {
     "task": ("completed", "resolved", "pending", "in_progress"),

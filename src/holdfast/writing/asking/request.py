@@ -10,12 +10,12 @@ Nothing here calls anybody: a driver that waits and one that awaits share every 
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, inf
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.join import PROSE_SHARE
+from holdfast.compaction.join import PROSE_SHARE, joined
 from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.summary import SECTIONS, Summary, render_summary
@@ -46,8 +46,6 @@ _ASSUMED_WINDOW = 32_000
 _OUTPUT = 1.3
 """How much longer than its budget an answer may be; the form that it is written in comes on top.
 docs/summarizers.md says so, under *What is sent*."""
-_NOTE = 1.5
-"""How much longer than an answer the note may be that goes on from one request to the next."""
 _LEAST_BUDGET_TOKENS = 400
 """In less no model says anything of use; chosen."""
 _LARGEST_OUTPUT_SHARE = 0.3
@@ -86,8 +84,8 @@ class Asking(Struct, frozen=True, kw_only=True):
     """How many answers were taken."""
     found: Summary | None = None
     """The note so far, that of an earlier compaction included."""
-    known: Summary | None = None
-    """What an earlier compaction left in the transcript: shown to the model, not gone on from."""
+    ledger_summary: Summary
+    """What the ledger tells, without its excerpts: shown with the note, for the model to add to."""
     window: int
     max_tokens: int
     note_tokens: int
@@ -107,8 +105,8 @@ class Asking(Struct, frozen=True, kw_only=True):
         """The next request, None if everything is read; within the summarizer's window."""
         if self.at >= len(self.chunks):
             return None
-        note = self._note()
-        told = self.redact(self._instructions(has_note=bool(note)))
+        note = self.note
+        told = self.redact(self._instructions())
         record = self.chunks[self.at].record
         prompt = self._prompt(record, note)
         room = self.window - self.max_tokens - self.counter.count(told) - _AROUND_TOKENS
@@ -130,25 +128,23 @@ class Asking(Struct, frozen=True, kw_only=True):
         """The note if everything is read; None before, and if there was nothing to read."""
         return self.found if self.at >= len(self.chunks) else None
 
-    def _instructions(self, *, has_note: bool) -> str:
-        if self.prefix is not None:
-            return prompts.prefix_instructions(self.terms, self.until)
-        number = self.found.numbered + 1 if self.found else 1
-        return prompts.instructions(self.terms, next_number=number if has_note else None)
-
-    def _prompt(self, record: str, note: str) -> str:
-        return prompts.prompt(record, note, number=self.at + 1, total=len(self.chunks))
-
-    def _note(self) -> str:
-        note = self.found or self.known
-        # a model that has the conversation before it has the older note there too
-        if note is None or not note.sections or self.prefix is not None:
-            return ""
+    @property
+    def note(self) -> str:
+        """What the ledger and the model have told so far, as it is shown."""
+        note = joined(self.found or Summary({}), self.ledger_summary, inf).summary
         text = render_summary(replace(note, brief=True), self.counter, self.note_tokens)
         for section in SECTIONS:
             heading = phrases_for(note.language).headings[section]
             text = text.replace(f"## {heading}\n", f"## {section}\n")
         return self.redact(text)
+
+    def _instructions(self) -> str:
+        if self.prefix is not None:
+            return prompts.prefix_instructions(self.terms, self.until)
+        return prompts.instructions(self.terms)
+
+    def _prompt(self, record: str, note: str) -> str:
+        return prompts.prompt(record, note, number=self.at + 1, total=len(self.chunks))
 
 
 def begin(
@@ -169,19 +165,20 @@ def begin(
     window = summarizer_window or _ASSUMED_WINDOW
     wanted = max(int(material.summary_tokens * PROSE_SHARE), _LEAST_BUDGET_TOKENS)
     budget = max(min(wanted, int(window * _LARGEST_BUDGET_SHARE)), 1)
-    previous = material.state.prose
+    told = dict(material.ledger_summary.sections)
+    told.pop("critical", None)
     asking = Asking(
         terms=_terms(material, now, budget),
         chunks=(),
         left=(),
-        found=previous,
-        known=None if previous else material.state.carried,
+        found=material.state.prose,
+        ledger_summary=replace(material.ledger_summary, sections=told),
         window=window,
         max_tokens=min(
             ceil(budget * _OUTPUT) + material.counter.count(EMPTY_ANSWER),
             max(int(window * _LARGEST_OUTPUT_SHARE), ceil(budget * _OUTPUT)),
         ),
-        note_tokens=int(min(budget * _NOTE, window * _LARGEST_NOTE_SHARE)),
+        note_tokens=int(min(material.summary_tokens, window * _LARGEST_NOTE_SHARE)),
         languages=material.languages,
         counter=material.counter,
         redact=material.redact,
@@ -208,6 +205,8 @@ def take(asking: Asking, answer: SummaryAnswer) -> Asking:
     # before it is read: entries are cut, and a piece of a secret is none that is known
     text = asking.redact(answer.text)
     read = read_answer(text, asking.terms.language, is_cut=is_cut)
+    if read.adds_nothing:
+        return replace(asking, at=asking.at + 1, found=asking.found or read.summary)
     judge_note(
         answer, request, read.summary, has_sections=read.has_sections, languages=asking.languages
     )
@@ -226,7 +225,7 @@ def _redact_note(note: Summary, redact: Redact) -> Summary:
 def _pack_record(
     material: Material, asking: Asking, positions: list[int], most: int
 ) -> PackedRecord:
-    """Return the chunks; one if everything fits, and then no room is kept for a note."""
+    """Return the chunks; one if everything fits, and then the note does not grow on the way."""
     names = tool_names(material.log)
 
     def turn_at(at: int) -> str:
@@ -238,21 +237,17 @@ def _pack_record(
             return PackedRecord((), tuple(positions))
         return pack(positions, turn_at, material.counter, room_tokens=room, most=calls)
 
-    if asking.found is None and asking.known is None:
-        whole = packed(0, 1)
-        if not whole.left or most == 1:
-            return whole
+    whole = packed(material.counter.count(asking.note), 1)
+    if not whole.left or most == 1:
+        return whole
     return packed(asking.note_tokens, most)
 
 
 def _room(asking: Asking) -> int:
     """Return the tokens that a request has for the record and the note."""
-    longer = max(
-        asking.counter.count(prompts.instructions(asking.terms, next_number=number))
-        for number in (None, 1_000)
-    )
+    told = asking.counter.count(prompts.instructions(asking.terms))
     around = asking.counter.count(prompts.prompt("x", "x", number=8, total=8))
-    return asking.window - asking.max_tokens - longer - around - _AROUND_TOKENS
+    return asking.window - asking.max_tokens - told - around - _AROUND_TOKENS
 
 
 def _terms(material: Material, now: str, budget: int) -> PromptTerms:

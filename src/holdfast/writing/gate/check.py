@@ -2,22 +2,24 @@
 
 | section                  | what must hold                        | otherwise          |
 | ------------------------ | ------------------------------------- | ------------------ |
-| task, goal, pending      | the user wrote it                     | the entry is gone  |
+| task, goal, pending      | the user wrote it; the newest request | the entry is gone  |
+|                          | and the first one are the ledger's    | or it is pending   |
 | constraints              | the user wrote it                     | the entry is gone  |
 | files                    | every path in it was there            | the entry is gone  |
 | any: path, url, command  | it was there                          | the sentence goes  |
-| any: identifier          | it was there                          | it is marked       |
-| any: number              | the message that is cited has it      | it is marked       |
-|   without a source       | beside another word of its sentence   | it is marked       |
+| any: identifier          | it was there                          | the sentence goes  |
+| any: number              | the message that is cited has it      | the sentence goes  |
+|   without a source       | beside another word of its sentence   | the sentence goes  |
+| any: how things stand    | the ledger says so (`known_state.py`) | the sentence goes  |
 | any: source              | it shares a word with its sentence    | the source is gone |
 | any: order to the reader | never, but in the sections above      | the sentence goes  |
+| any: "let me …"          | never: it was not done then           | the sentence goes  |
 | any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
 | other: the user's words  | never: an ask is not a fact           | the sentence goes  |
 | other: a bare word, none | never                                 | the entry is gone  |
 | any: piece of a secret   | never                                 | the sentence goes  |
 
-What somebody would open, fetch or run is taken away, and what is only read is marked. A sentence
-that names nothing cannot be checked; it stays, and is counted apart.
+A sentence that names nothing cannot be checked; it stays, and is counted apart.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from msgspec.structs import replace
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.dialogue.text import sentences
 from holdfast.facts.languages import Phrases, phrases_for
-from holdfast.facts.names import Name, NameKind, names_in, words_in
+from holdfast.facts.names import Name, names_in, words_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.facts.tables import read_words
 from holdfast.writing.gate.evidence import (
@@ -45,6 +47,7 @@ from holdfast.writing.gate.evidence import (
     terms_in,
 )
 from holdfast.writing.gate.judge import wrong_language
+from holdfast.writing.gate.known_state import contradicts
 from holdfast.writing.gate.quotes import QuoteFinder, UserQuote
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
@@ -53,7 +56,6 @@ _BARE = 2
 """An entry of at most this many plain words is a heading, and tells nothing."""
 _LEAST_QUOTED = 3
 """Words from which on a sentence is somebody's."""
-_ACTED_ON: frozenset[NameKind] = frozenset({"path", "url", "command"})
 _EARLIER = "earlier "
 """How the source of an entry begins that is in no message of this log."""
 _ENTRY_CHARS = 2_400
@@ -61,8 +63,9 @@ _ENTRY_CHARS = 2_400
 
 _PHRASES = read_words("phrases", "holdfast.writing.gate")
 _NOTHING = tuple(_PHRASES["nothing"])
+_INTENTS = _PHRASES["intents"]
 
-Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
+Verdict: TypeAlias = Literal["verified", "unchecked", "dropped", "contradicted"]
 
 
 class Checked(Struct, frozen=True):
@@ -75,10 +78,10 @@ class Checked(Struct, frozen=True):
     verified: int = 0
     """All that they name was there."""
     dropped: int = 0
-    unverified: int = 0
-    """They have a mark behind them."""
     unchecked: int = 0
     """They name nothing that could be looked up."""
+    contradicted: int = 0
+    """They say otherwise than the ledger how things stand, and are gone."""
 
 
 def check(prose: Summary, evidence: Evidence) -> Checked:
@@ -88,21 +91,19 @@ def check(prose: Summary, evidence: Evidence) -> Checked:
     if wrong_language(prose, evidence.language, evidence.languages):
         raise SummarizerFailed("bad answer", evidence.name, "it is in another language")
     gate = _Gate(evidence, phrases_for(evidence.language))
-    sections: dict[Section, tuple[Entry, ...]] = {}
+    found: dict[Section, dict[Entry, None]] = {}
     for section in SECTIONS:
-        rows = dict.fromkeys(
-            kept
-            for entry in prose.sections.get(section, ())
-            if (kept := gate.entry(section, entry)) is not None
-        )
-        if rows:
-            sections[section] = tuple(rows)
+        kept = (gate.entry(section, entry) for entry in prose.sections.get(section, ()))
+        rows = dict.fromkeys(entry for entry in kept if entry is not None)
+        # the newest request and the first one are the ledger's to tell
+        found.setdefault("pending" if section in _BY_USER else section, {}).update(rows)
+    sections = {name: tuple(found[name]) for name in SECTIONS if found.get(name)}
     if not sections:
         raise SummarizerFailed("bad answer", evidence.name, "nothing in it could be verified")
     counts = gate.counts
     return Checked(
         replace(prose, sections=sections, language=evidence.language), counts["verified"],
-        counts["dropped"], counts["unverified"], counts["unchecked"],
+        counts["dropped"], counts["unchecked"], counts["contradicted"],
     )  # fmt: skip
 
 
@@ -111,7 +112,7 @@ class _Gate:
 
     def __init__(self, evidence: Evidence, phrases: Phrases) -> None:
         self.counts: dict[Verdict, int] = {
-            "verified": 0, "unverified": 0, "unchecked": 0, "dropped": 0,
+            "verified": 0, "unchecked": 0, "dropped": 0, "contradicted": 0,
         }  # fmt: skip
         self._evidence = evidence
         self._quotes = QuoteFinder(evidence)
@@ -132,7 +133,8 @@ class _Gate:
         if _tells_nothing(section, text):
             self.counts["dropped"] += 1
             return None
-        lines = [line for row in text.split("\n") if (line := self._line(row, source))]
+        rows = text.split("\n")
+        lines = [line for row in rows if (line := self._line(section, row, source))]
         words = self._evidence.redact("\n".join(" ".join(one for one, _ in row) for row in lines))
         if not source.startswith(_EARLIER) and not any(cites for row in lines for _, cites in row):
             source = ""
@@ -162,38 +164,37 @@ class _Gate:
         name = words_in(text.partition(":")[0])
         return bool(name) and self._evidence.words.issuperset(name)
 
-    def _line(self, line: str, source: str) -> list[tuple[str, bool]]:
+    def _line(self, section: Section, line: str, source: str) -> list[tuple[str, bool]]:
         """Return the sentences that may stand, each with whether the source is about it."""
-        return [kept for one in sentences(line) if (kept := self._sentence(one.strip(), source))]
+        rows = [one.strip() for one in sentences(line)]
+        return [kept for row in rows if (kept := self._sentence(section, row, source))]
 
-    def _sentence(self, text: str, source: str) -> tuple[str, bool] | None:
+    def _sentence(self, section: Section, text: str, source: str) -> tuple[str, bool] | None:
         if not text:
             return None
         places, terms = self._evidence.places, terms_in(text.casefold())
         label = source if source in places.by_label and is_about(places, terms, source) else ""
         verdict = self._verdict(text, terms, label)
+        if verdict != "dropped":
+            at = places.by_label[label] if label else None
+            if contradicts(self._evidence.state, section, text, label=label, at=at):
+                verdict = "contradicted"
         self.counts[verdict] += 1
-        if verdict == "dropped":
-            return None
-        mark = f" ({self._phrases.not_verified})" if verdict == "unverified" else ""
-        return text + mark, bool(label)
+        return (text, bool(label)) if verdict in ("verified", "unchecked") else None
 
     def _verdict(self, text: str, terms: SentenceTerms, label: str) -> Verdict:
         evidence = self._evidence
         if hidden_in(evidence, text):
             return "dropped"
-        if is_order(text) and not self._quotes.has(text):
+        if (is_order(text) or _says(text, _INTENTS)) and not self._quotes.has(text):
             return "dropped"
         if is_claim(text) and self._quotes.find(text, "") is None:
             return "dropped"
         if len(text.split()) >= _LEAST_QUOTED and self._quotes.has(text):
             return "dropped"  # what the user asked for is told as a fact
         names = names_in(text)
-        unknown = [name for name in names if not self._holds(name, terms, label)]
-        if any(name.kind in _ACTED_ON for name in unknown):
+        if not all(self._holds(name, terms, label) for name in names):
             return "dropped"
-        if unknown:
-            return "unverified"
         return "verified" if names else "unchecked"
 
     def _holds(self, name: Name, terms: SentenceTerms, label: str) -> bool:
@@ -228,7 +229,7 @@ def _says(text: str, phrases: frozenset[str]) -> bool:
 
 
 def _unmarked(text: str) -> str:
-    """Return a text without the marks of an earlier check."""
+    """Return a text without the marks that a check put behind sentences before 0.1.0."""
     for mark in MARKS:
         if mark in text:
             text = text.replace(f" {mark}", "").replace(mark, "")

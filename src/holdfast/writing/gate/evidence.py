@@ -17,10 +17,11 @@ from holdfast.facts.summary import Summary
 from holdfast.ports import Redact
 from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
+from holdfast.writing.gate.known_state import KnownState, known_state
 from holdfast.writing.material import Material
 
 MARKS = tuple(f"({phrases_for(one).not_verified})" for one in get_args(Language))
-"""What is behind a sentence that could not be verified."""
+"""What was put behind a sentence that could not be verified, in notes of an older state."""
 _ASK_CHARS = 6_000
 """How much of an ask is read; a note quotes a sentence or two of it. Chosen."""
 _LONGEST_RUN_CHARS = 2_000
@@ -84,6 +85,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     language: Language
     """The one of the note."""
     redact: Redact
+    state: KnownState
+    """How things stood at the end of the log."""
     name: str = "summarizer"
     """Who wrote, for errors."""
 
@@ -121,6 +124,7 @@ def evidence_of(material: Material, *, now: str = "", name: str = "summarizer") 
         languages=material.languages,
         language=material.language,
         redact=material.redact,
+        state=known_state(material.ledger),
         name=name,
     )
 

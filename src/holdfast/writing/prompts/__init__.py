@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.facts.languages import Language
 from holdfast.facts.tables import read_table
 
-VERSION = 1
+VERSION = 2
 """Which file of words is used; an answer depends on it."""
 _TABLE = read_table(f"v{VERSION}", dict[str, Any], "holdfast.writing.prompts")
 _WORDS: dict[str, str] = _TABLE
@@ -30,20 +30,15 @@ class PromptTerms(Struct, frozen=True, kw_only=True):
     """What the agent's memory has to say to it."""
 
 
-def instructions(terms: PromptTerms, *, next_number: int | None) -> str:
-    """Return what to do; `next_number` counts on if there is a note already."""
-    opening = (
-        _WORDS["first"] if next_number is None else _WORDS["update"].format(next_number=next_number)
-    )
-    return "\n\n".join((opening, *_rules(terms), _WORDS["format"]))
+def instructions(terms: PromptTerms) -> str:
+    """Return what to do with a record and a note."""
+    return "\n\n".join((_WORDS["opening"], *_rules(terms)))
 
 
 def prefix_instructions(terms: PromptTerms, until: str) -> str:
     """Return what to do for the model that has the conversation before it."""
     words = _WORDS["prefix_until"].format(words=until) if until else ""
-    return "\n\n".join(
-        (_WORDS["prefix"].format(until=words), *_rules(terms), _WORDS["prefix_format"])
-    )
+    return "\n\n".join((_WORDS["prefix"].format(until=words), *_rules(terms)))
 
 
 def prompt(record: str, note: str, *, number: int, total: int) -> str:
@@ -53,7 +48,7 @@ def prompt(record: str, note: str, *, number: int, total: int) -> str:
         parts.append(_WORDS["record"].format(record=record))
     if total > 1:
         parts.append(_WORDS["part"].format(number=number, total=total))
-    parts.append(_WORDS["question_update"] if note else _WORDS["question_first"])
+    parts.append(_WORDS["question"])
     return "\n\n".join(parts)
 
 
@@ -61,7 +56,7 @@ def _rules(terms: PromptTerms) -> list[str]:
     date = _WORDS["date"].format(date=terms.date) if terms.date else ""
     language = _LANGUAGES[terms.language]
     rules = _WORDS["rules"].format(date=date, language=language, budget=terms.budget_tokens)
-    found = [_WORDS["sections"], rules]
+    found = [_WORDS["wanted"], _WORDS["sections"], rules]
     if terms.focus:
         found.append(_WORDS["focus"].format(topic=terms.focus))
     elif terms.latest:
@@ -69,4 +64,4 @@ def _rules(terms: PromptTerms) -> list[str]:
         found.append(_WORDS["auto_focus"].format(words=words))
     if terms.remembered:
         found.append(_WORDS["remembered"].format(words=terms.remembered))
-    return found
+    return [*found, _WORDS["format"]]
