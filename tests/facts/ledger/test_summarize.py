@@ -345,7 +345,8 @@ def test_items_of_one_result_stand_on_a_line_each(ledger_of: LedgerOf) -> None:
     body = '[{"id": "#W1234567", "of": "sneakers_x"}, {"id": "#W7654321", "of": "lamp_y"}]'
     ledger = ledger_of(user("Look."), assistant(call("get_orders", user="mia_li")), result(body))
     told = [row.text for row in summarize(ledger, LARGE).sections["critical"]]
-    assert any("id: #W1234567; of: sneakers_x\nid: #W7654321; of: lamp_y" in one for one in told)
+    first, second = "id: #W1234567; of: sneakers_x", "id: #W7654321; of: lamp_y"
+    assert any(f"(1 of 2) {first}\n(2 of 2) {second}" in one for one in told)
 
 
 def test_the_cost_of_a_character_is_measured_on_the_ledger(ledger_of: LedgerOf) -> None:
