@@ -43,10 +43,6 @@ chance (`bench/notes/summaries.md`); names from far back are kept more often wit
 WHOLE_SHARE = 0.5
 """Of the room of the newest messages, what is kept for those that stay as they are; the rest is for
 older ones without their results (`bench/notes/summaries.md`)."""
-MOSTLY_RESULTS = 1.5
-"""If all messages fit without their results, and with them take so many times the size: few turns
-with long results. Then a summary that picks lines from all of them keeps more of what is needed
-than the turns do (`bench/notes/summaries.md`: names kept .94 and .77)."""
 LEAST_SUMMARY_TOKENS = 200
 """What a summary gets with its frame if the size is too small for more: the frame has 90 tokens,
 and a line or two say what there is to say in so little."""
@@ -231,9 +227,20 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     least = head_stop(work.log, cuts, first=0)
     if all(speaker_at(work.log, at) == "host" for at in range(least, stop)):
         return least  # what a host noted before anybody spoke
+    stop = _answered(work.log, cuts, stop, least)
     wanted = work.budget.target_tokens or work.budget.threshold_tokens
     free = wanted - work.outside_tokens - work.costs.span(0, least)
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
+
+
+def _answered(log: Sequence[Message], cuts: Sequence[int], stop: int, least: int) -> int:
+    """Return where a head ends without requests whose answers are folded: after a summary they
+    would read as if they were still to be answered. A head that is one request stays.
+    """
+    end = stop
+    while end > least and is_ask(log[end - 1]):
+        end = snapped_back(cuts, end - 1)
+    return end if end > least else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
@@ -299,30 +306,22 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
     said and called tells more than the lines of old results.
     """
     log, pruner = ground.work.log, ground.pruner
-
-    def walk(whole_from: int, room: int) -> tuple[int, int]:
-        pruner.begin(whole_from)
-        newest = range(whole_from, len(log))
-        # from the end: of two images the newer one stays
-        pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
-        return tail_start(
-            ground.parts, ground.cuts, pruner.cost, least=ground.least,
-            budget_tokens=budget_tokens, ceiling_tokens=budget_tokens,
-            min_messages=ground.min_tail,
-        )  # fmt: skip
-
     room = int(WHOLE_SHARE * budget_tokens)
     whole_from = _whole_from(ground, room)
-    start, tokens = walk(whole_from, room)
-    if start > ground.least:
+    pruner.begin(whole_from)
+    newest = range(whole_from, len(log))
+    # from the end: of two images the newer one stays
+    pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
+    start, tokens = tail_start(
+        ground.parts, ground.cuts, pruner.cost, least=ground.least, budget_tokens=budget_tokens,
+        ceiling_tokens=budget_tokens, min_messages=ground.min_tail,
+    )  # fmt: skip
+    stay = islands(ground.anchored, ground.parts, least=ground.least, before=start)
+    if start - ground.least > sum(stop - first for first, stop in stay):
         return start, tokens
-    free = max(_unfolded(ground), budget_tokens)
-    if ground.work.costs.span(start, len(log)) > MOSTLY_RESULTS * free:
-        start, tokens = walk(protected_from(ground.work.policy, len(log)), len(log) * free)
-        if start > ground.least:
-            return start, tokens
     # nothing is folded, so no summary takes room: older results are cut, and not left out
-    budget_tokens = free
+    start = ground.least
+    budget_tokens = max(_unfolded(ground), budget_tokens)
     whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
     pruner.begin(start)
     for positions in (range(start, whole_from), range(start, len(log))):
