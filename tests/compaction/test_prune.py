@@ -57,6 +57,19 @@ def test_an_older_identical_result_points_at_the_newest() -> None:
     assert made.report.folded == 0
 
 
+def test_of_equal_results_that_must_be_cut_only_the_newest_is_told() -> None:
+    """The others are one line each, which does not promise what is cut below."""
+    rows = json.dumps([[f"city_{n}", n] for n in range(400)])
+    steps = [
+        step for n in range(3) for step in (assistant(call("sql", query=f"q{n}")), result(rows))
+    ]
+    items = talk(user("Look."), *steps, user("And now?")).wire("openai-chat")
+    *older, newest = contents(compress(items, target_tokens=1_200))
+    assert all(text.endswith("the same content as a newer result below") for text in older)
+    assert len(older) == 2
+    assert "city_0, 0 | city_1, 1" in newest
+
+
 def test_a_superseded_read_of_the_same_file_is_a_marker() -> None:
     """The same file and range read again makes the older reading superfluous, also where the
     content changed in between; a reading that failed does not."""

@@ -29,6 +29,7 @@ from holdfast.compaction.partition import (
     system_stop,
     tail_start,
 )
+from holdfast.compaction.prune import is_data
 from holdfast.compaction.pruner import Pruner
 from holdfast.compaction.thinking import has_results, loop_start, words_alone
 from holdfast.compaction.work import CompactionInput
@@ -43,6 +44,11 @@ chance (`bench/notes/summaries.md`); names from far back are kept more often wit
 WHOLE_SHARE = 0.5
 """Of the room of the newest messages, what is kept for those that stay as they are; the rest is for
 older ones without their results (`bench/notes/summaries.md`)."""
+MOSTLY_RESULTS = 1.5
+"""If all messages fit without their results, and with them take so many times the size: few turns
+with long results. Then a summary that picks lines from all of them keeps more of what is needed
+than the turns do (`bench/notes/summaries.md`: names kept .94 and .77), unless they are data: that
+is told by rows, wherever they stand."""
 LEAST_SUMMARY_TOKENS = 200
 """What a summary gets with its frame if the size is too small for more: the frame has 90 tokens,
 and a line or two say what there is to say in so little."""
@@ -306,28 +312,50 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
     said and called tells more than the lines of old results.
     """
     log, pruner = ground.work.log, ground.pruner
+
+    def walk(whole_from: int, room: int) -> tuple[int, int]:
+        pruner.begin(whole_from)
+        newest = range(whole_from, len(log))
+        # from the end: of two images the newer one stays
+        pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
+        return tail_start(
+            ground.parts, ground.cuts, pruner.cost, least=ground.least,
+            budget_tokens=budget_tokens, ceiling_tokens=budget_tokens,
+            min_messages=ground.min_tail,
+        )  # fmt: skip
+
     room = int(WHOLE_SHARE * budget_tokens)
-    whole_from = _whole_from(ground, room)
-    pruner.begin(whole_from)
-    newest = range(whole_from, len(log))
-    # from the end: of two images the newer one stays
-    pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
-    start, tokens = tail_start(
-        ground.parts, ground.cuts, pruner.cost, least=ground.least, budget_tokens=budget_tokens,
-        ceiling_tokens=budget_tokens, min_messages=ground.min_tail,
-    )  # fmt: skip
-    stay = islands(ground.anchored, ground.parts, least=ground.least, before=start)
-    if start - ground.least > sum(stop - first for first, stop in stay):
+    start, tokens = walk(_whole_from(ground, room), room)
+    if _folds_between(ground, start):
         return start, tokens
+    free = max(_unfolded(ground), budget_tokens)
+    if _text_tokens(ground) > MOSTLY_RESULTS * free:
+        start, tokens = walk(protected_from(ground.work.policy, len(log)), len(log) * free)
+        if _folds_between(ground, start):
+            return start, tokens
     # nothing is folded, so no summary takes room: older results are cut, and not left out
     start = ground.least
-    budget_tokens = max(_unfolded(ground), budget_tokens)
+    budget_tokens = free
     whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
     pruner.begin(start)
     for positions in (range(start, whole_from), range(start, len(log))):
         spent = sum(map(pruner.cost, range(len(log) - 1, start - 1, -1)))
         pruner.squeeze(positions, spent - budget_tokens)
     return start, sum(map(pruner.cost, range(start, len(log))))
+
+
+def _folds_between(ground: _Ground, start: int) -> bool:
+    """Return whether a tail that starts here leaves anything to fold: not what stays anyway."""
+    stay = islands(ground.anchored, ground.parts, least=ground.least, before=start)
+    return start - ground.least > sum(stop - first for first, stop in stay)
+
+
+def _text_tokens(ground: _Ground) -> int:
+    """Return the tokens of what may be folded, without results that are data."""
+    work = ground.work
+    return sum(
+        work.costs[at] for at in range(ground.least, len(work.log)) if not is_data(work.log[at])
+    )
 
 
 def _whole_from(ground: _Ground, room: int) -> int:

@@ -92,9 +92,14 @@ def shorten_row(row: str, most: int) -> str:
         return row
     parts = row.split(" | ") if "; " not in row else [row]
     share = max(most // len(parts) - len(" | "), _LEAST_CHARS)
-    cut = [part if len(part) <= share else _first_fields(part, share) for part in parts]
-    kept = cut[: max((most + len(" | ")) // (share + len(" | ")), 1)]
-    return " | ".join(kept) + (" | …" if len(kept) < len(parts) else "")
+    kept: list[str] = []
+    for part in parts:
+        words = part if len(part) <= share else _first_fields(part, share)
+        most -= len(words) + len(" | ")
+        if most < 0 and kept:
+            return " | ".join((*kept, "…"))
+        kept.append(words)
+    return " | ".join(kept)
 
 
 def _first_fields(text: str, most: int) -> str:
