@@ -40,6 +40,8 @@ _PATH = 0.5
 """A path."""
 _SHOWN = 0.15
 """What is still shown to the model needs no second place."""
+_ROW = 10.0
+"""An item of data: what the agent says of items is picked from them."""
 _ROW_SHARE = 0.2
 """Of the room, what one item of data takes at most; chosen, so that several are told."""
 _LEAST_ROW_CHARS = 120
@@ -186,12 +188,15 @@ def choose(
 
 
 def _shortened(row: Candidate, most: int) -> Candidate:
-    """Return an item of data with its first fields, if there is little room."""
-    text = shorten_row(row.fact.text, most)
-    if text == row.fact.text:
-        return row
-    terms = tuple(term for term in row.fact.terms if term in text)
-    return replace(row, fact=replace(row.fact, text=text, terms=terms))
+    """Return an item of data with its first fields, if there is little room; it costs its head
+    too, which stands before it.
+    """
+    fact = row.fact
+    text = shorten_row(fact.text, most)
+    if text != fact.text:
+        terms = tuple(term for term in fact.terms if term in text)
+        fact = replace(fact, text=text, terms=terms)
+    return Candidate(fact, row.base + _ROW, len(text) + len(fact.head))
 
 
 def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:

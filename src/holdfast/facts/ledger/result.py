@@ -461,13 +461,14 @@ class _Result:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
+        given = " ".join(str(value) for value in self.arguments.values())
+        text = cut(f"{self.name} {given}", HEAD_CHARS)
         if not self.line and self.family == "other" and self.output.strip() in _NOTHING:
-            given = " ".join(str(value) for value in self.arguments.values())
-            text = cut(f"{self.name} {given}", HEAD_CHARS)
             yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
                        head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
             return
         if _is_json(self.output):
+            head = head if self.line or self.family != "other" else text.rstrip()
             for row in data_rows(self.output, _MOST_ROWS):
                 yield Fact("line", row, self.source, self.at, ROW, terms=terms_of(row, 48),
                            head=head)  # fmt: skip
