@@ -44,7 +44,7 @@ _ROW = 10.0
 """An item of data: what the agent says of items is picked from them."""
 _ROW_SHARE = 0.2
 """Of the room, what one item of data takes at most; chosen, so that several are told."""
-_LEAST_ROW_CHARS = 120
+_LEAST_ROW_CHARS = 90
 """An item of data is not shortened below this; an id with its route and prices."""
 _ON_TOPIC = 6.0
 """Speaks of what a compaction was told to focus on."""
