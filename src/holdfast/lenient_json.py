@@ -6,7 +6,6 @@ Both readers are linear, whatever they are given: a server or a file may send an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -69,45 +68,42 @@ def read_json(text: str) -> Value | None:
     return best
 
 
-def loose_leaves(text: str, most: int) -> Iterator[tuple[str, str, str]]:
-    """Yield path, key and value of the first `most` leaves, as far as they can be told.
+def loose_value(text: str) -> Value:
+    """Return the data that a text begins with, as far as it can be told; "" if it is a text.
 
     For results of tools: Python's own form of data, rows of a table, JSON that was cut off. Reading
     ends at the first word that no such value could hold: then it is a text after all.
     """
-    levels: list[_Level] = []
+    root: list[Value] = []
+    levels: list[_Level] = [_Level(root)]
     pending: str | None = None
-    given = 0
     for match in _TOKEN.finditer(text):
-        kind = match.lastgroup
+        kind, here = match.lastgroup, levels[-1]
         if kind in ("double", "single", "bare"):
             if kind == "bare" and not _LITERAL.fullmatch(match["bare"]):
                 if text[match.end() : match.end() + 1] != "(":
-                    return
+                    break
                 continue
-            if pending is not None:
-                return
+            if pending is not None or here.values is root:
+                break
             pending = match[kind]
-            continue
-        if kind == "colon" and levels and levels[-1].mapping:
-            levels[-1].key, pending = pending or "", None
-            continue
-        if kind in ("comma", "close") and levels:
+        elif kind == "colon" and isinstance(here.values, dict):
+            here.key, pending = pending or "", None
+        elif kind in ("comma", "close") and here.values is not root:
             if pending is not None:
-                yield *_place(levels[-1]), pending
-                given += 1
-                if given >= most:
-                    return
+                here.put(pending)
             pending = None
-            levels[-1].index += 1
             if kind == "close":
                 levels.pop()
-        elif kind == "open" and len(levels) < _MOST_DEPTH:
-            path = _place(levels[-1])[0] if levels else ""
-            levels.append(_Level(match["open"] == "{", path))
+        elif kind == "open" and len(levels) <= _MOST_DEPTH:
+            below: Value = {} if match["open"] == "{" else []
+            here.put(below)
+            levels.append(_Level(below))
             pending = None
-    if pending is not None and levels:
-        yield *_place(levels[-1]), pending
+    else:
+        if pending is not None:
+            levels[-1].put(pending)
+    return root[0] if root else ""
 
 
 def _strictly(text: str) -> Value | None:
@@ -261,16 +257,14 @@ def _with_pairs(text: str) -> str:
 
 
 class _Level(Struct):
-    """Where in an open bracket the reading stands."""
+    """An open bracket, and the key of what comes next in it."""
 
-    mapping: bool
-    path: str
-    index: int = 0
+    values: list[Value] | dict[str, Value]
     key: str = ""
 
-
-def _place(level: _Level) -> tuple[str, str]:
-    """Return the path and the key of what comes next."""
-    if level.mapping:
-        return (f"{level.path}.{level.key}" if level.path else level.key), level.key
-    return f"{level.path}[{level.index}]", level.path.rpartition(".")[2]
+    def put(self, value: Value) -> None:
+        """Add the next value."""
+        if isinstance(self.values, dict):
+            self.values[self.key] = value
+        else:
+            self.values.append(value)

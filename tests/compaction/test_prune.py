@@ -57,6 +57,19 @@ def test_an_older_identical_result_points_at_the_newest() -> None:
     assert made.report.folded == 0
 
 
+def test_of_equal_results_that_must_be_cut_only_the_newest_is_told() -> None:
+    """The others are one line each, which does not promise what is cut below."""
+    rows = json.dumps([[f"city_{n}", n] for n in range(400)])
+    steps = [
+        step for n in range(3) for step in (assistant(call("sql", query=f"q{n}")), result(rows))
+    ]
+    items = talk(user("Look."), *steps, user("And now?")).wire("openai-chat")
+    *older, newest = contents(compress(items, target_tokens=1_200))
+    assert all(text.endswith("the same content as a newer result below") for text in older)
+    assert len(older) == 2
+    assert "city_0, 0 | city_1, 1" in newest
+
+
 def test_a_superseded_read_of_the_same_file_is_a_marker() -> None:
     """The same file and range read again makes the older reading superfluous, also where the
     content changed in between; a reading that failed does not."""
@@ -259,12 +272,23 @@ def test_an_excerpt_is_cut_between_words_and_of_data_between_items() -> None:
     shown = excerpted(words, 500).replace(excerpted(words, 500).split("\n")[1], "")
     assert set(shown.split()) <= whole | {"[…]"}
     rows = [{"flight_number": f"HAT{n:03}", "seat": "window", "note": "x" * 90} for n in range(9)]
-    told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 200)
+    told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 400)
     assert told.split("\n")[:2] == [
-        "address: 12 Some Street", f"flight_number: HAT000; seat: window; note: {'x' * 90}",
+        "address: 12 Some Street", f"flights (1 of 9) HAT000; seat: window; note: {'x' * 90}",
     ]  # fmt: skip
     assert "characters left out" in told
-    assert len(told) < 260
+    assert len(told) < 460
+
+
+def test_an_excerpt_of_data_tells_every_item_before_any_at_length() -> None:
+    """What fits is told whole, without a note; of pairs both legs stay."""
+    legs = [{"flight_number": f"HAT{n:03}", "prices": {"business": 370 + n}, "status": "available",
+             "scheduled_departure_time_est": "23:00:00"} for n in range(6)]  # fmt: skip
+    whole = excerpted(json.dumps(legs), 450)
+    assert all(f"HAT00{n}; prices (business: {370 + n})" in whole for n in range(6))
+    assert "left out" not in whole
+    pairs = excerpted(json.dumps([[one, legs[0]] for one in legs]), 700)
+    assert pairs.count("business: 370") >= 6
 
 
 def test_stripped_thinking_is_gone_whole() -> None:

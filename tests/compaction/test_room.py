@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+import json
+
 from holdfast import compress
+
+
+def assert_used(log: list[dict[str, object]], shares: tuple[float, ...]) -> None:
+    before = compress(log, target_tokens=10**6).report.tokens_before
+    sizes = [int(before * share) for share in shares]
+    results = [compress(log, target_tokens=size).report.tokens_after for size in sizes]
+    assert results == sorted(results)
+    for size, result in zip(sizes, results, strict=True):
+        assert 0.85 * size < result < 1.05 * size
+
+
+def asked(turn: int, output: str) -> list[dict[str, object]]:
+    function = {"name": "get_list", "arguments": f'{{"page": {turn}}}'}
+    call = {"id": f"c{turn}", "type": "function", "function": function}
+    return [{"role": "user", "content": f"Show me page {turn}, please."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{turn}", "content": output},
+            {"role": "assistant", "content": "Done."}]  # fmt: skip
+
+
+def test_a_few_turns_with_very_long_data_use_the_room_that_they_get() -> None:
+    """Results that do not fit are cut to the room, and not folded with the room left empty."""
+    names = json.dumps({"names": [f"item_{n}" for n in range(3_000)]})
+    turns = [*asked(0, names), *asked(1, names), *asked(2, '{"ok": true}'), *asked(3, "[]")]
+    assert_used([*turns, {"role": "user", "content": "And now?"}], (0.1, 0.2, 0.3, 0.4))
+
+
+def test_the_room_is_used_if_only_the_newest_request_lies_before_the_tail() -> None:
+    """Nothing is folded then, so the newest result has the room."""
+    rows = json.dumps([{"id": f"A{n}", "text": f"word_{n} " * 12} for n in range(80)])
+    rest = json.dumps([{"id": f"B{n}", "text": f"word_{n} " * 12} for n in range(12)])
+    opening: list[dict[str, object]] = [
+        {"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Help."},
+        {"role": "assistant", "content": "What are the details?"},
+        {"role": "user", "content": "These are the details that you asked for. " * 48},
+    ]  # fmt: skip
+    assert_used([*opening, *asked(0, rest)[1:3], *asked(1, rows)[1:3]], (0.3, 0.4, 0.5, 0.6))
 
 
 def test_many_turns_with_long_results_use_the_room_that_they_get() -> None:
@@ -14,12 +53,7 @@ def test_many_turns_with_long_results_use_the_room_that_they_get() -> None:
         lines = [f"value_{turn}_{n} = load_{n}({turn * n})" for n in range(60 if turn < 45 else 25)]
         log.append({"role": "assistant", "content": f"Step {turn}.", "tool_calls": [call]})
         log.append({"role": "tool", "tool_call_id": f"c{turn}", "content": "\n".join(lines)})
-    before = compress(log, target_tokens=10**6).report.tokens_before
-    sizes = [int(before * share) for share in (0.2, 0.3, 0.4, 0.6)]
-    results = [compress(log, target_tokens=size).report.tokens_after for size in sizes]
-    assert results == sorted(results)
-    for size, result in zip(sizes, results, strict=True):
-        assert 0.85 * size < result < 1.05 * size
+    assert_used(log, (0.2, 0.3, 0.4, 0.6))
 
 
 def test_of_several_images_the_newest_stays_if_a_size_is_asked_for() -> None:

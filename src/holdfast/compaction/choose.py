@@ -29,6 +29,7 @@ from holdfast.compaction.partition import (
     system_stop,
     tail_start,
 )
+from holdfast.compaction.prune import is_data
 from holdfast.compaction.pruner import Pruner
 from holdfast.compaction.thinking import has_results, loop_start, words_alone
 from holdfast.compaction.work import CompactionInput
@@ -46,7 +47,8 @@ older ones without their results (`bench/notes/summaries.md`)."""
 MOSTLY_RESULTS = 1.5
 """If all messages fit without their results, and with them take so many times the size: few turns
 with long results. Then a summary that picks lines from all of them keeps more of what is needed
-than the turns do (`bench/notes/summaries.md`: names kept .94 and .77)."""
+than the turns do (`bench/notes/summaries.md`: names kept .94 and .77), unless they are data: that
+is told by rows, wherever they stand."""
 LEAST_SUMMARY_TOKENS = 200
 """What a summary gets with its frame if the size is too small for more: the frame has 90 tokens,
 and a line or two say what there is to say in so little."""
@@ -231,9 +233,20 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     least = head_stop(work.log, cuts, first=0)
     if all(speaker_at(work.log, at) == "host" for at in range(least, stop)):
         return least  # what a host noted before anybody spoke
+    stop = _answered(work.log, cuts, stop, least)
     wanted = work.budget.target_tokens or work.budget.threshold_tokens
     free = wanted - work.outside_tokens - work.costs.span(0, least)
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
+
+
+def _answered(log: Sequence[Message], cuts: Sequence[int], stop: int, least: int) -> int:
+    """Return where a head ends without requests whose answers are folded: after a summary they
+    would read as if they were still to be answered. A head that is one request stays.
+    """
+    end = stop
+    while end > least and is_ask(log[end - 1]):
+        end = snapped_back(cuts, end - 1)
+    return end if end > least else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
@@ -312,16 +325,16 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
         )  # fmt: skip
 
     room = int(WHOLE_SHARE * budget_tokens)
-    whole_from = _whole_from(ground, room)
-    start, tokens = walk(whole_from, room)
-    if start > ground.least:
+    start, tokens = walk(_whole_from(ground, room), room)
+    if _folds_between(ground, start):
         return start, tokens
     free = max(_unfolded(ground), budget_tokens)
-    if ground.work.costs.span(start, len(log)) > MOSTLY_RESULTS * free:
+    if _text_tokens(ground) > MOSTLY_RESULTS * free:
         start, tokens = walk(protected_from(ground.work.policy, len(log)), len(log) * free)
-        if start > ground.least:
+        if _folds_between(ground, start):
             return start, tokens
     # nothing is folded, so no summary takes room: older results are cut, and not left out
+    start = ground.least
     budget_tokens = free
     whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
     pruner.begin(start)
@@ -329,6 +342,20 @@ def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
         spent = sum(map(pruner.cost, range(len(log) - 1, start - 1, -1)))
         pruner.squeeze(positions, spent - budget_tokens)
     return start, sum(map(pruner.cost, range(start, len(log))))
+
+
+def _folds_between(ground: _Ground, start: int) -> bool:
+    """Return whether a tail that starts here leaves anything to fold: not what stays anyway."""
+    stay = islands(ground.anchored, ground.parts, least=ground.least, before=start)
+    return start - ground.least > sum(stop - first for first, stop in stay)
+
+
+def _text_tokens(ground: _Ground) -> int:
+    """Return the tokens of what may be folded, without results that are data."""
+    work = ground.work
+    return sum(
+        work.costs[at] for at in range(ground.least, len(work.log)) if not is_data(work.log[at])
+    )
 
 
 def _whole_from(ground: _Ground, room: int) -> int:

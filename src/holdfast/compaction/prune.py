@@ -175,6 +175,11 @@ def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: 
     return message.role == "user" and any(type(part) is Media for part in message.parts)
 
 
+def is_superseded(prepared: Mapping[str, Prepared], newer: Newer) -> bool:
+    """Return whether newer results make all results of a message superfluous."""
+    return bool(prepared) and all(_superseded_by(ready, newer) for ready in prepared.values())
+
+
 def excerpt(message: Message, share: float, reference: str) -> Message:
     """Return the message with its tool results cut to about `share` of their length.
 
@@ -231,10 +236,16 @@ def _pruned_result(
 def _superseded_by(ready: Prepared, newer: Newer) -> str:
     """Return why a newer result that stays whole makes this one superfluous, "" where none does."""
     if ready.output in newer.outputs:
-        return "the same content stands in a newer result below"
+        return "the same content as a newer result below"
     if ready.read and ready.read in newer.reads:
         return "the same file was read again in a newer result below"
     return ""
+
+
+def is_data(message: Message) -> bool:
+    """Return whether a message has results, and each looks like JSON or rows of a table."""
+    found = [_text_of(part) for part in message.parts if type(part) is ToolResult]
+    return bool(found) and all(text[:1] in ("{", "[") for text in found)
 
 
 def _text_of(result: ToolResult) -> str:

@@ -12,6 +12,7 @@ from holdfast.compaction.prune import (
     depends_on_newer,
     excerpt,
     holds_media,
+    is_superseded,
     note_newer,
     prune_message,
     without_seen_media,
@@ -131,6 +132,7 @@ class Pruner:
         """Cut the results among `positions` until `excess` tokens are gone, if they can: none is
         cut that is smaller than what the larger ones are cut to. Returns what is still too much.
         """
+        excess -= self._without_copies(positions) if excess > 0 else 0
         for _ in range(_SQUEEZES):
             if excess <= 0:
                 break
@@ -139,6 +141,27 @@ class Pruner:
                 break
             excess = left
         return excess
+
+    def _without_copies(self, positions: Sequence[int]) -> int:
+        """Set a marker for each result that comes again further on; return the tokens that are
+        saved. The newest of equal results is the one that stays.
+        """
+        newer, saved = Newer(), 0
+        cut = set(positions) - self.work.options.pinned
+        for index in range(len(self.work.log) - 1, min(cut, default=len(self.work.log)) - 1, -1):
+            message, prepared = self.work.log[index], self.work.index.prepared(index)
+            if index in self.pruned:
+                continue
+            if index not in cut or not is_superseded(prepared, newer):
+                note_newer(message, prepared, newer)
+                continue
+            cost = self.cost(index)
+            made = prune_message(message, prepared, newer, self.work.policy, self._reference)
+            tokens = message_tokens(made, self.work.counter)
+            if tokens < cost:
+                self.pruned[index], self._costs[index] = made, tokens
+                saved += cost - tokens
+        return saved
 
     def _squeezed_once(self, positions: Sequence[int], excess: int) -> int:
         work = self.work

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.values import data_rows
 from holdfast.facts.ledger.lines import lines_of, whole_words
+from holdfast.facts.rows import data_rows, shorten_row
 from holdfast.reduction.signals import error_lines
 
 _MOST_ROWS = 400
 """Of a text that is data."""
 _LEAST_TOLD = 0.5
-"""Of the room, what items may leave empty at most; chosen."""
+"""Of the room, what rows fill at least, unless they tell everything; chosen."""
+_LEAST_OF_TEXT = 0.2
+"""Of a text, what rows that tell everything are at least; JSON has about twice as many characters
+as its rows, and what has five times as many is mostly one long text."""
+_LEAST_ROW_CHARS = 160
+"""An item is not shortened below this: more of them would say less; chosen."""
 _LINE_CHARS = 200
 """Data whose lines are this long on average is told by its rows."""
 _BETWEEN = 0.5
@@ -26,10 +31,10 @@ _MOST_ERRORS = 8
 
 def excerpted(text: str, keep_chars: int) -> str:
     """Return about `keep_chars` of a text, cut between words, and how much was left out."""
-    shown = _worthiest(text, keep_chars)
     left_out = f"[… {len(text) - keep_chars:,} characters left out …]"
+    shown, is_all = _told_by_rows(text, keep_chars)
     if shown:
-        return f"{shown}\n{left_out}"
+        return shown if is_all else f"{shown}\n{left_out}"
     for_lines = int(keep_chars * _BETWEEN)
     first, last = _ends(text, keep_chars - for_lines)
     between = _telling(text[len(first) : len(text) - len(last)], for_lines)
@@ -67,20 +72,27 @@ def _telling(text: str, room: int) -> list[str]:
     return [rows[at].text for at in sorted(kept)]
 
 
-def _worthiest(text: str, room: int) -> str:
-    """Return the items of a text that is data, a line each, as many as fit; "" of another text.
+def _told_by_rows(text: str, room: int) -> tuple[str, bool]:
+    """Return the items of a text that is data, a line each, as many as fit, and whether that is
+    all there is; "" of another text, and of data that is mostly one long text.
 
-    The worthiest fields of each stand beside each other, so every item is told before any is told
-    at length.
+    Every item is told before any is told at length.
     """
     if text.count("\n") * _LINE_CHARS > len(text):
-        return ""
+        return "", False
+    rows = data_rows(text, _MOST_ROWS, room)
+    size = sum(len(row) + 1 for row in rows)
+    if size < min(room * _LEAST_TOLD, len(text) * _LEAST_OF_TEXT):
+        return "", False
+    if size <= room and len(rows) < _MOST_ROWS:
+        return "\n".join(rows), not any(row.endswith("…") for row in rows)
+    each = max(room // max(len(rows), 1), _LEAST_ROW_CHARS)
     shown: list[str] = []
     left = room
-    for row in data_rows(text, _MOST_ROWS):
-        left -= len(row) + 1
+    for row in rows:
+        short = shorten_row(row, min(each, room))
+        left -= len(short) + 1
         if left < 0:
             break
-        shown.append(row)
-    # a few rows of very long lists say less than the text itself
-    return "\n".join(shown) if left < room * _LEAST_TOLD else ""
+        shown.append(short)
+    return "\n".join(shown), False

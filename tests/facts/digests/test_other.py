@@ -35,8 +35,16 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         ),
         (
             "search_direct_flight(origin=SFO, destination=IAH): 2 items: HAT082, HAT278; "
-            "first status=available, flight_number=HAT082, prices={economy=164, "
-            "business=323}"
+            "first HAT082 SFO IAH; prices (economy: 164, business: 323)"
+        ),
+    ),
+    (
+        "search_onestop_flight",
+        {"origin": "SEA", "destination": "JFK"},
+        '[[{"flight_number": "HAT220", "price": 398}, {"flight_number": "HAT233", "price": 386}]]',
+        (
+            "search_onestop_flight(origin=SEA, destination=JFK): 1 item: HAT220, price: 398 | "
+            "HAT233, price: 386"
         ),
     ),
     (

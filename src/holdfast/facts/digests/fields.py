@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from holdfast.facts.digests.line import clip, failure_in, first_line, plural, size_of, words_of
+from holdfast.facts.rows import shorten_row, value_rows
 from holdfast.reduction.signals import error_lines
 from holdfast.regex import Regex
 
@@ -56,7 +57,7 @@ def fields_of(output: str, known: Mapping[str, Any] | None = None) -> str | None
     if isinstance(value, dict):
         return _object(cast("dict[str, Any]", value), known or {})
     if isinstance(value, list):
-        return _items(cast("list[Any]", value), known or {})
+        return _items(cast("list[Any]", value))
     return _at_the_ends(output)
 
 
@@ -138,18 +139,15 @@ def _parts(value: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _items(items: list[Any], known: Mapping[str, Any]) -> str:
+def _items(items: list[Any]) -> str:
     if not items:
         return "an empty list"
     count = plural(len(items), "item")
-    first = items[0]
-    if isinstance(first, dict):
-        inner = _object(cast("dict[str, Any]", first), known)
-        named = _named(items)
-        return f"{count}: {named}; first {inner}" if len(items) > 1 else f"{count}: {inner}"
-    if isinstance(first, list):
-        row = ", ".join(words_of(part, 40) for part in cast("list[Any]", first)[:8])
-        return f"{count}; first [{clip(row, 120)}]"
+    if isinstance(items[0], (dict, list)):
+        named = f": {_named(items)}" if len(items) > 1 and isinstance(items[0], dict) else ""
+        rows = value_rows(items[:1], 1)
+        told = shorten_row(rows[0], _ROOM_CHARS - len(named)) if rows else ""
+        return f"{count}{named}; first {told}" if len(items) > 1 else f"{count}: {told}"
     named = _named(items)
     return f"{count}: {named}" if named else count
 

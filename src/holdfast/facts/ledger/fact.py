@@ -35,12 +35,14 @@ test        how a test run or build ended; `key` is the command
 todo        the state of the agent's own list of tasks
 slot        a value that a later one replaces; `key` names it
 line        a line of a result, of arguments or of prose that may be needed again; of a result that
-            is data, one item
+            is data, one item (`key` is `ROW`)
 """
 
 
 HEAD_CHARS = 90
 """Of the call or speaker that a line stands under, in characters."""
+ROW = "row"
+"""The key of a line that tells one item of data: it may be shortened between its fields."""
 NOT_FOUND = 40.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
 NOTHING_FOUND = "nothing found"

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from holdfast.facts.ledger.fact import Fact, Ledger
+from holdfast.facts.ledger.fact import ROW, Fact, Ledger
+from holdfast.facts.rows import shorten_row
 from holdfast.regex import Regex
 
 _ENTRY_CHARS = 6
@@ -38,6 +40,12 @@ _PATH = 0.5
 """A path."""
 _SHOWN = 0.15
 """What is still shown to the model needs no second place."""
+_ROW = 10.0
+"""An item of data: what the agent says of items is picked from them."""
+_ROW_SHARE = 0.2
+"""Of the room, what one item of data takes at most; chosen, so that several are told."""
+_LEAST_ROW_CHARS = 90
+"""An item of data is not shortened below this; an id with its route and prices."""
 _ON_TOPIC = 6.0
 """Speaks of what a compaction was told to focus on."""
 
@@ -135,7 +143,8 @@ def choose(
     taken, so it is weighed again when its turn comes. That uses `weights` up: what is said is
     worth nothing more.
     """
-    rows = list(candidates)
+    most = max(int(room_chars * _ROW_SHARE), _LEAST_ROW_CHARS)
+    rows = [_shortened(row, most) if row.fact.key == ROW else row for row in candidates]
     facts = [row.fact for row in rows]
     terms = [fact.terms for fact in facts]
     weights.weigh(set[str]().union(*terms))
@@ -176,6 +185,18 @@ def choose(
         weights.update(dict.fromkeys(terms[one], 0.0))
         taken.append(rows[one])
     return taken
+
+
+def _shortened(row: Candidate, most: int) -> Candidate:
+    """Return an item of data with its first fields, if there is little room; it costs its head
+    too, which stands before it.
+    """
+    fact = row.fact
+    text = shorten_row(fact.text, most)
+    if text != fact.text:
+        terms = tuple(term for term in fact.terms if term in text)
+        fact = replace(fact, text=text, terms=terms)
+    return Candidate(fact, row.base + _ROW, len(text) + len(fact.head))
 
 
 def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:

@@ -13,15 +13,15 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.statements import constraints, is_rule
-from holdfast.facts.dialogue.values import data_rows
 from holdfast.facts.digests.line import first_of, refusal_in, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
-from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, NOTHING_FOUND, Fact, FactKind
+from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, NOTHING_FOUND, ROW, Fact, FactKind
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import masks_failures, outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
+from holdfast.facts.rows import data_rows
 from holdfast.facts.speakers import without_blocks
 from holdfast.facts.tables import WORDS
 from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
@@ -461,15 +461,17 @@ class _Result:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
+        given = " ".join(str(value) for value in self.arguments.values())
+        text = cut(f"{self.name} {given}", HEAD_CHARS)
         if not self.line and self.family == "other" and self.output.strip() in _NOTHING:
-            given = " ".join(str(value) for value in self.arguments.values())
-            text = cut(f"{self.name} {given}", HEAD_CHARS)
             yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
                        head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
             return
         if _is_json(self.output):
+            head = head if self.line or self.family != "other" else text.rstrip()
             for row in data_rows(self.output, _MOST_ROWS):
-                yield Fact("line", row, self.source, self.at, terms=terms_of(row, 24), head=head)
+                yield Fact("line", row, self.source, self.at, ROW, terms=terms_of(row, 48),
+                           head=head)  # fmt: skip
             return
         source, at = self.source, self.at
         yield from [

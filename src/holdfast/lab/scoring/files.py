@@ -30,7 +30,7 @@ _SOURCE = re.compile(r" \[m(\d{1,9})\]$", re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _OURS = re.compile(
     r"\bhf-[0-9a-f]{10}\b| ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]|^\(… .*$|^\d{1,6}[.)] "
-    r"|\S*…\S*",
+    r"|\S*…\S*|\((?:\d{1,9} to )?\d{1,9} of [\d,]{1,12}\)",
     re.MULTILINE,
 )
 """What the summary says in its own right: references, labels, counts, words that it clipped."""
