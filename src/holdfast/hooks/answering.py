@@ -1,0 +1,142 @@
+"""One call of a hook: what an agent tells of an event, and what it is answered."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.installing.clients import AgentHook, Client
+
+_STORE_SECONDS = 0.5
+"""How long a result waits for the store; then it is shown whole. Writing takes 10 ms."""
+_BEFORE = (
+    "Facts from the log of this session, in its own words. Keep each of them in the summary, "
+    "letter for letter where it names a file, a command, a number or a rule of the user:"
+)
+_AFTER = (
+    "Facts from this session before it was compacted, in its own words. They are background, not "
+    "a new request; messages after this one are newer:"
+)
+_MORE = "The whole session can be searched with holdfast_sessions_search."
+
+
+class HookOptions(Struct, frozen=True, kw_only=True):
+    """What a hook was installed with."""
+
+    facts_tokens: int = 2_000
+    """Of the facts that a compaction gets, and again the agent after it."""
+    result_tokens: int = 4_000
+    """Of a result; a longer one is shortened. 0 leaves all as they are."""
+    redact: bool = False
+    """Whether secrets in results are hidden."""
+
+
+class HookEvent(Struct, frozen=True, kw_only=True):
+    """What an agent tells; most agents use the same keys."""
+
+    name: str
+    session: str = ""
+    path: str = ""
+    cwd: str = ""
+    source: str = ""
+    tool: str = ""
+    call: str = ""
+    response: Any = None
+
+
+class HookHost(Struct, frozen=True):
+    """What a hook needs from outside: a store for originals, and an import that goes on alone."""
+
+    keep: Callable[..., None]
+    import_later: Callable[[str], None]
+
+
+def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
+    """Return the event that an agent tells of; `name` if the agent does not say which it is."""
+
+    def text(*keys: str) -> str:
+        found = next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+        return str(found)
+
+    return HookEvent(
+        name=text("hook_event_name", "hookName") or name,
+        session=text("session_id", "sessionId", "taskId"),
+        path=text("transcript_path", "transcriptPath"),
+        cwd=text("cwd"), source=text("source", "trigger"), tool=text("tool_name", "toolName"),
+        call=text("tool_use_id"), response=given.get("tool_response"),
+    )  # fmt: skip
+
+
+def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return what an agent is told, "" for nothing; raises whatever goes wrong."""
+    hook = client.hook_of(event.name)
+    if hook is None:
+        return ""
+    if hook.does == "shorten":
+        return _shortened(client.name, event, options, host)
+    said = ""
+    if hook.does == "facts":
+        from holdfast.hooks.facts import session_facts
+
+        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens))
+    elif hook.does == "dropped":
+        from holdfast.hooks.facts import dropped_facts
+
+        is_new = event.source == "compact"
+        found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
+        said = _framed(_AFTER, found, _MORE)
+    if hook.imports and event.path:
+        host.import_later(event.path)
+    return _worded(hook, event.name, said)
+
+
+def _framed(before: str, facts: str, after: str = "") -> str:
+    return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
+
+
+def _worded(hook: AgentHook, event: str, said: str) -> str:
+    if not said or hook.says == "nothing":
+        return ""
+    if hook.says == "text":
+        return said
+    return _specific(event, {"additionalContext": said})
+
+
+def _specific(event: str, values: Mapping[str, Any]) -> str:
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **values}})
+
+
+def _shortened(agent: str, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return a result as the model will see it; "" if it stays, or its original is not kept."""
+    from holdfast.hooks.results import shown_result
+
+    redact = None
+    if options.redact:
+        from holdfast.redaction import RedactionPolicy, Redactor
+
+        redact = Redactor(RedactionPolicy(personal=False))
+    mark = f"{event.session} {event.call}"
+    shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
+    if shown is None:
+        return ""
+    if shown.originals:
+        kept: list[bool] = []
+
+        def keep() -> None:
+            host.keep(
+                shown.originals, agent=agent, session=event.session, cwd=event.cwd,
+                tool=event.tool,
+            )  # fmt: skip
+            kept.append(True)
+
+        # a store that is locked is waited for in vain; the process ends without its thread
+        thread = threading.Thread(target=keep, daemon=True)
+        thread.start()
+        thread.join(_STORE_SECONDS)
+        if not kept:
+            return ""
+    return _specific(event.name, {"updatedToolOutput": shown.value})
