@@ -6,12 +6,20 @@ import gc
 import os
 import sys
 import threading
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from holdfast.hooks.answering import HookEvent
+    from holdfast.hooks.results import Original
+
 _SECONDS = 5.0
 """After so long nothing is said: an agent waits for its hooks."""
+_STORE_SECONDS = 0.5
+"""How long a result waits for the store; then it is shown whole. Writing takes 10 ms."""
 _MOST_BYTES = 64 << 20
 """Of what an agent tells; chosen, far above the results that agents pass on."""
 
@@ -73,21 +81,39 @@ def _answered(
         return ""
     options = HookOptions(facts_tokens=facts, result_tokens=results, redact=redact)
     host = HookHost(
-        keep=lambda originals, **whose: _keep(given, originals, whose),
+        keep=lambda *kept: _keep(given, *kept),
         import_later=lambda path: _import_later(given, path),
     )
     return answer(client_named(agent), event_of(told, name), options, host)
 
 
-def _keep(given: dict[str, Any], originals: Any, whose: dict[str, str]) -> None:
-    from holdfast.cli.settings import settings_from
-    from holdfast.cli.stores import store_place
-    from holdfast.config import open_store
+def _keep(
+    given: dict[str, Any], originals: Sequence[Original], agent: str, event: HookEvent
+) -> bool:
+    """Keep originals in the store, if it can be written at once."""
+    from holdfast.config import home_folder, open_store, read_settings
     from holdfast.hooks.keeping import keep_originals
 
-    settings = settings_from(given)
-    with open_store(store_place(given, settings), profile=settings.profile) as store:
-        keep_originals(store, originals, **whose)
+    settings = read_settings(given["config"])
+    home = given["home"] or home_folder()
+    place = settings.store if settings.store and not given["home"] else f"{home}/sessions"
+    kept: list[bool] = []
+
+    def keep() -> None:
+        with suppress(Exception), open_store(
+            place, profile=given["profile"] or settings.profile
+        ) as store:  # fmt: skip
+            keep_originals(
+                store, originals, agent=agent, session=event.session, cwd=event.cwd,
+                tool=event.tool,
+            )  # fmt: skip
+            kept.append(True)
+
+    # whoever waits for a locked store waits alone: the process ends without this thread
+    thread = threading.Thread(target=keep, daemon=True)
+    thread.start()
+    thread.join(_STORE_SECONDS)
+    return bool(kept)
 
 
 def _import_later(given: dict[str, Any], path: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Compaction, Plan, Skipped, plan, record
+from holdfast.compaction.compact import Compaction, Plan, Skipped, plan
 from holdfast.compaction.index import FrozenLog
 from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.compaction.state import carried_in
@@ -33,7 +33,7 @@ from holdfast.engine.run import (
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.journal import log_event
-from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Policy
+from holdfast.policy import Policy
 from holdfast.ports import CachedPrefix, Redact, Summarizer, TokenCounter
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
@@ -120,20 +120,6 @@ def compress(
         repaired=tuple(action.what for action in actions),
     )
     return _compressed(messages, given, transcript, finished.done, log_run(report))
-
-
-def record_of(transcript: Transcript, tokens: int, redact: Redact | None = None) -> str:
-    """Return what is known of a whole transcript in at most `tokens`; no model is asked.
-
-    Nothing is checked or repaired first: it is only read.
-    """
-    policy = Policy(summary_min_tokens=tokens, summary_max_tokens=tokens, summary_window_share=1.0)
-    settings = settings_for(
-        model=Model(), context_length=max(tokens, ASSUMED_CONTEXT_LENGTH), policy=policy,
-        redact=redact,
-    )  # fmt: skip
-    work = _work(settings, transcript, Options())
-    return record(work, len(work.log))
 
 
 def _work(settings: EngineSettings, transcript: Transcript, options: Options) -> CompactionInput:

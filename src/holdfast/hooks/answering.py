@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from holdfast.installing.clients import AgentHook, Client
 
-_STORE_SECONDS = 0.5
-"""How long a result waits for the store; then it is shown whole. Writing takes 10 ms."""
+if TYPE_CHECKING:
+    from holdfast.hooks.results import Original
+
 _BEFORE = (
     "Facts from the log of this session, in its own words. Keep each of them in the summary, "
     "letter for letter where it names a file, a command, a number or a rule of the user:"
@@ -49,10 +49,12 @@ class HookEvent(Struct, frozen=True, kw_only=True):
 
 
 class HookHost(Struct, frozen=True):
-    """What a hook needs from outside: a store for originals, and an import that goes on alone."""
+    """What a hook needs from outside."""
 
-    keep: Callable[..., None]
+    keep: Callable[[Sequence[Original], str, HookEvent], bool]
+    """Keeps originals of an agent, and returns whether that was done in time."""
     import_later: Callable[[str], None]
+    """Starts the import of a file, and does not wait for it."""
 
 
 def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
@@ -123,20 +125,6 @@ def _shortened(agent: str, event: HookEvent, options: HookOptions, host: HookHos
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown is None:
         return ""
-    if shown.originals:
-        kept: list[bool] = []
-
-        def keep() -> None:
-            host.keep(
-                shown.originals, agent=agent, session=event.session, cwd=event.cwd,
-                tool=event.tool,
-            )  # fmt: skip
-            kept.append(True)
-
-        # a store that is locked is waited for in vain; the process ends without its thread
-        thread = threading.Thread(target=keep, daemon=True)
-        thread.start()
-        thread.join(_STORE_SECONDS)
-        if not kept:
-            return ""
+    if shown.originals and not host.keep(shown.originals, agent, event):
+        return ""
     return _specific(event.name, {"updatedToolOutput": shown.value})

@@ -6,14 +6,16 @@ import os
 
 from msgspec.structs import replace
 
-from holdfast.engine.oneshot import record_of
+from holdfast.compaction.index import FrozenLog, LogReading
+from holdfast.facts.frame import recognize
+from holdfast.facts.ledger import Around, Ledger, summarize, tokens_per_char
 from holdfast.facts.names import Known, likeness, names_in
-from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, parse_summary, render_summary
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, render_summary
 from holdfast.importers.imported import SUBAGENTS, ImportedSession
 from holdfast.importers.read import read_bytes
-from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.policy import Policy
 from holdfast.tokens.estimate import Estimator
-from holdfast.transcript import texts
+from holdfast.transcript import texts, whole
 
 _HEAD_BYTES = 1 << 18
 """Of a long file, its beginning: the first request is there."""
@@ -21,8 +23,11 @@ _TAIL_BYTES = 3 << 20
 """Of a long file, its end. With the head it is what 300 ms of CPU are enough for
 (`bench/hooks.py`); an agent's window has room for less."""
 _WITH_SOURCES = 1.3
-"""A record names the source of each entry, which agents do not know: it is made larger by so much,
-and the sources go; by the sessions of `bench/hooks.py`."""
+"""Entries are chosen for so much more room: their sources, which agents do not know, are left out.
+Chosen."""
+_LINES_OF_CHARS = 60_000
+"""So much at the end of a log is read line by line, a quarter of what a compaction reads: the agent
+has just seen it. It saves 40 ms (`bench/hooks.py`)."""
 
 
 def session_facts(path: str, tokens: int) -> str:
@@ -49,16 +54,18 @@ def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
 def _facts(found: ImportedSession, stop: int, summary: str, tokens: int) -> str:
     """Return the facts of the first messages that a summary does not tell.
 
-    Its model has read all of them in this conversation, so only what is written is redacted: to
-    redact the whole log first takes longer than all the rest.
+    They go back into the conversation that they come from, to the model that has read them, so
+    secrets are not looked for.
     """
-    whole = found.transcript
-    part = whole if stop == len(whole.messages) else replace(whole, messages=whole.messages[:stop])
-    facts = record_of(part, int(tokens * _WITH_SOURCES), str)
-    return Redactor(RedactionPolicy(personal=False))(untold(facts, summary, tokens))
+    log, counter = recognize(found.transcript.messages[:stop]), Estimator()
+    reading = LogReading(counter, Policy())
+    index = FrozenLog(log, whole(len(log)), reading, lines_of=_LINES_OF_CHARS)
+    ledger = index.ledger(len(log), Ledger(), 0)
+    room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
+    return untold(summarize(ledger, Around(room_chars=room)), summary, tokens)
 
 
-def untold(facts: str, summary: str, tokens: int) -> str:
+def untold(record: Summary, summary: str, tokens: int) -> str:
     """Return the entries of a record that a summary in prose does not tell, without their sources.
 
     An entry is told if a line of the summary says the same, or if the summary has every name in it.
@@ -76,7 +83,6 @@ def untold(facts: str, summary: str, tokens: int) -> str:
             return True
         return told.find(likeness(entry.text)) is not None
 
-    record = parse_summary(facts)
     left = {
         section: tuple(replace(one, source="") for one in rows if not is_told(one))
         for section, rows in record.sections.items()
