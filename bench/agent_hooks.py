@@ -38,6 +38,8 @@ LONG = "head -c 28000 big.log"
 FACTS, AFTER = "Facts from the log of this session", "Facts from this session before it was"
 OUR_PROMPT = "write what no log says"
 REFERENCE = re.compile(rb"original: (hf-[0-9a-f]{10})")
+ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)')
+RECALLED = re.compile(rb'Past material.{0,200}[\\\\"]+originals')
 IMPORT_SECONDS = 20.0
 
 
@@ -56,6 +58,7 @@ class HookedAgent(Struct, frozen=True):
     expects: tuple[str, ...]
     scale: float = 1.0
     search: str = ""
+    arguments: dict[str, Any] = {}
     recall: str = ""
     options: Options | None = None
     env: dict[str, str] = {}
@@ -159,7 +162,7 @@ def actions(wanted: HookedAgent) -> list[list[Any]]:
     found = [list(usual[at % len(usual)]) for at in range(STEPS)]
     found[3] = ["shell", LONG]
     if wanted.search:
-        found[STEPS - 2] = [wanted.search, {"query": "module"}]
+        found[STEPS - 2] = [wanted.search, wanted.arguments or {"query": "module"}]
     return found
 
 
@@ -185,8 +188,9 @@ def judged(name: str, folder: Path, python: Path, home: Path) -> dict[str, Any]:
         "prompt": sum(OUR_PROMPT in text for text in texts),
         "context": sum(AFTER in text and RULE in text[text.index(AFTER) :] for text in texts),
         "shortened": sum(REFERENCE.search(body) is not None for body in bodies),
-        "searched": sum("Past material" in text and "hits" in text for text in texts),
-        "recalled": sum("originals" in text and "positions" in text for text in texts),
+        "offered": sum("holdfast_sessions_search" in text for text in texts),
+        "searched": sum(ANSWER.search(body) is not None for body in bodies),
+        "recalled": sum(RECALLED.search(body) is not None for body in bodies),
         "imported": imported(python, home),
     }  # fmt: skip
 
@@ -221,8 +225,8 @@ def left_over(
     return faults
 
 
-COLUMNS = ("requests", "facts", "prompt", "context", "shortened", "searched", "recalled",
-           "imported")  # fmt: skip
+COLUMNS = ("requests", "facts", "prompt", "context", "shortened", "offered", "searched",
+           "recalled", "imported")  # fmt: skip
 
 
 def hooked(names: Sequence[str], keep: Path | None) -> int:
