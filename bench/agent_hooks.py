@@ -33,7 +33,6 @@ from holdfast.installing.clients import client_named
 
 PROMPT = "Look at the project and tell me what it does. Never edit the file secret_plan.txt."
 RULE = "Never edit the file secret_plan.txt"
-STEPS = 40
 LONG = "head -c 28000 big.log"
 FACTS, AFTER = "Facts from the log of this session", "Facts from this session before it was"
 OUR_PROMPT = "write what no log says"
@@ -57,6 +56,7 @@ class HookedAgent(Struct, frozen=True):
     client: str
     expects: tuple[str, ...]
     scale: float = 1.0
+    steps: int = 40
     search: str = ""
     arguments: dict[str, Any] = {}
     recall: str = ""
@@ -81,7 +81,9 @@ def own_program(folder: Path) -> Path:
     (place / "python").symlink_to(Path(sys.executable).resolve())
     script = place / "holdfast"
     path = ROOT / "src"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {place}/python -m holdfast "$@"\n')
+    # the toolkit ends what carries its mark; an import goes on after the agent
+    start = f'unset AGENTS_RUN\nPYTHONPATH={path} exec {place}/python -m holdfast "$@"\n'
+    script.write_text(f"#!/bin/sh\n{start}")
     script.chmod(0o755)
     return place / "python"
 
@@ -137,7 +139,7 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
     ).start()
     try:
         result = await agents.run_agent(
-            name, f"{provider.url}/c/{name}", prefix=agents.default_prefix(), turns=STEPS,
+            name, f"{provider.url}/c/{name}", prefix=agents.default_prefix(), turns=wanted.steps,
             home=home, prompt=PROMPT, control=f"{provider.url}/_ctl/{name}",
             script={"usage_scale": wanted.scale, "actions": actions(wanted)}, seconds=300,
         )  # fmt: skip
@@ -159,10 +161,10 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
 def actions(wanted: HookedAgent) -> list[list[Any]]:
     """Return what the stub has the agent do: short steps, a long result, a search, a recall."""
     usual = toolkit("provider").ACTIONS
-    found = [list(usual[at % len(usual)]) for at in range(STEPS)]
+    found = [list(usual[at % len(usual)]) for at in range(wanted.steps)]
     found[3] = ["shell", LONG]
     if wanted.search:
-        found[STEPS - 2] = [wanted.search, wanted.arguments or {"query": "module"}]
+        found[wanted.steps - 2] = [wanted.search, wanted.arguments or {"query": "module"}]
     return found
 
 
@@ -173,7 +175,7 @@ def recall_when_seen(provider: Any, name: str, folder: Path, stop: threading.Eve
         for file in sorted((folder / "provider" / name).glob("*.req")):
             if found := REFERENCE.search(file.read_bytes()):
                 script = provider.script(name)
-                script.actions[STEPS - 3] = [tool, {"ref": found[1].decode()}]
+                script.actions[TABLE[name].steps - 3] = [tool, {"ref": found[1].decode()}]
                 return
 
 
