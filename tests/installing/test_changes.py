@@ -26,7 +26,7 @@ KINDS: dict[str, list[bytes | None]] = {
         None, b"", b"{}", b'{"mcpServers": {}}', b'{"a": 1}', b"// x\r\n{\r\n\t\"a\": 1 // y\r\n}",
         b'\xef\xbb\xbf{"a": {"b": [1, 2,],},}', b'{"mcpServers": {"x": {"command": "y"}}}\n\n',
         b'{"hooks": {"PreCompact": [], "SessionStart": [{"hooks": [{"command": "mine"}]}]}}',
-        b'{\r\n  "hooks": { // mine\r\n    "PreCompact": [\r\n      {"hooks": []},\r\n    ]\r\n  }\r\n}',
+        b'{\r\n  "hooks": { // mine\r\n    "PreCompact": [\r\n      {"a": 1},\r\n    ]\r\n  }\r\n}',
         b'{"statusLine": {"type": "command", "command": "mine"}}',
     ],
     "toml": [None, b"", b"a = 1", b"a = 1\r\n[b]\r\nc = 2", b"[mcp_servers.x]\ncommand = 'y'\n#\n",

@@ -8,7 +8,8 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -27,10 +28,20 @@ _MOST_BYTES = 64 << 20
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("agent", required=False, default="")
 @click.option("--event", default="", metavar="NAME", help="Which event, if the agent does not say.")
-@click.option("--facts", default="2000", show_default=True, metavar="N",
-              help="Tokens of the facts for a compaction, and again after it.")
-@click.option("--results", default="4000", show_default=True, metavar="N",
-              help="Tokens of a tool's result; a longer one is shortened. 0 shortens none.")
+@click.option(
+    "--facts",
+    default="2000",
+    show_default=True,
+    metavar="N",
+    help="Tokens of the facts for a compaction, and again after it.",
+)
+@click.option(
+    "--results",
+    default="4000",
+    show_default=True,
+    metavar="N",
+    help="Tokens of a tool's result; a longer one is shortened. 0 shortens none.",
+)
 @click.option("--redact", is_flag=True, help="Hide secrets in results.")
 @click.option("--home", metavar="DIR", help="Where Holdfast keeps everything.")
 @click.option("--config", metavar="FILE", help="A settings file.")
@@ -80,11 +91,9 @@ def _answered(
     if not isinstance(told, dict):
         return ""
     options = HookOptions(facts_tokens=facts, result_tokens=results, redact=redact)
-    host = HookHost(
-        keep=lambda *kept: _keep(given, *kept),
-        import_later=lambda path: _import_later(given, path),
-    )
-    return answer(client_named(agent), event_of(told, name), options, host)
+    host = HookHost(keep=partial(_keep, given), import_later=partial(_import_later, given))
+    event = event_of(cast("dict[str, Any]", told), name)
+    return answer(client_named(agent), event, options, host)
 
 
 def _keep(

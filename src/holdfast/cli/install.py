@@ -217,8 +217,7 @@ def _agreed(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
 
 
 def state_of_agent(client: Client) -> AgentState:
-    """Return what is installed into a program: what an installation would not write again, or
-    would write in another way."""
+    """Return what is installed into a program, by its settings files."""
     additions = client.additions(os.environ)
     try:
         there = {

@@ -174,8 +174,10 @@ def _filled(value: Any, given: Mapping[str, Any]) -> Any:
         return {key: _filled(one, given) for key, one in table.items()}
     if isinstance(value, list):
         return [_filled(one, given) for one in cast("list[Any]", value)]
-    if not isinstance(value, str) or value in given:
-        return given.get(cast("str", value), value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value in given:
+        return given[value]
     for name, text in given.items():
         if isinstance(text, str):
             value = value.replace(name, text)
