@@ -76,6 +76,21 @@ def entry_text(addition: Addition) -> str:
     return _FORMS[addition.form].put("", addition.path, addition.value)
 
 
+def entry_of(addition: Addition) -> Any:
+    """Return what a settings file has where an addition is; None if it has nothing.
+
+    Raises `NotReadable`.
+    """
+    path, data = _read(addition.file)
+    text = _text(path, data)
+    try:
+        return text if addition.form == "whole" else _FORMS[addition.form].entry(
+            text, addition.path
+        )  # fmt: skip
+    except NotEditable as why:
+        raise NotReadable(f"it cannot be read ({why})", where=str(path)) from None
+
+
 def plan_install(client: Client, additions: Sequence[Addition]) -> list[FileChange]:
     """Return what puts additions in, a change for each file; none if all are there already.
 
