@@ -43,7 +43,7 @@ IMPORT_SECONDS = 20.0
 
 
 class Options(Struct, frozen=True):
-    """Arguments that are put in at a place, or in the place of as many."""
+    """Arguments in the place of as many, and others that are added."""
 
     at: int
     add: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
         given.env |= wanted.env
         if (more := wanted.options) is not None:
             stop = more.at + len(more.instead)
-            found[more.at : stop] = more.instead or more.add
+            found[more.at : stop] = [*more.instead, *more.add]
         before.update(contents(files))
         holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
         installed.update(contents(files))

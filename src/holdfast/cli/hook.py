@@ -80,9 +80,12 @@ def _answered(
 ) -> str:
     data = sys.stdin.buffer.read(_MOST_BYTES)
     # most calls come with a short result: these cost no more than the start of the process
-    if b'"PostToolUse"' in data and not redact and len(data) < 2 * results:
+    is_result = b'"PostToolUse"' in data or name == "postToolUse"
+    if is_result and not redact and len(data) < 2 * results:
         return ""
     import json
+
+    from msgspec.structs import replace
 
     from holdfast.hooks.answering import HookHost, HookOptions, answer, event_of
     from holdfast.installing.clients import client_named
@@ -92,8 +95,10 @@ def _answered(
         return ""
     options = HookOptions(facts_tokens=facts, result_tokens=results, redact=redact)
     host = HookHost(keep=partial(_keep, given), import_later=partial(_import_later, given))
-    event = event_of(cast("dict[str, Any]", told), name)
-    return answer(client_named(agent), event, options, host)
+    client, event = client_named(agent), event_of(cast("dict[str, Any]", told), name)
+    if not event.path:
+        event = replace(event, path=client.transcript_of(event.session, os.environ))
+    return answer(client, event, options, host)
 
 
 def _keep(
@@ -125,12 +130,22 @@ def _keep(
     return bool(kept)
 
 
-def _import_later(given: dict[str, Any], path: str) -> None:
-    """Start an import in a process of its own, which outlives this one."""
+def _import_later(given: dict[str, Any], agent: str, path: str) -> None:
+    """Start an import in a process of its own, which outlives this one.
+
+    Without a path, of the places in which the agent keeps its sessions.
+    """
     import subprocess
 
+    places = [path]
+    if not path:
+        from holdfast.config import agent_places
+
+        places = [str(place) for name, place in agent_places() if name == agent]
+    if not places:
+        return
     options = [part for key, value in given.items() if value for part in (f"--{key}", value)]
-    command = [sys.executable, "-m", "holdfast", "import", path, *options]
+    command = [sys.executable, "-m", "holdfast", "import", *places, *options]
     subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

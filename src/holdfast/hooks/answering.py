@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from holdfast.installing.clients import AgentHook, Client
+from holdfast.installing.clients import Client
 
 if TYPE_CHECKING:
     from holdfast.hooks.results import Original
@@ -21,6 +21,7 @@ _AFTER = (
     "Facts from this session before it was compacted, in its own words. They are background, not "
     "a new request; messages after this one are newer:"
 )
+_OUTPUT = "updatedToolOutput"
 _MORE = "The whole session can be searched with holdfast_sessions_search."
 
 
@@ -53,8 +54,8 @@ class HookHost(Struct, frozen=True):
 
     keep: Callable[[Sequence[Original], str, HookEvent], bool]
     """Keeps originals of an agent, and returns whether that was done in time."""
-    import_later: Callable[[str], None]
-    """Starts the import of a file, and does not wait for it."""
+    import_later: Callable[[str, str], None]
+    """Starts the import of a file, or of all of an agent, and does not wait for it."""
 
 
 def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
@@ -65,11 +66,12 @@ def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
         return str(found)
 
     return HookEvent(
-        name=text("hook_event_name", "hookName") or name,
+        name=text("hook_event_name", "event") or name,
         session=text("session_id", "sessionId", "taskId"),
         path=text("transcript_path", "transcriptPath"),
         cwd=text("cwd"), source=text("source", "trigger"), tool=text("tool_name", "toolName"),
-        call=text("tool_use_id"), response=given.get("tool_response"),
+        call=text("tool_use_id", "timestamp"),
+        response=given.get("tool_response", given.get("toolResult")),
     )  # fmt: skip
 
 
@@ -79,7 +81,7 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
     if hook is None:
         return ""
     if hook.does == "shorten":
-        return _shortened(client.name, event, options, host)
+        return _shortened(client, event, options, host)
     said = ""
     if hook.does == "facts":
         from holdfast.hooks.facts import session_facts
@@ -91,28 +93,24 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
         is_new = event.source == "compact"
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
         said = _framed(_AFTER, found, _MORE)
-    if hook.imports and event.path:
-        host.import_later(event.path)
-    return _worded(hook, event.name, said)
+    if hook.imports:
+        host.import_later(client.name, event.path)
+    if hook.says == "text" or not said:
+        return said
+    return _answered(client, event.name, "additionalContext", said)
 
 
 def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
-def _worded(hook: AgentHook, event: str, said: str) -> str:
-    if not said or hook.says == "nothing":
-        return ""
-    if hook.says == "text":
-        return said
-    return _specific(event, {"additionalContext": said})
+def _answered(client: Client, event: str, key: str, value: Any) -> str:
+    if client.hooks is not None and client.hooks.plain:
+        return json.dumps({"modifiedResult" if key == _OUTPUT else key: value})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, key: value}})
 
 
-def _specific(event: str, values: Mapping[str, Any]) -> str:
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **values}})
-
-
-def _shortened(agent: str, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
     """Return a result as the model will see it; "" if it stays, or its original is not kept."""
     from holdfast.hooks.results import shown_result
 
@@ -125,6 +123,6 @@ def _shortened(agent: str, event: HookEvent, options: HookOptions, host: HookHos
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown is None:
         return ""
-    if shown.originals and not host.keep(shown.originals, agent, event):
+    if shown.originals and not host.keep(shown.originals, client.name, event):
         return ""
-    return _specific(event.name, {"updatedToolOutput": shown.value})
+    return _answered(client, event.name, _OUTPUT, shown.value)

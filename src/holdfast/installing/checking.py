@@ -47,22 +47,28 @@ def problems_of(
             continue
         if one.what == "MCP server":
             yield from _server_problems(client, one, there, environment)
-        elif one.is_item and (hook := client.hook_of(one.path[-1])) and hook.does == "dropped":
-            yield from _hook_problems(client, one, there, environment)
+        elif one.what == "hooks":
+            for event, groups in json.loads(there)["hooks"].items():
+                yield from _hook_problems(client, event, groups, environment)
+        elif one.is_item:
+            yield from _hook_problems(client, one.path[-1], there, environment)
 
 
 def _hook_problems(
-    client: Client, one: Addition, there: Any, environment: Mapping[str, str]
+    client: Client, event: str, there: Any, environment: Mapping[str, str]
 ) -> Iterator[str]:
+    hook = client.hook_of(event)
+    if hook is None or hook.does != "dropped":
+        return
     line = next(_commands(there), "")
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "check.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in _SESSION), encoding="utf-8")
-        event = {
-            "hook_event_name": one.path[-1], "source": "compact", "session_id": "check",
+        told = {
+            "hook_event_name": event, "source": "compact", "session_id": "check",
             "transcript_path": str(file), "cwd": place,
         }  # fmt: skip
-        said = _output(["sh", "-c", line], json.dumps(event), environment)
+        said = _output(["sh", "-c", line], json.dumps(told), environment)
     if _RULE not in said:
         yield f"{client.title}: its hooks do not answer ({line}); run `holdfast install " \
               f"{client.name}` again"  # fmt: skip
@@ -81,9 +87,10 @@ def _server_problems(
 def _commands(groups: Any) -> Iterator[str]:
     """Yield our command lines in a list of groups of hooks."""
     for group in cast("list[dict[str, Any]]", groups):
-        for hook in cast("list[dict[str, Any]]", group.get("hooks", [])):
-            if "holdfast" in str(hook.get("command", "")):
-                yield str(hook["command"])
+        for hook in cast("list[dict[str, Any]]", group.get("hooks", [group])):
+            line = str(hook.get("command", hook.get("bash", "")))
+            if "holdfast" in line:
+                yield line
 
 
 def _server_command(entry: Mapping[str, Any]) -> list[str]:

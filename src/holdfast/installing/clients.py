@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -22,6 +23,8 @@ Form: TypeAlias = Literal["json", "toml", "yaml", "whole"]
 Deed: TypeAlias = Literal["facts", "dropped", "shorten", "import"]
 """What a hook does: give a compaction the facts of the session, give the agent those that a summary
 dropped, shorten a result, or only import the session."""
+Answering: TypeAlias = Literal["text", "context", "output", "nothing"]
+"""How a hook answers: with plain text, or with JSON that has a context or a result."""
 _GIVEN_ON = {
     "HOLDFAST_CONFIG": "--config", "HOLDFAST_HOME": "--home", "HOLDFAST_PROFILE": "--profile",
 }  # fmt: skip
@@ -38,16 +41,19 @@ class SettingsPlace(Struct, frozen=True, kw_only=True):
 
     def settings_file(self, environment: Mapping[str, str]) -> Path:
         """Return where it is; the file need not exist."""
-        usual = _place(self.file, environment)
         named = environment.get(self.variable, "") if self.variable else ""
-        return Path(named) / usual.name if named else usual
+        if not named:
+            return _place(self.file, environment)
+        # the variable stands for the program's own folder in the home folder
+        parts = Path(self.file.removeprefix("~/")).parts
+        return Path(named, *(parts[1:] or parts))
 
 
 class AgentHook(Struct, frozen=True, kw_only=True):
     """What is done at an event of an agent, and how it is answered."""
 
     does: Deed
-    says: Literal["text", "context", "output", "nothing"] = "nothing"
+    says: Answering = "nothing"
     matcher: str = ""
 
     @property
@@ -59,7 +65,11 @@ class AgentHook(Struct, frozen=True, kw_only=True):
 class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
     """The hooks of an agent, by event."""
 
-    timeout: int
+    entry: dict[str, Any]
+    grouped: bool = True
+    plain: bool = False
+    own: dict[str, Any] | None = None
+    transcript: str = ""
     events: dict[str, AgentHook]
 
 
@@ -123,6 +133,14 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         """Return what is done at an event, None for nothing."""
         return None if self.hooks is None else self.hooks.events.get(event)
 
+    def transcript_of(self, session: str, environment: Mapping[str, str]) -> str:
+        """Return the file of a session, "" if it is not known where that is."""
+        if self.hooks is None or not self.hooks.transcript or session != os.path.basename(session):
+            return ""
+        file = self.hooks.transcript.replace("{session}", session)
+        place = SettingsPlace(file=file, variable=self.hooks.variable)
+        return str(place.settings_file(environment))
+
     def server_addition(
         self, environment: Mapping[str, str], *, all_projects: bool = False
     ) -> Addition:
@@ -144,16 +162,7 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
         status = shlex.join(_flat(own_command(environment, "statusline")))
         if self.hooks is not None:
-            file = self.hooks.settings_file(environment)
-            for event, hook in self.hooks.events.items():
-                if hook.does == "shorten" and not shortens:
-                    continue
-                one = {"type": "command", "command": line, "timeout": self.hooks.timeout}
-                group = {"matcher": hook.matcher} if hook.matcher else {}
-                found.append(Addition(
-                    what=f"hook {event}", file=file, form="json", path=("hooks", event),
-                    value={**group, "hooks": [one]}, is_item=True,
-                ))  # fmt: skip
+            found += self._hook_additions(self.hooks, line, environment, shortens=shortens)
         for one in self.settings:
             found.append(Addition(
                 what=one.what, file=one.settings_file(environment), form=one.form, path=one.path,
@@ -161,6 +170,29 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
                 is_optional=True, is_program=one.is_program,
             ))  # fmt: skip
         return found
+
+    def _hook_additions(
+        self, hooks: AgentHooks, line: str, environment: Mapping[str, str], *, shortens: bool
+    ) -> list[Addition]:
+        """Return a list element for each event, or the whole of a file of ours."""
+        file, values = hooks.settings_file(environment), dict[str, Any]()
+        for event, hook in hooks.events.items():
+            if hook.does == "shorten" and not shortens:
+                continue
+            value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
+            group = {"matcher": hook.matcher} if hook.matcher else {}
+            values[event] = {**group, "hooks": [value]} if hooks.grouped else value
+        if hooks.own is None:
+            return [
+                Addition(
+                    what=f"hook {event}", file=file, form="json", path=("hooks", event),
+                    value=value, is_item=True,
+                )
+                for event, value in values.items()
+            ]  # fmt: skip
+        table = {**hooks.own, "hooks": {event: [value] for event, value in values.items()}}
+        text = json.dumps(table, indent=2, ensure_ascii=False)
+        return [Addition(what="hooks", file=file, form="whole", value=f"{text}\n")]
 
 
 def _flat(command: tuple[str, list[str]]) -> list[str]:
