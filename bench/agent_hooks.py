@@ -55,6 +55,8 @@ class HookedAgent(Struct, frozen=True):
 
     client: str
     expects: tuple[str, ...]
+    agent: str = ""
+    plugin: str = ""
     scale: float = 1.0
     steps: int = 40
     search: str = ""
@@ -108,9 +110,10 @@ def contents(files: Sequence[Path]) -> dict[Path, bytes | None]:
     return {file: file.read_bytes() if file.exists() else None for file in files}
 
 
-async def run(name: str, folder: Path) -> dict[str, Any]:
+async def run(case: str, folder: Path) -> dict[str, Any]:
     """Return what was seen of one agent, and what was expected and is missing."""
-    wanted, agents = TABLE[name], toolkit("agents")
+    wanted, agents = TABLE[case], toolkit("agents")
+    name = wanted.agent or case
     python, home = own_program(folder / "env"), folder / "home"
     files = settings_files(wanted.client, home)
     known = agents.AGENTS[name]
@@ -124,7 +127,11 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
             stop = more.at + len(more.instead)
             found[more.at : stop] = [*more.instead, *more.add]
         before.update(contents(files))
-        holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
+        if wanted.plugin:
+            given.env["PATH"] = f"{python.parent}:{agents.node_path(agents.default_prefix())}:/usr/bin:/bin"
+            found = ["--plugin-dir", str(ROOT / wanted.plugin), *found]
+        else:
+            holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
         installed.update(contents(files))
         return found
 
@@ -135,7 +142,7 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
     agents.AGENTS[name] = replace(known, start=arguments)
     stop = threading.Event()
     threading.Thread(
-        target=recall_when_seen, args=(provider, name, folder, stop), daemon=True
+        target=recall_when_seen, args=(provider, name, wanted, folder, stop), daemon=True
     ).start()
     try:
         result = await agents.run_agent(
@@ -168,14 +175,16 @@ def actions(wanted: HookedAgent) -> list[list[Any]]:
     return found
 
 
-def recall_when_seen(provider: Any, name: str, folder: Path, stop: threading.Event) -> None:
+def recall_when_seen(
+    provider: Any, name: str, wanted: HookedAgent, folder: Path, stop: threading.Event
+) -> None:
     """Have the agent recall a reference as soon as one arrived at the stub."""
-    tool = TABLE[name].recall
+    tool = wanted.recall
     while tool and not stop.wait(0.2):
         for file in sorted((folder / "provider" / name).glob("*.req")):
             if found := REFERENCE.search(file.read_bytes()):
                 script = provider.script(name)
-                script.actions[TABLE[name].steps - 3] = [tool, {"ref": found[1].decode()}]
+                script.actions[wanted.steps - 3] = [tool, {"ref": found[1].decode()}]
                 return
 
 
@@ -236,7 +245,7 @@ def hooked(names: Sequence[str], keep: Path | None) -> int:
     print("| agent | " + " | ".join(COLUMNS) + " | broken |")
     print("| --- |" + " ---: |" * len(COLUMNS) + " --- |")
     broken = 0
-    for name in [one for one in names if one in TABLE]:
+    for name in [one for one in TABLE if one in names or TABLE[one].agent in names]:
         folder = keep / f"{name}-hooks" if keep else Path(tempfile.mkdtemp())
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
