@@ -128,7 +128,9 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
             found[more.at : stop] = [*more.instead, *more.add]
         before.update(contents(files))
         if wanted.plugin:
-            given.env["PATH"] = f"{python.parent}:{agents.node_path(agents.default_prefix())}:/usr/bin:/bin"
+            given.env["PATH"] = (
+                f"{python.parent}:{agents.node_path(agents.default_prefix())}:/usr/bin:/bin"
+            )
             found = ["--plugin-dir", str(ROOT / wanted.plugin), *found]
         else:
             holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")

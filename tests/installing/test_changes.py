@@ -154,6 +154,32 @@ def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
     assert json.loads(file.read_bytes()) == mine
 
 
+def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> None:
+    """Cline has one file for each hook."""
+    client = client_named("cline")
+    additions = everything(client, tmp_path)
+    file = tmp_path / ".cline" / "hooks" / "TaskComplete"
+    write(file, b"#!/bin/sh\nmine\n")
+    install(client, tmp_path, additions)
+    uninstall(client, tmp_path, additions)
+    assert file.read_bytes() == b"#!/bin/sh\nmine\n"
+    file.unlink()
+    install(client, tmp_path, additions)
+    assert os.access(file, os.X_OK)
+    assert b"hook cline --event TaskComplete" in file.read_bytes()
+
+
+def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> None:
+    """Nothing is written over it."""
+    client = client_named("copilot-cli")
+    additions = everything(client, tmp_path)
+    file = tmp_path / ".copilot" / "hooks" / "holdfast.json"
+    write(file, b'{"hooks": {}}')
+    with pytest.raises(NotReadable, match="by hand"):
+        plan_install(client, additions)
+    assert plan_uninstall(client, additions, tmp_path / "kept") == []
+
+
 def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
     """There is one of ours for each event, with the options of today."""
     client = client_named("qwen-code")
@@ -192,34 +218,54 @@ def test_uninstall_keeps_what_somebody_else_has_written_since(
         assert b"holdfast" not in left
 
 
-def test_a_link_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
+KINDS_OF_CLIENTS = ["cursor", "claude-code", "codex", "goose", "copilot-cli"]
+"""A server alone; hooks in a list, a key of its own; TOML; YAML; a file of ours alone."""
+
+
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None:
     """What it leads to is changed; nobody else may read it afterwards who could not before."""
-    client = client_named("cursor")
-    file = begin(tmp_path, client, None)
-    real = tmp_path / "dotfiles.json"
-    real.write_bytes(b"{}")
-    real.chmod(0o640)
-    file.symlink_to(real)
-    change = plan(client, tmp_path)
-    assert change is not None
-    apply_install(change, tmp_path / "kept")
-    assert file.is_symlink()
-    assert b"holdfast" in real.read_bytes()
-    assert real.stat().st_mode & 0o777 == 0o640
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    for file in contents(additions):
+        write(file, None)
+        real = tmp_path / f"dotfiles-{file.name}"
+        real.write_bytes(b"")
+        real.chmod(0o640)
+        file.symlink_to(real)
+    install(client, tmp_path, additions)
+    for file in contents(additions):
+        assert file.is_symlink()
+        assert b"holdfast" in file.read_bytes()
+        assert file.stat().st_mode & 0o777 == 0o640
+        assert not list(file.parent.glob(".holdfast-*"))
+    uninstall(client, tmp_path, additions)
+    assert set(contents(additions).values()) == {b""}
 
 
-def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
+    name: str, tmp_path: Path
+) -> None:
     """Also if the other program wrote after it was read; the user is told to try again."""
-    client = client_named("cursor")
-    file = begin(tmp_path, client, b"{}")
-    change = plan(client, tmp_path)
-    assert change is not None
-    file.write_bytes(b'{"theirs": 1}')
-    with pytest.raises(NotWritable, match="run the same command again"):
-        apply_install(change, tmp_path / "kept")
-    assert file.read_bytes() == b'{"theirs": 1}'
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    for file in contents(additions):
+        write(file, b"")
+    changes = plan_install(client, additions)
+    for change in changes:
+        change.path.write_bytes(b"theirs")
+        with pytest.raises(NotWritable, match="run the same command again"):
+            apply_install(change, tmp_path / "kept")
+        assert change.path.read_bytes() == b"theirs"
+        assert not list(change.path.parent.glob(".holdfast-*"))
+        change.path.write_bytes(b"")
+    install(client, tmp_path, additions)
+    for change in plan_uninstall(client, additions, tmp_path / "kept"):
+        change.path.write_bytes(b"theirs")
+        with pytest.raises(NotWritable, match="run the same command again"):
+            apply_uninstall(change, tmp_path / "kept")
+        assert change.path.read_bytes() == b"theirs"
 
 
 @pytest.mark.parametrize(
@@ -243,23 +289,25 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
     assert file.read_bytes() == content
 
 
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     """With what to do; nobody may make a folder there, not even root."""
-    client, home = client_named("cursor"), Path("/proc")
+    client, home = client_named(name), Path("/proc")
     if not home.is_dir():
         pytest.skip("only Linux has /proc")
-    change = plan(client, home)
-    assert change is not None
-    with pytest.raises(NotWritable, match="permissions"):
-        apply_install(change, tmp_path / "kept")
+    for change in plan_install(client, everything(client, home)):
+        with pytest.raises(NotWritable, match="permissions"):
+            apply_install(change, tmp_path / "kept")
 
 
-def test_a_file_that_is_a_folder_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
     """With its place, and nothing is written."""
-    client = client_named("cursor")
-    client.settings_file(surroundings(tmp_path)).mkdir(parents=True)
-    with pytest.raises(NotReadable, match="mcp"):
-        plan(client, tmp_path)
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    additions[-1].file.mkdir(parents=True)
+    with pytest.raises(NotReadable, match=additions[-1].file.name):
+        plan_install(client, additions)
 
 
 def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:

@@ -125,9 +125,11 @@ def plan_install(client: Client, additions: Sequence[Addition]) -> list[FileChan
 def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
     """Return a text with an addition, the same if it is there, None if it is left out."""
     if one.form == "whole":
-        if text and not _is_ours(text):
-            raise NotEditable("it is not ours")
-        return str(one.value)
+        if not text or _is_ours(text):
+            return str(one.value)
+        if one.is_optional:
+            return None
+        raise NotEditable("it is not ours")
     if one.is_item:
         there = json_text.entry(text, one.path)
         rows = cast("list[object]", there) if isinstance(there, list) else []

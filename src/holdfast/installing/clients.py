@@ -161,7 +161,7 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         found = [self.server_addition(environment)]
         line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
         status = shlex.join(_flat(own_command(environment, "statusline")))
-        if self.hooks is not None:
+        if self.hooks is not None and self.hooks.file:
             found += self._hook_additions(self.hooks, line, environment, shortens=shortens)
         for one in self.settings:
             found.append(Addition(
