@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -152,6 +153,19 @@ def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b"\n")  # somebody saved it again
     uninstall(client, tmp_path, additions)
     assert json.loads(file.read_bytes()) == mine
+
+
+def test_secrets_are_hidden_in_results_of_all_tools(tmp_path: Path) -> None:
+    """Only what can be long is shortened; without shortening and hiding there is no such hook."""
+    client = client_named("claude-code")
+
+    def matchers(*options: str, shortens: bool = True) -> list[Any]:
+        found = client.additions(surroundings(tmp_path), options, shortens=shortens)
+        return [one.value.get("matcher") for one in found if one.path[-1:] == ("PostToolUse",)]
+
+    assert ["Bash" in one for one in matchers()] == [True]
+    assert matchers("--redact") == [None]
+    assert matchers(shortens=False) == []
 
 
 def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> None:

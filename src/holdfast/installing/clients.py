@@ -162,7 +162,9 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
         status = shlex.join(_flat(own_command(environment, "statusline")))
         if self.hooks is not None and self.hooks.file:
-            found += self._hook_additions(self.hooks, line, environment, shortens=shortens)
+            found += self._hook_additions(
+                self.hooks, line, environment, shortens=shortens, redacts="--redact" in options
+            )
         for one in self.settings:
             found.append(Addition(
                 what=one.what, file=one.settings_file(environment), form=one.form, path=one.path,
@@ -172,15 +174,17 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         return found
 
     def _hook_additions(
-        self, hooks: AgentHooks, line: str, environment: Mapping[str, str], *, shortens: bool
-    ) -> list[Addition]:
+        self, hooks: AgentHooks, line: str, environment: Mapping[str, str], *, shortens: bool,
+        redacts: bool,
+    ) -> list[Addition]:  # fmt: skip
         """Return a list element for each event, or the whole of a file of ours."""
         file, values = hooks.settings_file(environment), dict[str, Any]()
         for event, hook in hooks.events.items():
             if hook.does == "shorten" and not shortens:
                 continue
             value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
-            group = {"matcher": hook.matcher} if hook.matcher else {}
+            matcher = "" if redacts and hook.does == "shorten" else hook.matcher
+            group = {"matcher": matcher} if matcher else {}
             values[event] = {**group, "hooks": [value]} if hooks.grouped else value
         if hooks.own is None:
             return [
