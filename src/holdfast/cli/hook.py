@@ -49,10 +49,8 @@ _MOST_BYTES = 64 << 20
 def hook(agent: str, event: str, facts: str, results: str, redact: bool, **given: Any) -> int:
     """Answer a hook of a coding agent; `holdfast install` sets it up.
 
-    Reads what the agent tells of an event as JSON from standard input, and prints what it is
-    answered: facts of the session before and after a compaction, a long result in short. The
-    exit code is always 0, and if anything goes wrong nothing is printed: the agent goes on as
-    without it.
+    Reads an event as JSON from standard input and prints the answer: facts for a compaction and
+    after it, a long result in short. Exits with 0, and prints nothing if anything goes wrong.
 
     \b
     holdfast hook claude-code < event.json

@@ -77,14 +77,12 @@ def install(
     """Install into coding agents: hooks, MCP server, status line.
 
     Without AGENT: into all that are found on this machine. Shows what will be written and where,
-    and asks first. Only our own lines are added; comments and the order of a file stay. A file as
-    it was is kept until `holdfast uninstall` restores it. No gateway is needed: the hooks give a
-    compaction the facts of the session, and the agent those that its summary dropped.
+    and asks first. Only our own lines are added. A file as it was is kept until `holdfast
+    uninstall` restores it. docs/agents/hooks.md says what each agent gets.
 
     \b
     holdfast install --list
-    holdfast install claude-code
-    holdfast install codex qwen-code --yes
+    holdfast install claude-code --yes
     """
     if as_list:
         return _show_list(names, as_json=as_json)
@@ -106,7 +104,7 @@ def install(
     return install_into(chosen(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
 
 
-@click.command(epilog=f"AGENT {WHO}")
+@click.command()
 @names_argument("AGENT")
 @options(YES_ROW, DRY_RUN_ROW)
 def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
@@ -116,7 +114,6 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     restored byte for byte; in any other only our own lines are removed.
 
     \b
-    holdfast uninstall
     holdfast uninstall claude-code --yes
     """
     return remove_from(names, lambda one: one.additions(os.environ), yes=yes, dry_run=dry_run)
