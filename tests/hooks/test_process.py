@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +14,8 @@ from typing import Any
 
 import apsw
 import pytest
+
+from holdfast.stores.open import open_store
 
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003}" for n in range(2_000))
 
@@ -64,8 +67,7 @@ def test_on_any_fault_it_says_nothing_and_ends_with_0(
 
 def test_a_locked_store_does_not_delay_the_agent(tmp_path: Path) -> None:
     """A result is shown whole then; the process waits for half a second and not for 20."""
-    first = hook(result(LOG), "claude-code", home=tmp_path)
-    assert b"updatedToolOutput" in first.stdout
+    open_store(tmp_path / "sessions").close()
     lock = apsw.Connection(str(tmp_path / "sessions" / "default.db"))
     lock.execute("BEGIN IMMEDIATE")
     began = time.monotonic()
@@ -74,6 +76,21 @@ def test_a_locked_store_does_not_delay_the_agent(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
     lock.execute("ROLLBACK")
     lock.close()
+
+
+def test_a_long_result_is_shortened_and_its_original_recalled(tmp_path: Path) -> None:
+    """By the reference that the short one names."""
+    open_store(tmp_path / "sessions").close()
+    found = None
+    for _ in range(5):  # a machine under load may not write in time: the result is whole then
+        done = hook(result(LOG), "claude-code", home=tmp_path)
+        if found := re.search(rb"hf-[0-9a-f]{10}", done.stdout):
+            break
+    assert found
+    with open_store(tmp_path / "sessions") as store:
+        (place,) = store.places(found[0].decode())
+        (row,) = store.read(place.session_id, *place.reference.positions)
+    assert json.loads(row.body)["content"] == LOG
 
 
 def test_a_store_that_cannot_be_made_shows_results_whole(tmp_path: Path) -> None:

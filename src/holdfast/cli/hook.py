@@ -1,52 +1,30 @@
-"""`holdfast hook`: the process behind the hooks of coding agents. It never stands in their way."""
+"""`holdfast hook`: what it takes, for people; `hooks/process.py` is what agents start."""
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-if TYPE_CHECKING:
-    from holdfast.hooks.answering import HookEvent
-    from holdfast.hooks.results import Original
-
-_SECONDS = 5.0
-"""After so long nothing is said: an agent waits for its hooks."""
-_STORE_SECONDS = 0.5
-"""How long a result waits for the store; then it is shown whole. Writing takes 10 ms."""
-_MOST_BYTES = 64 << 20
-"""Of what an agent tells; chosen, far above the results that agents pass on."""
+from holdfast.cli.inputs import options
+from holdfast.hooks.process import DEFAULTS, main
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("agent", required=False, default="")
-@click.option("--event", default="", metavar="NAME", help="Which event, if the agent does not say.")
-@click.option(
-    "--facts",
-    default="2000",
-    show_default=True,
-    metavar="N",
-    help="Tokens of the facts for a compaction, and again after it.",
-)
-@click.option(
-    "--results",
-    default="4000",
-    show_default=True,
-    metavar="N",
-    help="Tokens of a tool's result; a longer one is shortened. 0 shortens none.",
-)
-@click.option("--redact", is_flag=True, help="Hide secrets in results.")
-@click.option("--home", metavar="DIR", help="Where Holdfast keeps everything.")
-@click.option("--config", metavar="FILE", help="A settings file.")
-@click.option("--profile", metavar="NAME", help="Whose sessions.")
-def hook(agent: str, event: str, facts: str, results: str, redact: bool, **given: Any) -> int:
+@options(
+    ("--event", str, "NAME", "Which event, if the agent does not say."),
+    ("--facts", str, "N", "Tokens of the facts for a compaction, and again after it.",
+     DEFAULTS["facts"]),
+    ("--results", str, "N",
+     "Tokens of a tool's result; a longer one is shortened. 0 shortens none.",
+     DEFAULTS["results"]),
+    ("--redact", bool, "", "Hide secrets in results."),
+    ("--home", str, "DIR", "Where Holdfast keeps everything."),
+    ("--config", str, "FILE", "A settings file."),
+    ("--profile", str, "NAME", "Whose sessions."),
+)  # fmt: skip
+def hook(**_: object) -> None:
     """Answer a hook of a coding agent; `holdfast install` sets it up.
 
     Reads an event as JSON from standard input and prints the answer: facts for a compaction and
@@ -55,96 +33,4 @@ def hook(agent: str, event: str, facts: str, results: str, redact: bool, **given
     \b
     holdfast hook claude-code < event.json
     """
-    gc.disable()  # the process ends before it would pay
-    timer = threading.Timer(_SECONDS, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
-    try:
-        said = _answered(agent, event, int(facts), int(results), redact, given)
-    # An agent must not fail, wait or be told anything because of us.
-    except BaseException:  # noqa: BLE001
-        said = ""
-    timer.cancel()
-    try:
-        if said:
-            sys.stdout.write(said)
-        sys.stdout.flush()
-    finally:
-        os._exit(0)  # a thread may still wait for a locked store
-
-
-def _answered(
-    agent: str, name: str, facts: int, results: int, redact: bool, given: dict[str, Any]
-) -> str:
-    data = sys.stdin.buffer.read(_MOST_BYTES)
-    # most calls come with a short result: these cost no more than the start of the process
-    is_result = b'"PostToolUse"' in data or name == "postToolUse"
-    if is_result and not redact and len(data) < 2 * results:
-        return ""
-    import json
-
-    from msgspec.structs import replace
-
-    from holdfast.hooks.answering import HookHost, HookOptions, answer, event_of
-    from holdfast.installing.clients import client_named
-
-    told = json.loads(data)
-    if not isinstance(told, dict):
-        return ""
-    options = HookOptions(facts_tokens=facts, result_tokens=results, redact=redact)
-    host = HookHost(keep=partial(_keep, given), import_later=partial(_import_later, given))
-    client, event = client_named(agent), event_of(cast("dict[str, Any]", told), name)
-    if not event.path:
-        event = replace(event, path=client.transcript_of(event.session, os.environ))
-    return answer(client, event, options, host)
-
-
-def _keep(
-    given: dict[str, Any], originals: Sequence[Original], agent: str, event: HookEvent
-) -> bool:
-    """Keep originals in the store, if it can be written at once."""
-    from holdfast.config import home_folder, open_store, read_settings
-    from holdfast.hooks.keeping import keep_originals
-
-    settings = read_settings(given["config"])
-    home = given["home"] or home_folder()
-    place = settings.store if settings.store and not given["home"] else f"{home}/sessions"
-    kept: list[bool] = []
-
-    def keep() -> None:
-        with suppress(Exception), open_store(
-            place, profile=given["profile"] or settings.profile
-        ) as store:  # fmt: skip
-            keep_originals(
-                store, originals, agent=agent, session=event.session, cwd=event.cwd,
-                tool=event.tool,
-            )  # fmt: skip
-            kept.append(True)
-
-    # whoever waits for a locked store waits alone: the process ends without this thread
-    thread = threading.Thread(target=keep, daemon=True)
-    thread.start()
-    thread.join(_STORE_SECONDS)
-    return bool(kept)
-
-
-def _import_later(given: dict[str, Any], agent: str, path: str) -> None:
-    """Start an import in a process of its own, which outlives this one.
-
-    Without a path, of the places in which the agent keeps its sessions.
-    """
-    import subprocess
-
-    places = [path]
-    if not path:
-        from holdfast.config import agent_places
-
-        places = [str(place) for name, place in agent_places() if name == agent]
-    if not places:
-        return
-    options = [part for key, value in given.items() if value for part in (f"--{key}", value)]
-    command = [sys.executable, "-m", "holdfast", "import", *places, *options]
-    subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
+    main(sys.argv[2:])

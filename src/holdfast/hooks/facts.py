@@ -19,7 +19,7 @@ from holdfast.transcript import texts, whole
 
 _HEAD_BYTES = 1 << 18
 """Of a long file, its beginning: the first request is there."""
-_TAIL_BYTES = 3 << 20
+_TAIL_BYTES = 2 << 20
 """Of a long file, its end. With the head it is what 300 ms of CPU are enough for
 (`bench/hooks.py`); an agent's window has room for less."""
 _WITH_SOURCES = 1.3

@@ -10,7 +10,6 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
@@ -223,7 +222,8 @@ def _filled(value: Any, given: Mapping[str, Any]) -> Any:
 @cache
 def clients() -> Mapping[str, Client]:
     """Return the table, by name."""
-    table = tomllib.loads(files("holdfast.installing").joinpath("clients.toml").read_text("utf-8"))
+    # importlib.resources takes longer to import than a hook has for its whole table
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return {name: convert({"name": name, **row}, Client) for name, row in table.items()}
 
 
