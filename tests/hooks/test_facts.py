@@ -31,6 +31,15 @@ def test_facts_fit_their_room(tokens: int, session: Callable[..., Path]) -> None
     assert 0 < Estimator().count(session_facts(str(session()), tokens)) <= tokens
 
 
+def test_what_the_user_asks_a_compaction_for_comes_first(session: Callable[..., Path]) -> None:
+    """It is told in rooms that are too small for it otherwise, and never the other way round."""
+    path, word = str(session()), "The parser is fixed"
+    rooms = range(20, 200, 10)
+    plain = {room for room in rooms if word in session_facts(path, room)}
+    asked = {room for room in rooms if word in session_facts(path, room, "is the parser fixed?")}
+    assert plain < asked
+
+
 def test_after_a_compaction_only_what_the_summary_dropped_is_told(
     session: Callable[..., Path],
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -44,6 +45,8 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     path: str = ""
     cwd: str = ""
     source: str = ""
+    focus: str = ""
+    """What the user wants a compaction to look at."""
     tool: str = ""
     call: str = ""
     response: Any = None
@@ -69,7 +72,8 @@ def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
         name=text("hook_event_name", "event") or name,
         session=text("session_id", "sessionId", "taskId"),
         path=text("transcript_path", "transcriptPath"),
-        cwd=text("cwd"), source=text("source", "trigger"), tool=text("tool_name", "toolName"),
+        cwd=text("cwd"), source=text("source"),
+        focus=text("custom_instructions", "customInstructions"), tool=text("tool_name", "toolName"),
         call=text("tool_use_id", "timestamp"),
         response=given.get("tool_response", given.get("toolResult")),
     )  # fmt: skip
@@ -86,13 +90,13 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
     if hook.does == "facts":
         from holdfast.hooks.facts import session_facts
 
-        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens))
+        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens, event.focus))
     elif hook.does == "dropped":
         from holdfast.hooks.facts import dropped_facts
 
         is_new = event.source == "compact"
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
-        said = _framed(_AFTER, found, _MORE)
+        said = _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
     if hook.imports:
         host.import_later(client.name, event.path)
     if hook.says == "text" or not said:

@@ -10,7 +10,7 @@ from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.facts.frame import recognize
 from holdfast.facts.ledger import Around, Ledger, summarize, tokens_per_char
 from holdfast.facts.names import Known, likeness, names_in
-from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, render_summary
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, focused, render_summary
 from holdfast.importers.imported import SUBAGENTS, ImportedSession
 from holdfast.importers.read import read_bytes
 from holdfast.policy import Policy
@@ -30,10 +30,15 @@ _LINES_OF_CHARS = 60_000
 has just seen it. It saves 40 ms (`bench/hooks.py`)."""
 
 
-def session_facts(path: str, tokens: int) -> str:
-    """Return what is known of the session in a file, in at most `tokens`; "" if nothing is."""
+def session_facts(path: str, tokens: int, focus: str = "") -> str:
+    """Return what is known of the session in a file, in at most `tokens`; "" if nothing is.
+
+    What is about the `focus` comes first.
+    """
     found = _session(path)
-    return "" if found is None else _facts(found, len(found.transcript.messages), "", tokens)
+    if found is None:
+        return ""
+    return _facts(found, len(found.transcript.messages), "", tokens, focus)
 
 
 def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
@@ -51,7 +56,9 @@ def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
     return _facts(found, at, "\n".join(texts(found.transcript.messages[at])), tokens)
 
 
-def _facts(found: ImportedSession, stop: int, summary: str, tokens: int) -> str:
+def _facts(
+    found: ImportedSession, stop: int, summary: str, tokens: int, focus: str = ""
+) -> str:  # fmt: skip
     """Return the facts of the first messages that a summary does not tell.
 
     They go back into the conversation that they come from, to the model that has read them, so
@@ -62,7 +69,8 @@ def _facts(found: ImportedSession, stop: int, summary: str, tokens: int) -> str:
     index = FrozenLog(log, whole(len(log)), reading, lines_of=_LINES_OF_CHARS)
     ledger = index.ledger(len(log), Ledger(), 0)
     room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
-    return untold(summarize(ledger, Around(room_chars=room)), summary, tokens)
+    record = summarize(ledger, Around(room_chars=room, focus=focus))
+    return untold(focused(record, focus) if focus else record, summary, tokens)
 
 
 def untold(record: Summary, summary: str, tokens: int) -> str:
