@@ -88,6 +88,20 @@ def test_a_result_whose_original_is_not_kept_stays() -> None:
     assert said == ""
 
 
+def test_secrets_are_hidden_also_if_the_store_is_locked() -> None:
+    """The result is whole then, without them."""
+    secret = "AKIA" + "QYLPMN5HHHFPZAM2"
+    given = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "session_id": "s",
+             "tool_response": {"stdout": f"aws_access_key_id = {secret}\n{LOG}"}}  # fmt: skip
+    options = HookOptions(redact=True)
+    client, event = client_named("claude-code"), event_of(given)
+    for keeps in (True, False):
+        said = answer(client, event, options, Host(keeps=keeps).host)
+        assert said
+        assert secret not in said
+        assert (len(said) < len(LOG)) == keeps
+
+
 @pytest.mark.parametrize("event", ["", "Stop", "UserPromptSubmit"])
 def test_an_event_that_is_not_ours_is_not_answered(event: str) -> None:
     """Whoever installed it."""

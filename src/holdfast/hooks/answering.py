@@ -115,7 +115,10 @@ def _answered(client: Client, event: str, key: str, value: Any) -> str:
 
 
 def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
-    """Return a result as the model will see it; "" if it stays, or its original is not kept."""
+    """Return a result as the model will see it; "" if it stays.
+
+    It is not shortened if its original is not kept.
+    """
     from holdfast.hooks.results import shown_result
 
     redact = None
@@ -125,8 +128,6 @@ def _shortened(client: Client, event: HookEvent, options: HookOptions, host: Hoo
         redact = Redactor(RedactionPolicy(personal=False))
     mark = f"{event.session} {event.call}"
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
-    if shown is None:
-        return ""
-    if shown.originals and not host.keep(shown.originals, client.name, event):
-        return ""
-    return _answered(client, event.name, _OUTPUT, shown.value)
+    if shown and shown.originals and not host.keep(shown.originals, client.name, event):
+        shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
+    return "" if shown is None else _answered(client, event.name, _OUTPUT, shown.value)
