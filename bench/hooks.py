@@ -1,6 +1,6 @@
 """CPU of each hook event in a cold process: `python bench/hooks.py [--rounds 9] [SESSION.jsonl …]`.
 
-A session of Claude Code is made (1,000 messages, 1.5 MB; other files can be named), and every event
+Sessions of Claude Code are made (1,000 and 8,000 messages; other files can be named), and every event
 is sent to `holdfast hook claude-code` in a process of its own, with byte code cached. A row has the
 least CPU time of its rounds, user and system, the time until the answer, and its characters. The
 import that goes on after an answer is not part of it; its row says what it costs.
@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_MS = 300
-MESSAGES = 1_000
+MESSAGES = (1_000, 8_000)
 WORDS = ("parser", "socket", "ledger", "retry", "index", "cache", "worker", "schema", "timeout")
 
 
@@ -35,10 +35,11 @@ def main() -> int:
     print("| session | event | CPU ms | until the answer ms | characters |")
     print("| --- | --- | --: | --: | --: |")
     with tempfile.TemporaryDirectory() as place:
-        made = Path(place) / "session.jsonl"
-        write_session(made, MESSAGES)
-        for path in given.sessions or [made]:
-            size = f"{path.stem[:12]}, {path.stat().st_size / 1e6:.1f} MB"
+        made = [Path(place) / f"{count}-messages.jsonl" for count in MESSAGES]
+        for path, count in zip(made, MESSAGES, strict=True):
+            write_session(path, count)
+        for path in given.sessions or made:
+            size = f"{path.stem}, {path.stat().st_size / 1e6:.1f} MB"
             for name, event in events(path).items():
                 cpu, wall, chars = measured(event, Path(place), given.rounds)
                 worst = max(worst, cpu if name != "import" else 0)

@@ -19,9 +19,9 @@ from holdfast.transcript import texts, whole
 
 _HEAD_BYTES = 1 << 18
 """Of a long file, its beginning: the first request is there."""
-_TAIL_BYTES = 2 << 20
-"""Of a long file, its end. With the head it is what 300 ms of CPU are enough for
-(`bench/hooks.py`); an agent's window has room for less."""
+_TAIL_BYTES = 1 << 20
+"""Of a long file, its end. Twice as much takes more than 300 ms of CPU (`bench/notes/hooks.md`).
+What is between is not seen: rules that the user stated there are missing."""
 _WITH_SOURCES = 1.3
 """Entries are chosen for so much more room: their sources, which agents do not know, are left out.
 Chosen."""
