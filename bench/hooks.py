@@ -1,6 +1,6 @@
 """CPU of each hook event in a cold process: `python bench/hooks.py [--rounds 9] [SESSION.jsonl …]`.
 
-Sessions of Claude Code are made (1,000 and 8,000 messages; other files can be named), and every event
+Sessions of Claude Code are made (1,000 and 8,000 messages, unless files are named), and every event
 is sent to `holdfast hook claude-code` in a process of its own, with byte code cached. A row has the
 least CPU time of its rounds, user and system, the time until the answer, and its characters. The
 import that goes on after an answer is not part of it; its row says what it costs.
