@@ -30,8 +30,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import agent_runs
 import agent_hooks
+import agent_runs
 import agent_trials
 from agent_trials import ROOT, TOOLKIT
 
@@ -118,6 +118,7 @@ def main() -> int:
     if given.runs:
         names = [one for one in given.names or installed() if one not in NOT_RUN]
         count = agent_runs.tried(names, given.steps, given.keep)
+        return 1 if count and given.check else 0
     if given.hooks:
         count = agent_hooks.hooked(given.names or installed(), given.keep)
         return 1 if count and given.check else 0
