@@ -58,7 +58,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-@click.command(epilog=f"AGENT {WHO}")
+@click.command()
 @names_argument("AGENT")
 @options(
     ("--list as_list", bool, "", "Show the agents on this machine, and what each has and gains."),
@@ -77,8 +77,7 @@ def install(
     """Install into coding agents: hooks, MCP server, status line.
 
     Without AGENT: into all that are found on this machine. Shows what will be written and where,
-    and asks first. Only our own lines are added. A file as it was is kept until `holdfast
-    uninstall` restores it. docs/agents/hooks.md says what each agent gets.
+    and asks first. Only our own lines are added; `holdfast uninstall` restores the files.
 
     \b
     holdfast install --list

@@ -157,7 +157,7 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
     return install_into(chosen(names), wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
 
 
-@mcp.command(epilog=_WHO)
+@mcp.command()
 @names_argument("CLIENT")
 @options(YES_ROW, DRY_RUN_ROW)
 def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:

@@ -272,9 +272,8 @@ def statusline() -> int:
     \b
     {"statusLine": {"type": "command", "command": "holdfast statusline"}}
 
-    The line has the model, the fill of the window, how far it is to the next compaction, the share
-    of the last prompt that came from the cache, how often it was compacted, and the cost.
-    `holdfast install claude-code` sets it up.
+    The line has the model, the fill of the window, the next compaction, the cache, compactions and
+    the cost. `holdfast install claude-code` sets it up.
     """
     given = fields(parse(read_bytes("-")))
     click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))

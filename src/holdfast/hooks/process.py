@@ -26,7 +26,7 @@ _STORE_SECONDS = 0.5
 93 ms on a machine under load."""
 _MOST_BYTES = 64 << 20
 """Of what an agent tells; chosen, far above the results that agents pass on."""
-DEFAULTS = {"event": "", "facts": "2000", "results": "4000", "home": "", "config": "",
+_DEFAULTS = {"event": "", "facts": "2000", "results": "4000", "home": "", "config": "",
             "profile": ""}  # fmt: skip
 """Options with a value, and what they are if they are not given."""
 
@@ -56,7 +56,7 @@ def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, str], bool]:
 
     What is not known is passed over: a newer version may have written it.
     """
-    given, agent, rest = dict(DEFAULTS), "", iter(arguments)
+    given, agent, rest = dict(_DEFAULTS), "", iter(arguments)
     for one in rest:
         name, _, value = one.removeprefix("--").partition("=")
         if one.startswith("--") and name in given:
