@@ -80,6 +80,7 @@ test-agents: $(VENV)/.stamp-dev
 	$(BIN)/python bench/agents.py --steps 150 --window 60000 --check
 	$(BIN)/python bench/agents.py --trials --check
 	$(BIN)/python bench/agents.py --runs --steps 8 --check
+	$(BIN)/python bench/agents.py --hooks --check
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

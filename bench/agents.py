@@ -5,6 +5,7 @@
     python bench/agents.py --script '{"say_chars": 4000}' --serve "--log requests"
     python bench/agents.py --trials --trial killed      what the gateway must withstand
     python bench/agents.py --runs --steps 8             started by `holdfast run`
+    python bench/agents.py --hooks claude codex         `holdfast install` instead of the gateway
     python bench/agents.py --check                      exit code 1 if a promise is broken
 
 `--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
@@ -29,6 +30,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import agent_hooks
 import agent_runs
 import agent_trials
 from agent_trials import ROOT, TOOLKIT
@@ -106,6 +108,7 @@ def main() -> int:
     parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
     parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
     parser.add_argument("--runs", action="store_true", help="see agent_runs.py")
+    parser.add_argument("--hooks", action="store_true", help="see agent_hooks.py")
     parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
@@ -115,6 +118,9 @@ def main() -> int:
     if given.runs:
         names = [one for one in given.names or installed() if one not in NOT_RUN]
         count = agent_runs.tried(names, given.steps, given.keep)
+        return 1 if count and given.check else 0
+    if given.hooks:
+        count = agent_hooks.hooked(given.names or installed(), given.keep)
         return 1 if count and given.check else 0
     if given.trials or given.trial:
         names, options = given.names or installed(), shlex.split(given.serve)

@@ -41,6 +41,7 @@ SAID = {"--workers 8": "--workers 1"}
 NOT_RUN = {
     r"^holdfast (serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
     r"^holdfast run ": "starts another program; tests/running does",
+    r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
     r"--engine ray": "needs a cluster",
     r"^holdfast lab ": "takes minutes; tests/cli and tests/lab run it",

@@ -1,6 +1,20 @@
-"""`python -m holdfast` is the command line."""
+"""`holdfast`, and `python -m holdfast`: a hook, which must start quickly, or the command line."""
 
-from holdfast.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run what the arguments of the process ask for, and exit."""
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+        from holdfast.hooks.process import main as answer_hook
+
+        answer_hook(sys.argv[2:])
+    from holdfast.cli import main as run_command
+
+    run_command()
+
 
 if __name__ == "__main__":
     main()

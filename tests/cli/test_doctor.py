@@ -141,3 +141,27 @@ def test_doctor_says_how_the_file_of_the_folder_stands(
     assert seen.err.count("holdfast config trust .") == 1
     text = " ".join(holdfast("doctor").text.split())
     assert "of this folder holdfast.toml, applies in part" in text
+
+
+def test_doctor_calls_what_is_installed_into_agents(
+    holdfast: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands that are in the settings files; one that is gone is a problem."""
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    assert holdfast("install", "claude-code", "--yes").code == 0
+    (found,) = holdfast("doctor", "--json").reports
+    assert found["problems"] == []
+    assert [one["agent"] for one in found["installed"]] == ["claude-code"]
+    for file in (home / ".claude" / "settings.json", home / ".claude.json"):
+        now = json.loads(file.read_text())
+        command = now["mcpServers"]["holdfast"]["command"] if "mcpServers" in now else ""
+        text = file.read_text()
+        own = command or now["hooks"]["SessionStart"][0]["hooks"][0]["command"].split()[0]
+        file.write_text(text.replace(own, "/nowhere/holdfast"))
+    (found,) = holdfast("doctor", "--json").reports
+    assert len(found["problems"]) == 2
+    assert all("holdfast install claude-code" in one for one in found["problems"])
+    assert holdfast("uninstall", "--yes").code == 0
+    (found,) = holdfast("doctor", "--json").reports
+    assert found["installed"] == []

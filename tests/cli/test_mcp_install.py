@@ -54,7 +54,7 @@ def test_what_is_found_is_installed_and_removed_again(holdfast: Any, home: Path)
     assert files(home) == after
     assert holdfast("mcp", "uninstall", "--yes").code == 0
     assert files(home) == before
-    assert "not installed anywhere" in holdfast("mcp", "uninstall", "--yes").text
+    assert "Nothing is installed" in holdfast("mcp", "uninstall", "--yes").text
 
 
 def test_without_a_terminal_it_writes_only_with_yes(holdfast: Any, home: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_file_that_cannot_be_changed_does_not_stop_the_others(holdfast: Any, h
     assert done.code == 2
     assert "mcp.json" in done.err
     assert "by hand" in done.err
-    assert "Codex: installed" in done.text
+    assert "Codex: config.toml written" in done.text
     removed = holdfast("mcp", "uninstall", "--yes")
     assert removed.code == 2
-    assert "Codex: removed" in removed.text
+    assert "Codex: config.toml, removed" in removed.text
     assert (home / ".cursor" / "mcp.json").read_text() == "{holdfast"

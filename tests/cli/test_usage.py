@@ -455,7 +455,9 @@ def test_watch_shows_the_newest_session(holdfast: Any, home: Path) -> None:
     assert seen["answers_left"] == round((limit - 80_000) / 10_000)
     line = holdfast("watch", "--once", path).text
     assert re.search(
-        r"claude-code  app  \S+  .* compaction in about \d+ answers  \$\d+\.\d\d", line
+        r"claude-code  app  \S+  .* compaction in \d+k tokens, about \d+ answers  cache \d+%"
+        r"  \$\d+\.\d\d",
+        line,
     )
     assert holdfast("watch", "--once", home / "none.jsonl").code == 2
 
@@ -534,11 +536,17 @@ def test_a_status_line_of_what_the_agent_gives(holdfast: Any, home: Path) -> Non
     }  # fmt: skip
     seen = holdfast("statusline", stdin=json.dumps(given).encode())
     assert re.fullmatch(
-        r"Sonnet  \S+ 45% of 200k  compaction in about \d answers  \$1\.50\n", seen.text
+        r"Sonnet  \S+ 45% of 200k  compaction in 77k tokens, about \d answers  cache 89%"
+        r"  \$1\.50\n",
+        seen.text,
     )
     del given["cost"]
     told = holdfast("statusline", stdin=json.dumps(given).encode()).text
-    assert re.search(r"answers  \$\d+\.\d\d\n", told)
+    assert re.search(r"cache 89%  \$\d+\.\d\d\n", told)
+    with path.open("a") as file:
+        file.write('{"type":"system","subtype":"compact_boundary"}\n' * 2)
+    told = holdfast("statusline", stdin=json.dumps(given).encode()).text
+    assert "  2 compactions  " in told
     with path.open("a") as file:
         file.write(json.dumps(ask_line(9, "word " * 60_000)) + "\n")
         file.write(json.dumps(claude_line(10, input_tokens=95_000, output_tokens=5)) + "\n")

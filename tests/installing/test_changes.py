@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,15 +20,20 @@ from holdfast.installing.changes import (
     plan_install,
     plan_uninstall,
 )
-from holdfast.installing.clients import Client, client_named, clients, server_command
+from holdfast.installing.clients import Addition, Client, client_named, clients, own_command
 
-KINDS = {
+KINDS: dict[str, list[bytes | None]] = {
     "json": [
         None, b"", b"{}", b'{"mcpServers": {}}', b'{"a": 1}', b"// x\r\n{\r\n\t\"a\": 1 // y\r\n}",
         b'\xef\xbb\xbf{"a": {"b": [1, 2,],},}', b'{"mcpServers": {"x": {"command": "y"}}}\n\n',
+        b'{"hooks": {"PreCompact": [], "SessionStart": [{"hooks": [{"command": "mine"}]}]}}',
+        b'{\r\n  "hooks": { // mine\r\n    "PreCompact": [\r\n      {"a": 1},\r\n    ]\r\n  }\r\n}',
+        b'{"statusLine": {"type": "command", "command": "mine"}}',
     ],
-    "toml": [None, b"", b"a = 1", b"a = 1\r\n[b]\r\nc = 2", b"[mcp_servers.x]\ncommand = 'y'\n#\n"],
+    "toml": [None, b"", b"a = 1", b"a = 1\r\n[b]\r\nc = 2", b"[mcp_servers.x]\ncommand = 'y'\n#\n",
+             b"\xef\xbb\xbf# x\n[b]\nc = 2", b"compact_prompt = 'mine'\n"],
     "yaml": [None, b"", b"a: 1", b"extensions:\n", b"a: 1\r\nextensions:\r\n  x:\r\n    y: 1\r\n"],
+    "whole": [None],
 }  # fmt: skip
 
 
@@ -34,40 +41,170 @@ def surroundings(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PATH": ""}
 
 
+def server(client: Client, home: Path) -> list[Addition]:
+    return [client.server_addition(surroundings(home))]
+
+
+def everything(client: Client, home: Path) -> list[Addition]:
+    return client.additions(surroundings(home))
+
+
 def plan(client: Client, home: Path) -> FileChange | None:
-    return plan_install(client, client.entry_for("/bin/holdfast", ["mcp"]), surroundings(home))
+    return next(iter(plan_install(client, server(client, home))), None)
 
 
-def begin(home: Path, client: Client, content: bytes | None) -> Path:
-    file = client.settings_file(surroundings(home))
+def install(client: Client, home: Path, additions: list[Addition]) -> None:
+    for change in plan_install(client, additions):
+        if change.additions:
+            apply_install(change, home / "kept")
+
+
+def uninstall(client: Client, home: Path, additions: list[Addition]) -> list[FileChange]:
+    found = plan_uninstall(client, additions, home / "kept")
+    for change in found:
+        apply_uninstall(change, home / "kept")
+    return found
+
+
+def contents(additions: list[Addition]) -> dict[Path, bytes | None]:
+    return {
+        one.file: one.file.read_bytes() if one.file.exists() else None for one in additions
+    }  # fmt: skip
+
+
+def write(file: Path, content: bytes | None) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     if content is None:
         file.unlink(missing_ok=True)
     else:
         file.write_bytes(content)
+
+
+def begin(home: Path, client: Client, content: bytes | None) -> Path:
+    file = client.settings_file(surroundings(home))
+    write(file, content)
     return file
 
 
 @pytest.mark.parametrize("name", clients())
 def test_uninstall_leaves_the_bytes_of_before_and_twice_is_once(name: str, tmp_path: Path) -> None:
-    """For every client and every kind of file; nothing of ours is left anywhere."""
-    client, kept = client_named(name), tmp_path / "kept"
-    for content in KINDS[client.form]:
-        file = begin(tmp_path, client, content)
-        change = plan(client, tmp_path)
-        assert change is not None
-        assert client.is_here(surroundings(tmp_path)) or (name, content) == ("claude-code", None)
-        backup = apply_install(change, kept)
-        assert (None if backup is None else backup.read_bytes()) == content
-        written = file.read_bytes()
-        assert plan(client, tmp_path) is None
-        assert file.read_bytes() == written
-        back = plan_uninstall(client, kept, surroundings(tmp_path))
-        assert back is not None
-        apply_uninstall(back, kept)
-        assert (file.read_bytes() if file.exists() else None) == content
-        assert plan_uninstall(client, kept, surroundings(tmp_path)) is None
-        assert list((kept / "installed").iterdir()) == []
+    """For every client, every file of it and every kind of content; nothing of ours is left."""
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    forms = {one.file: one.form for one in additions}
+    for turn in range(max(len(KINDS[form]) for form in forms.values())):
+        for file, form in forms.items():
+            write(file, KINDS[form][turn % len(KINDS[form])])
+        before = contents(additions)
+        install(client, tmp_path, additions)
+        written = contents(additions)
+        assert all(written.values())
+        assert not any(change.additions for change in plan_install(client, additions))
+        back = uninstall(client, tmp_path, additions)
+        assert all(change.is_restored for change in back)
+        assert contents(additions) == before
+        assert uninstall(client, tmp_path, additions) == []
+        assert list((tmp_path / "kept" / "installed").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", clients())
+def test_the_server_alone_before_or_after_all_of_it(name: str, tmp_path: Path) -> None:
+    """Whatever is installed first or removed first, in the end every byte is as before."""
+    client = client_named(name)
+    additions, alone = everything(client, tmp_path), server(client, tmp_path)
+    forms = {one.file: one.form for one in additions}
+    for file, form in forms.items():
+        write(file, KINDS[form][1 % len(KINDS[form])])
+    before = contents(additions)
+    install(client, tmp_path, alone)
+    install(client, tmp_path, additions)
+    uninstall(client, tmp_path, additions)
+    assert contents(additions) == before
+    install(client, tmp_path, additions)
+    uninstall(client, tmp_path, alone)
+    left = [one for one in additions if one not in alone]
+    assert not any(change.additions for change in plan_install(client, left))
+    uninstall(client, tmp_path, left)
+    assert contents(additions) == before
+
+
+def test_files_of_one_client_have_different_names(tmp_path: Path) -> None:
+    """What was before is kept under the name of the file."""
+    for client in clients().values():
+        files = {one.file for one in everything(client, tmp_path)}
+        assert len({file.name for file in files}) == len(files)
+
+
+def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
+    """A status line of their own is left alone, and so is a hook of their own beside ours."""
+    client = client_named("claude-code")
+    additions = everything(client, tmp_path)
+    file = tmp_path / ".claude" / "settings.json"
+    own = {"hooks": [{"type": "command", "command": "/home/me/holdfast/hook.sh"}]}
+    mine = {"statusLine": {"type": "command", "command": "mine"}, "hooks": {"PreCompact": [own]}}
+    write(file, json.dumps(mine).encode())
+    changes = plan_install(client, additions)
+    assert [one.what for change in changes for one in change.left] == ["status line"]
+    install(client, tmp_path, additions)
+    now = json.loads(file.read_bytes())
+    assert now["statusLine"] == mine["statusLine"]
+    assert now["hooks"]["PreCompact"][0] == own
+    assert len(now["hooks"]["PreCompact"]) == 2
+    file.write_bytes(file.read_bytes() + b"\n")  # somebody saved it again
+    uninstall(client, tmp_path, additions)
+    assert json.loads(file.read_bytes()) == mine
+
+
+def test_secrets_are_hidden_in_results_of_all_tools(tmp_path: Path) -> None:
+    """Only what can be long is shortened; without shortening and hiding there is no such hook."""
+    client = client_named("claude-code")
+
+    def matchers(*options: str, shortens: bool = True) -> list[Any]:
+        found = client.additions(surroundings(tmp_path), options, shortens=shortens)
+        return [one.value.get("matcher") for one in found if one.path[-1:] == ("PostToolUse",)]
+
+    assert ["Bash" in one for one in matchers()] == [True]
+    assert matchers("--redact") == [None]
+    assert matchers(shortens=False) == []
+
+
+def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> None:
+    """Cline has one file for each hook."""
+    client = client_named("cline")
+    additions = everything(client, tmp_path)
+    file = tmp_path / ".cline" / "hooks" / "TaskComplete"
+    write(file, b"#!/bin/sh\nmine\n")
+    install(client, tmp_path, additions)
+    uninstall(client, tmp_path, additions)
+    assert file.read_bytes() == b"#!/bin/sh\nmine\n"
+    file.unlink()
+    install(client, tmp_path, additions)
+    assert os.access(file, os.X_OK)
+    assert b"hook cline --event TaskComplete" in file.read_bytes()
+
+
+def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> None:
+    """Nothing is written over it."""
+    client = client_named("copilot-cli")
+    additions = everything(client, tmp_path)
+    file = tmp_path / ".copilot" / "hooks" / "holdfast.json"
+    write(file, b'{"hooks": {}}')
+    with pytest.raises(NotReadable, match="by hand"):
+        plan_install(client, additions)
+    assert plan_uninstall(client, additions, tmp_path / "kept") == []
+
+
+def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
+    """There is one of ours for each event, with the options of today."""
+    client = client_named("qwen-code")
+    install(client, tmp_path, everything(client, tmp_path))
+    newer = client.additions(surroundings(tmp_path), ["--facts", "500"])
+    install(client, tmp_path, newer)
+    now = json.loads((tmp_path / ".qwen" / "settings.json").read_bytes())
+    assert [len(rows) for rows in now["hooks"].values()] == [1] * len(now["hooks"])
+    assert all("--facts 500" in json.dumps(rows) for rows in now["hooks"].values())
+    uninstall(client, tmp_path, everything(client, tmp_path))
+    assert not (tmp_path / ".qwen" / "settings.json").exists()
 
 
 @given(st.sampled_from(["json", "toml", "yaml"]), st.data())
@@ -87,43 +224,62 @@ def test_uninstall_keeps_what_somebody_else_has_written_since(
         apply_install(change, home)
         comment = b"// late\n" if form == "json" else b"# late\n"
         file.write_bytes(file.read_bytes().rstrip(b"\n") + b"\n" + comment)
-        back = plan_uninstall(client, home, surroundings(home))
-        assert back is not None
-        assert not back.is_restored
-        apply_uninstall(back, home)
+        back = plan_uninstall(client, server(client, home), home)
+        assert [one.is_restored for one in back] == [False]
+        apply_uninstall(back[0], home)
         left = file.read_bytes()
         assert left.endswith(comment)
         assert b"holdfast" not in left
 
 
-def test_a_link_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
+KINDS_OF_CLIENTS = ["cursor", "claude-code", "codex", "goose", "copilot-cli"]
+"""A server alone; hooks in a list, a key of its own; TOML; YAML; a file of ours alone."""
+
+
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None:
     """What it leads to is changed; nobody else may read it afterwards who could not before."""
-    client = client_named("cursor")
-    file = begin(tmp_path, client, None)
-    real = tmp_path / "dotfiles.json"
-    real.write_bytes(b"{}")
-    real.chmod(0o640)
-    file.symlink_to(real)
-    change = plan(client, tmp_path)
-    assert change is not None
-    apply_install(change, tmp_path / "kept")
-    assert file.is_symlink()
-    assert b"holdfast" in real.read_bytes()
-    assert real.stat().st_mode & 0o777 == 0o640
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    for file in contents(additions):
+        write(file, None)
+        real = tmp_path / f"dotfiles-{file.name}"
+        real.write_bytes(b"")
+        real.chmod(0o640)
+        file.symlink_to(real)
+    install(client, tmp_path, additions)
+    for file in contents(additions):
+        assert file.is_symlink()
+        assert b"holdfast" in file.read_bytes()
+        assert file.stat().st_mode & 0o777 == 0o640
+        assert not list(file.parent.glob(".holdfast-*"))
+    uninstall(client, tmp_path, additions)
+    assert set(contents(additions).values()) == {b""}
 
 
-def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
+    name: str, tmp_path: Path
+) -> None:
     """Also if the other program wrote after it was read; the user is told to try again."""
-    client = client_named("cursor")
-    file = begin(tmp_path, client, b"{}")
-    change = plan(client, tmp_path)
-    assert change is not None
-    file.write_bytes(b'{"theirs": 1}')
-    with pytest.raises(NotWritable, match="run the same command again"):
-        apply_install(change, tmp_path / "kept")
-    assert file.read_bytes() == b'{"theirs": 1}'
-    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    for file in contents(additions):
+        write(file, b"")
+    changes = plan_install(client, additions)
+    for change in changes:
+        change.path.write_bytes(b"theirs")
+        with pytest.raises(NotWritable, match="run the same command again"):
+            apply_install(change, tmp_path / "kept")
+        assert change.path.read_bytes() == b"theirs"
+        assert not list(change.path.parent.glob(".holdfast-*"))
+        change.path.write_bytes(b"")
+    install(client, tmp_path, additions)
+    for change in plan_uninstall(client, additions, tmp_path / "kept"):
+        change.path.write_bytes(b"theirs")
+        with pytest.raises(NotWritable, match="run the same command again"):
+            apply_uninstall(change, tmp_path / "kept")
+        assert change.path.read_bytes() == b"theirs"
 
 
 @pytest.mark.parametrize(
@@ -147,29 +303,31 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
     assert file.read_bytes() == content
 
 
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     """With what to do; nobody may make a folder there, not even root."""
-    client, home = client_named("cursor"), Path("/proc")
+    client, home = client_named(name), Path("/proc")
     if not home.is_dir():
         pytest.skip("only Linux has /proc")
-    change = plan(client, home)
-    assert change is not None
-    with pytest.raises(NotWritable, match="permissions"):
-        apply_install(change, tmp_path / "kept")
+    for change in plan_install(client, everything(client, home)):
+        with pytest.raises(NotWritable, match="permissions"):
+            apply_install(change, tmp_path / "kept")
 
 
-def test_a_file_that_is_a_folder_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
     """With its place, and nothing is written."""
-    client = client_named("cursor")
-    client.settings_file(surroundings(tmp_path)).mkdir(parents=True)
-    with pytest.raises(NotReadable, match="mcp"):
-        plan(client, tmp_path)
+    client = client_named(name)
+    additions = everything(client, tmp_path)
+    additions[-1].file.mkdir(parents=True)
+    with pytest.raises(NotReadable, match=additions[-1].file.name):
+        plan_install(client, additions)
 
 
 def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:
     """It is a full path, and says what our variables say."""
     home = {"HOLDFAST_HOME": "/data/holdfast", "PATH": ""}
-    command, args = server_command(home)
+    command, args = own_command(home, "mcp")
     assert os.path.isabs(command)
     assert args[-3:] == ["mcp", "--home", "/data/holdfast"]
     assert Path(command).exists() or command == sys.executable

@@ -123,6 +123,44 @@ def test_json_with_entries_of_others_is_the_same_bytes_afterwards(text: str) -> 
             assert json_text.take(json_text.put(text, PATH, VALUE), PATH) == text
 
 
+def is_ours(value: Any) -> bool:
+    return value == VALUE
+
+
+@given(text=json_texts(), data=st.data())
+def test_a_list_element_is_put_in_and_taken_out_and_nothing_else_changes(
+    text: str, data: st.DataObject
+) -> None:
+    """Every character of the others stays; two of ours go both; the elements of others stay."""
+    path = ("list", "here")
+    rows = data.draw(st.lists(st.sampled_from([1, "x // ]", {"a": [VALUE]}, []]), max_size=3))
+    before = json_text.put(text, path, rows) if rows else text
+    after = json_text.put_item(before, path, VALUE)
+    assert keeps_all(before, after)
+    assert json_text.entry(after, path) == [*rows, VALUE]
+    twice = json_text.put_item(after, path, VALUE)
+    back = json_text.take_items(twice, path, is_ours)
+    assert json_text.entry(back, path) == (rows or None)
+    if rows:
+        assert back == before
+
+
+@pytest.mark.parametrize("broken", ['{"list": {"here": {}}}', '{"list": []}', "[]"])
+def test_what_is_not_a_list_is_refused(broken: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(NotEditable):
+        json_text.put_item(broken, ("list", "here"), VALUE)
+
+
+@given(blocks(_TOML))
+def test_a_key_at_the_top_of_toml_is_put_in_and_taken_out(text: str) -> None:
+    """The bytes afterwards are those of before; another parser reads our value."""
+    value = 'two\nlines, "quoted"'
+    after = toml_text.put(text, ("prompt",), value)
+    assert tomllib.loads(after) == {**tomllib.loads(text), "prompt": value}
+    assert toml_text.take(after, ("prompt",)) == text
+
+
 @pytest.mark.parametrize(
     ("text", "broken"),
     [

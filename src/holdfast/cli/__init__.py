@@ -23,8 +23,10 @@ COMMANDS = {
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "doctor": "Check the store, memory, settings and installed packages.",
+    "hook": "Answer a hook of a coding agent; `holdfast install` sets it up.",
     "import": "Import the sessions of other agents on this machine.",
     "inspect": "Show where the context of a transcript goes.",
+    "install": "Install into coding agents: hooks, MCP server, status line.",
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
     "memory": "List, add, edit, remove, search and restore what is remembered.",
@@ -41,6 +43,7 @@ COMMANDS = {
     "simulate": "Replay sessions and show what each strategy would cost.",
     "statusline": "Print the status line of an agent from the JSON that it gives.",
     "trajectories": "Make finished runs fit a training window, in batches.",
+    "uninstall": "Remove from coding agents what `holdfast install` wrote.",
     "undo": "Restore a transcript as it was before it was compressed.",
     "usage": "Show what your agents used: tokens, cache and cost.",
     "watch": "Follow the running session: fill of the window, next compaction, cost.",
@@ -55,6 +58,7 @@ _FILES = {
     "simulate": "plan",
     "statusline": "watch",
     "undo": "originals",
+    "uninstall": "install",
 }
 """The file of a command, if it is not named like the command."""
 

@@ -22,6 +22,7 @@ from holdfast.cli.config import STATES, WHOSE, without_password
 from holdfast.cli.draw import Picture
 from holdfast.cli.files import counted, shortened
 from holdfast.cli.inputs import json_option, options, print_json
+from holdfast.cli.install import AgentState, state_of_agent
 from holdfast.cli.settings import Window, settings_from, window_of
 from holdfast.cli.stores import is_missing, store_options, store_place
 from holdfast.config import (
@@ -33,6 +34,8 @@ from holdfast.config import (
     open_store,
 )
 from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
+from holdfast.installing.checking import problems_of
+from holdfast.installing.clients import clients
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.policy import Policy
 from holdfast.stores.values import Health
@@ -116,6 +119,8 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     extras: tuple[Extra, ...]
     agents: tuple[tuple[str, str], ...]
     """Folders and files in which agents keep sessions."""
+    installed: tuple[AgentState, ...] = ()
+    """Programs that `holdfast install` or `holdfast mcp install` wrote something into."""
 
 
 @click.command()
@@ -130,8 +135,9 @@ def doctor(deep: bool, as_json: bool, **given: Any) -> int:
 
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
-    that `holdfast import` would read. Nothing is changed, and no server is called but the gateway
-    that is named. The exit code is 1 if something is broken.
+    that `holdfast import` would read. What is installed into agents is called as they do. Nothing
+    is changed, and no server is called but the gateway that is named. The exit code is 1 if
+    something is broken.
 
     \b
     holdfast doctor
@@ -166,6 +172,7 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
         store = _check_store(given, settings, problems, hints, deep=deep)
         memory = _check_memory(given, settings, problems)
     gateway = _check_gateway(given["gateway"], problems) if given["gateway"] else None
+    installed = _check_agents(problems)
     versions = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     versions |= {name: version_of(name) for name in _PACKAGES}
     return Diagnosis(
@@ -174,7 +181,7 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
         settings_files=settings.files if settings else (),
         settings=None if settings is None else _settings_row(settings), window=window,
         store=store, memory=memory, gateway=gateway, extras=_extras(),
-        agents=tuple((agent, str(path)) for agent, path in agent_places()),
+        agents=tuple((agent, str(path)) for agent, path in agent_places()), installed=installed,
     )  # fmt: skip
 
 
@@ -229,6 +236,21 @@ def _check_memory(
         problems.append(str(error))
         return None
     return MemoryState(folder=str(folder), entries=entries, external=settings.memory)
+
+
+def _check_agents(problems: list[str]) -> tuple[AgentState, ...]:
+    """Call what is installed into agents."""
+    found: list[AgentState] = []
+    for client in clients().values():
+        state = state_of_agent(client)
+        if state.problem:
+            problems.append(f"{client.title}: {state.problem}")
+        if state.installed:
+            found.append(state)
+            additions = client.additions(os.environ)
+            there = [one for one in additions if one.what in state.installed]
+            problems.extend(problems_of(client, there, os.environ))
+    return tuple(found)
 
 
 def _check_gateway(address: str, problems: list[str]) -> GatewayState:
@@ -340,6 +362,9 @@ def show_diagnosis(found: Diagnosis) -> None:
         for extra in found.extras
     })  # fmt: skip
     _show_rows(picture, "agents with sessions here", {path: name for name, path in found.agents})
+    if found.installed:
+        rows = {one.title: ", ".join(one.installed) for one in found.installed}
+        _show_rows(picture, "installed into agents", rows)
     for hint in (*found.hints, window.note if window else ""):
         picture.note(hint)
 

@@ -8,26 +8,26 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import click
 
 from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.inputs import is_loopback, options, usage_error
+from holdfast.cli.install import (
+    DRY_RUN_ROW,
+    WHO,
+    YES_ROW,
+    chosen,
+    install_into,
+    names_argument,
+    remove_from,
+)
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
-from holdfast.config import home_folder, redaction_policy
-from holdfast.errors import HoldfastError, MissingExtra
-from holdfast.installing.changes import (
-    FileChange,
-    apply_install,
-    apply_uninstall,
-    entry_text,
-    plan_install,
-    plan_uninstall,
-)
-from holdfast.installing.clients import Client, client_named, clients, server_command
+from holdfast.config import redaction_policy
+from holdfast.errors import MissingExtra
+from holdfast.installing.clients import Addition, Client
 from holdfast.mcp.server import Address, make_server, serve_http, serve_stdio
 from holdfast.sessions.leaving import Project, project_at, project_of
 from holdfast.sessions.library import Library
@@ -125,22 +125,16 @@ def _tell(address: Address) -> None:
     click.echo(f"holdfast: listening at {address.url}", err=True)
 
 
-_NAMES = click.argument(
-    "names", metavar="[CLIENT]...", nargs=-1, type=click.Choice(list(clients())),
-    default=(),
-)  # fmt: skip
-_WHO = f"CLIENT is one of {', '.join(clients())}."
-_YES: Any = ("--yes", bool, "", "Do not ask.")
-_DRY_RUN: Any = ("--dry-run", bool, "", "Show what would be written, and write nothing.")
+_WHO = f"CLIENT {WHO}"
 
 
 @mcp.command(epilog=_WHO)
-@_NAMES
+@names_argument("CLIENT")
 @options(
     ("--all-projects", bool, "",
      "Offer all sessions of the profile, also in agents that start it in a project."),
-    _YES,
-    _DRY_RUN,
+    YES_ROW,
+    DRY_RUN_ROW,
 )  # fmt: skip
 def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) -> int:
     """Add the MCP server to the settings of agents and editors.
@@ -148,7 +142,7 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
     Without CLIENT: to all that are found on this machine. Shows what will be written and where,
     and asks first. Only our own entry is added; comments and the order of a file stay. The file as
     it was is kept until the entry is removed. For programs that start servers outside of a
-    project, all sessions are offered.
+    project, all sessions are offered. `holdfast install` adds hooks and a status line as well.
 
     \b
     holdfast mcp install
@@ -156,37 +150,16 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
     """
     if find_spec("mcp") is None:
         raise MissingExtra("mcp", "holdfast mcp")
-    command, given = server_command(os.environ)
-    changes: list[FileChange] = []
-    code = 0
-    for client in _chosen(names):
-        offers_all = client.anywhere or all_projects
-        entry = client.entry_for(command, [*given, *(["--all-projects"] if offers_all else [])])
-        try:
-            change = plan_install(client, entry, os.environ)
-        except HoldfastError as error:  # the others can still be changed
-            code = say(f"{client.title}: {error}")
-            continue
-        if change is None:
-            click.echo(f"{client.title}: installed already")
-            continue
-        changes.append(change)
-        is_new = change.before is None
-        click.echo(f"{client.title}: {change.path}{' (new)' if is_new else ''}")
-        click.echo(indent(entry_text(client, entry), "    "), nl=False)
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
-        return code
-    for change in changes:
-        kept = apply_install(change, home_folder())
-        told = f"; as it was: {kept}" if kept else ""
-        click.echo(f"{change.client.title}: installed{told}")
-    click.echo("Restart a program that is running. `holdfast mcp uninstall` removes the entries.")
-    return code
+
+    def wanted(client: Client) -> list[Addition]:
+        return [client.server_addition(os.environ, all_projects=all_projects)]
+
+    return install_into(chosen(names), wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
 
 
-@mcp.command(epilog=_WHO)
-@_NAMES
-@options(_YES, _DRY_RUN)
+@mcp.command()
+@names_argument("CLIENT")
+@options(YES_ROW, DRY_RUN_ROW)
 def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     """Remove the MCP server from the settings of agents and editors.
 
@@ -197,53 +170,6 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     holdfast mcp uninstall
     holdfast mcp uninstall cursor --yes
     """
-    home = home_folder()
-    changes: list[FileChange] = []
-    code = 0
-    for client in [client_named(name) for name in names] or clients().values():
-        try:
-            change = plan_uninstall(client, home, os.environ)
-        except HoldfastError as error:
-            code = say(f"{client.title}: {error}")
-            continue
-        if change is not None:
-            changes.append(change)
-            click.echo(f"{client.title}: {change.path}, {_outcome(change)}")
-        elif names:
-            click.echo(f"{client.title}: not installed")
-    if not changes and not names and not code:
-        click.echo("The MCP server is not installed anywhere.")
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
-        return code
-    for change in changes:
-        apply_uninstall(change, home)
-        click.echo(f"{change.client.title}: removed")
-    return code
-
-
-def _outcome(change: FileChange) -> str:
-    if change.after is None:
-        return "remove the file, which was not there before"
-    if change.is_restored:
-        return "restore it as it was"
-    return f"remove {'.'.join(change.client.path)}"
-
-
-def _chosen(names: Sequence[str]) -> list[Client]:
-    found = [client_named(name) for name in names] or [
-        client for client in clients().values() if client.is_here(os.environ)
-    ]
-    if not found:
-        raise usage_error(f"no agent is found on this machine; name one: {', '.join(clients())}")
-    return found
-
-
-def _agreed(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
-    """Return whether to write; asks on a terminal."""
-    if not changes or dry_run:
-        return False
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise usage_error("nothing was written; give --yes to write without being asked")
-    return click.confirm("Write this?", err=True)
+    return remove_from(
+        names, lambda one: [one.server_addition(os.environ)], yes=yes, dry_run=dry_run
+    )

@@ -20,7 +20,7 @@ from msgspec.structs import asdict, replace
 from holdfast.catalog import PriceList
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
-from holdfast.cli.files import is_terminal, on_one_line, read_bytes
+from holdfast.cli.files import counted, is_terminal, on_one_line, read_bytes
 from holdfast.cli.inputs import JSON_ROW, PATH, options, print_json
 from holdfast.cli.numbers import money, short
 from holdfast.dialects.jsontext import parse
@@ -42,6 +42,10 @@ METER_COLUMNS = 20
 LINE_METER_COLUMNS = 10
 TAIL_BYTES = 1 << 18
 """What a status line reads of a transcript: enough for the last answers, and quick."""
+MOST_COUNTED_BYTES = 64 << 20
+"""Of a transcript, where compactions are counted; all of it takes 60 ms."""
+BOUNDARY = b'"subtype":"compact_boundary"'
+"""What Claude Code writes at each compaction."""
 
 
 @click.command()
@@ -240,10 +244,19 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
     pieces = [
         *((state.agent, where) if is_full else ()),
         state.model, fill if state.prompt_tokens else NO_USAGE,
-        "" if state.answers_left is None else f"compaction in about {state.answers_left:,} answers",
+        _until_compaction(state),
+        f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
+        counted(state.compactions, "compaction") if state.compactions else "",
         _cost(state),
     ]  # fmt: skip
     return "  ".join(on_one_line(piece) for piece in pieces if piece)
+
+
+def _until_compaction(state: LiveState) -> str:
+    if not state.prompt_tokens:
+        return ""
+    left = f"compaction in {short(max(state.compacts_at_tokens - state.prompt_tokens, 0))} tokens"
+    return left if state.answers_left is None else f"{left}, about {state.answers_left:,} answers"
 
 
 def _cost(state: LiveState) -> str:
@@ -259,7 +272,8 @@ def statusline() -> int:
     \b
     {"statusLine": {"type": "command", "command": "holdfast statusline"}}
 
-    The line has the model, the fill of the window, the next compaction and the cost.
+    The line has the model, the fill of the window, the next compaction, the cache, compactions and
+    the cost. `holdfast install claude-code` sets it up.
     """
     given = fields(parse(read_bytes("-")))
     click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
@@ -281,7 +295,18 @@ def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
     used = usage_of(window.get("current_usage"), cached_apart=True)
     name = str(model.get("display_name") or model.get("id") or state.model)
     prompt = used.input_tokens if used else 0
-    return replace(state, model=name, prompt_tokens=prompt or state.prompt_tokens)
+    hit = used.cache_read_tokens / prompt if used and prompt else state.cache_hit_rate
+    return replace(
+        state, model=name, prompt_tokens=prompt or state.prompt_tokens, cache_hit_rate=hit,
+        compactions=_compactions(session.path),
+    )  # fmt: skip
+
+
+def _compactions(path: str) -> int:
+    """Return how often a transcript of Claude Code was compacted."""
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        return file.read(MOST_COUNTED_BYTES).count(BOUNDARY)
+    return 0
 
 
 def _tail(path: str) -> SpentSession:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec import DecodeError, Struct
 from msgspec import json as msgspec_json
+from msgspec.structs import replace
 
 from holdfast.disk import PRIVATE, make_private_folder, replace_file, replacing
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.installing import json_text, toml_text, yaml_text
-from holdfast.installing.clients import NAME, Client, Form
+from holdfast.installing.clients import NAME, Addition, Client, Form
 from holdfast.installing.plain import NotEditable
 
 
@@ -25,7 +28,7 @@ class _Text(NamedTuple):
     """How an entry is found in a text, put in and taken out."""
 
     entry: Callable[[str, Sequence[str]], object]
-    put: Callable[[str, Sequence[str], dict[str, Any]], str]
+    put: Callable[[str, Sequence[str], Any], str]
     take: Callable[[str, Sequence[str]], str]
 
 
@@ -45,6 +48,10 @@ class FileChange(Struct, frozen=True, kw_only=True):
     path: Path
     before: bytes | None
     after: bytes | None
+    additions: tuple[Addition, ...] = ()
+    """What is put in or taken out."""
+    left: tuple[Addition, ...] = ()
+    """What is left out, because the user has something else there."""
     is_restored: bool = False
     """Whether the file becomes, byte for byte, what it was before the installation."""
 
@@ -56,93 +63,228 @@ class _Record(Struct, frozen=True):
     written: str
     """The SHA-256 of the file afterwards."""
     existed: bool
+    wrote: tuple[str, ...] = ()
+    """What of ours is in the file."""
 
 
-def entry_text(client: Client, entry: Mapping[str, Any]) -> str:
-    """Return an entry as it is written, for people."""
-    return _FORMS[client.form].put("", client.path, dict(entry))
+def entry_text(addition: Addition) -> str:
+    """Return what is written, for people."""
+    if addition.form == "whole":
+        return f"{str(addition.value).rstrip()}\n"
+    if addition.is_item:
+        return f"{'.'.join(addition.path)}: {json.dumps(addition.value, ensure_ascii=False)}\n"
+    return _FORMS[addition.form].put("", addition.path, addition.value)
 
 
-def plan_install(
-    client: Client, entry: Mapping[str, Any], environment: Mapping[str, str]
-) -> FileChange | None:
-    """Return what puts an entry in; None if the very entry is there already.
+def entry_of(addition: Addition) -> Any:
+    """Return what a settings file has where an addition is; None if it has nothing.
 
-    Raises `NotReadable` if the file cannot be read or changed safely, or has another entry of our
+    Raises `NotReadable`.
+    """
+    path, data = _read(addition.file)
+    text = _text(path, data)
+    try:
+        return text if addition.form == "whole" else _FORMS[addition.form].entry(
+            text, addition.path
+        )  # fmt: skip
+    except NotEditable as why:
+        raise NotReadable(f"it cannot be read ({why})", where=str(path)) from None
+
+
+def plan_install(client: Client, additions: Sequence[Addition]) -> list[FileChange]:
+    """Return what puts additions in, a change for each file; none if all are there already.
+
+    Raises `NotReadable` if a file cannot be read or changed safely, or has another entry of our
     name.
     """
-    path, before = _read(client, environment)
-    text = _text(path, before)
-    form, value = _FORMS[client.form], dict(entry)
-    try:
-        there = form.entry(text, client.path)
-        if there == form.entry(form.put("", client.path, value), client.path):
+    found: list[FileChange] = []
+    for file in dict.fromkeys(one.file for one in additions):
+        path, before = _read(file)
+        text = _text(path, before)
+        new: list[Addition] = []
+        left: list[Addition] = []
+        for one in (one for one in additions if one.file == file):
+            try:
+                after = _put(text, one, client, path)
+            except NotEditable as why:
+                raise _by_hand(path, why, one) from None
+            if after is None:
+                left.append(one)
+            elif after != text:
+                text = after
+                new.append(one)
+        if new or left:
+            after = text.encode() if new else before
+            found.append(FileChange(
+                client=client, path=path, before=before, after=after, additions=tuple(new),
+                left=tuple(left),
+            ))  # fmt: skip
+    return found
+
+
+def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
+    """Return a text with an addition, the same if it is there, None if it is left out."""
+    if one.form == "whole":
+        if not text or _is_ours(text):
+            return str(one.value)
+        if one.is_optional:
             return None
-        if there is not None:
-            raise NotReadable(
-                f"there is another entry {'.'.join(client.path)}",
-                where=str(path),
-                remedy=f"run `holdfast mcp uninstall {client.name}` first",
-            )
-        after = form.put(text, client.path, value)
-    except NotEditable as why:
-        raise _by_hand(path, why, client, value) from None
-    return FileChange(client=client, path=path, before=before, after=after.encode())
-
-
-def plan_uninstall(client: Client, home: Path, environment: Mapping[str, str]) -> FileChange | None:
-    """Return what takes our entry out; None if it is not there.
-
-    A file that nobody changed since the installation becomes what it was, byte for byte.
-    """
-    path, now = _read(client, environment)
-    if now is None or NAME.encode() not in now:
+        raise NotEditable("it is not ours")
+    if one.is_item:
+        there = json_text.entry(text, one.path)
+        rows = cast("list[object]", there) if isinstance(there, list) else []
+        if [row for row in rows if _is_ours(row)] == [one.value]:
+            return text
+        return json_text.put_item(
+            json_text.take_items(text, one.path, _is_ours), one.path, one.value
+        )
+    form = _FORMS[one.form]
+    there = form.entry(text, one.path)
+    if there == form.entry(form.put("", one.path, one.value), one.path):
+        return text
+    if there is None:
+        return form.put(text, one.path, one.value)
+    if one.is_optional and not _is_ours(there):
         return None
-    record = _record(client, home)
-    if record is not None and (record.path, record.written) == (str(path), _digest(now)):
-        before = _bytes(_folder(client, home) / "before") if record.existed else None
-        return FileChange(client=client, path=path, before=now, after=before, is_restored=True)
-    text = _text(path, now)
-    try:
-        after = _FORMS[client.form].take(text, client.path).encode()
-    except NotEditable as why:
-        raise NotReadable(
-            f"it cannot be changed safely ({why})",
-            where=str(path),
-            remedy=f"remove {'.'.join(client.path)} by hand; nothing was written",
-        ) from None
-    return None if after == now else FileChange(client=client, path=path, before=now, after=after)
+    if one.is_optional:
+        return form.put(form.take(text, one.path), one.path, one.value)
+    raise NotReadable(
+        f"there is another entry {'.'.join(one.path)}",
+        where=str(path),
+        remedy=f"run `holdfast mcp uninstall {client.name}` first",
+    )
+
+
+_OURS = re.compile(r"holdfast(?:_sessions_|'? (?:hook|statusline)\b)")
+"""What only we write: how our commands are called, and what our tools are called."""
+
+
+def _is_ours(value: object) -> bool:
+    """Return whether what is under a key that is not ours alone was written by us."""
+    return _OURS.search(json.dumps(value, ensure_ascii=False)) is not None
+
+
+def plan_uninstall(client: Client, additions: Sequence[Addition], home: Path) -> list[FileChange]:
+    """Return what takes additions out; none if none of them is there.
+
+    A file that nobody changed since the installation becomes what it was, byte for byte, unless
+    something else of ours stays in it.
+    """
+    found: list[FileChange] = []
+    for file in dict.fromkeys(one.file for one in additions):
+        path, now = _read(file)
+        if now is None or NAME.encode() not in now:
+            continue
+        text = _text(path, now)
+        gone: list[Addition] = []
+        for one in (one for one in additions if one.file == file):
+            try:
+                after = _take(text, one)
+            except NotEditable as why:
+                raise NotReadable(
+                    f"it cannot be changed safely ({why})",
+                    where=str(path),
+                    remedy=f"remove {'.'.join(one.path) or 'it'} by hand; nothing was written",
+                ) from None
+            if after != text:
+                text = after
+                gone.append(one)
+        if gone:
+            found.append(_taken(client, path, now, text, tuple(gone), home))
+    return found
+
+
+def _taken(
+    client: Client, path: Path, now: bytes, text: str, gone: tuple[Addition, ...], home: Path
+) -> FileChange:
+    is_whole = gone[0].form == "whole"
+    change = FileChange(
+        client=client, path=path, before=now, after=None if is_whole else text.encode(),
+        additions=gone,
+    )  # fmt: skip
+    folder = _folder(change, home)
+    record = _record(folder)
+    if record is None or (record.path, record.written) != (str(path), _digest(now)):
+        return change
+    if {one.what for one in gone} < set(record.wrote):  # something of ours stays
+        return change
+    before = _bytes(folder / "before") if record.existed else None
+    return replace(change, after=before, is_restored=True)
+
+
+def _take(text: str, one: Addition) -> str:
+    """Return a text without an addition, the same if it is not there or not ours."""
+    if one.form == "whole":
+        return "" if _is_ours(text) else text
+    if one.is_item:
+        return json_text.take_items(text, one.path, _is_ours)
+    form = _FORMS[one.form]
+    if one.is_optional and not _is_ours(form.entry(text, one.path)):
+        return text
+    return form.take(text, one.path)
 
 
 def apply_install(change: FileChange, home: Path) -> Path | None:
     """Write a change and return where the file as it was is kept, None if there was none.
 
-    Raises `NotWritable`.
+    If an earlier installation is in the file, and nobody changed it since, what was before that one
+    is kept. Raises `NotWritable`.
     """
     assert change.after is not None
-    folder = _folder(change.client, home)
-    kept = folder / "before"
-    record = _Record(str(change.path), _digest(change.after), change.before is not None)
+    folder = _folder(change, home)
+    record = _record(folder)
+    goes_on = record is not None and _is_last(record, change)
+    wrote = tuple(one.what for one in change.additions)
     try:
-        make_private_folder(folder)
-        with replacing(kept, PRIVATE, private=True) as file:
-            file.write(change.before or b"")
-        with replacing(folder / "record.json", PRIVATE, private=True) as file:
-            file.write(msgspec_json.encode(record))
+        if record is None or not goes_on:
+            make_private_folder(folder)
+            with replacing(folder / "before", PRIVATE, private=True) as file:
+                file.write(change.before or b"")
+            existed = change.before is not None
+        else:
+            existed = record.existed
+            wrote = tuple(dict.fromkeys((*record.wrote, *wrote)))
+        _keep(folder, _Record(str(change.path), _digest(change.after), existed, wrote))
     except OSError as error:
         raise _not_written(folder, error) from error
     try:
         _write(change)
     except NotWritable:
-        shutil.rmtree(folder, ignore_errors=True)
+        if record is not None and goes_on:
+            _keep(folder, record)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
         raise
-    return kept if change.before is not None else None
+    return folder / "before" if existed else None
 
 
 def apply_uninstall(change: FileChange, home: Path) -> None:
-    """Write a change, and let go of what was kept for it; raises `NotWritable`."""
+    """Write a change, and let go of what was kept for it; raises `NotWritable`.
+
+    What was kept stays as long as something else of ours is in the file.
+    """
     _write(change)
-    shutil.rmtree(_folder(change.client, home), ignore_errors=True)
+    folder = _folder(change, home)
+    record = _record(folder)
+    gone = {one.what for one in change.additions}
+    left = () if record is None else tuple(one for one in record.wrote if one not in gone)
+    if record is not None and left and change.after is not None and _is_last(record, change):
+        _keep(folder, replace(record, written=_digest(change.after), wrote=left))
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # other files of the same program may have something kept
+        folder.parent.rmdir()
+
+
+def _is_last(record: _Record, change: FileChange) -> bool:
+    """Return whether a file is what the recorded installation left."""
+    now = (str(change.path), _digest(change.before or b""))
+    return (record.path, record.written) == now
+
+
+def _keep(folder: Path, record: _Record) -> None:
+    with replacing(folder / "record.json", PRIVATE, private=True) as file:
+        file.write(msgspec_json.encode(record))
 
 
 def _write(change: FileChange) -> None:
@@ -164,6 +306,8 @@ def _write(change: FileChange) -> None:
                 like = path.stat()
                 os.fchown(file.fileno(), like.st_uid, like.st_gid)
                 os.fchmod(file.fileno(), like.st_mode & 0o777)
+            elif any(one.is_program for one in change.additions):
+                os.fchmod(file.fileno(), 0o700)
             os.fsync(file.fileno())
         replace_file(new, path, old, must_keep=True)
         found = _bytes(old) if old.exists() else None
@@ -192,9 +336,9 @@ def _not_written(path: Path, error: OSError) -> NotWritable:
     )  # fmt: skip
 
 
-def _read(client: Client, environment: Mapping[str, str]) -> tuple[Path, bytes | None]:
-    """Return the settings file of a client, links resolved, and what is in it."""
-    path = client.settings_file(environment)
+def _read(file: Path) -> tuple[Path, bytes | None]:
+    """Return a settings file, links resolved, and what is in it."""
+    path = file
     try:
         path = path.resolve()
         if path.is_file() and path.stat().st_size > _MOST_BYTES:
@@ -227,23 +371,21 @@ def _text(path: Path, data: bytes | None) -> str:
         ) from None
 
 
-def _by_hand(path: Path, why: NotEditable, client: Client, entry: dict[str, Any]) -> NotReadable:
+def _by_hand(path: Path, why: NotEditable, one: Addition) -> NotReadable:
     return NotReadable(
         f"it cannot be changed safely ({why})",
         where=str(path),
-        remedy=f"nothing was written; add {'.'.join(client.path)} by hand: "
-        f"{json.dumps(entry, ensure_ascii=False)}",
+        remedy=f"nothing was written; add {'.'.join(one.path) or 'it'} by hand: "
+        f"{json.dumps(one.value, ensure_ascii=False)}",
     )
 
 
-def _folder(client: Client, home: Path) -> Path:
-    return home / "installed" / client.name
+def _folder(change: FileChange, home: Path) -> Path:
+    return home / "installed" / change.client.name / change.path.name
 
 
-def _record(client: Client, home: Path) -> _Record | None:
+def _record(folder: Path) -> _Record | None:
     try:
-        return msgspec_json.decode(
-            (_folder(client, home) / "record.json").read_bytes(), type=_Record
-        )
+        return msgspec_json.decode((folder / "record.json").read_bytes(), type=_Record)
     except (OSError, DecodeError):
         return None

@@ -1,22 +1,29 @@
-"""Programs that start MCP servers: where their settings are, and our entry there."""
+"""Programs that we install ourselves into: where their settings are, and what is ours there."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct, convert
 
 from holdfast.errors import UnknownName
 
-Form: TypeAlias = Literal["json", "toml", "yaml"]
+Form: TypeAlias = Literal["json", "toml", "yaml", "whole"]
+"""How a settings file is written; `whole` is a file of ours alone."""
+Deed: TypeAlias = Literal["facts", "dropped", "shorten", "import"]
+"""What a hook does: give a compaction the facts of the session, give the agent those that a summary
+dropped, shorten a result, or only import the session."""
+Answering: TypeAlias = Literal["text", "context", "output", "nothing"]
+"""How a hook answers: with plain text, or with JSON that has a context or a result."""
 _GIVEN_ON = {
     "HOLDFAST_CONFIG": "--config", "HOLDFAST_HOME": "--home", "HOLDFAST_PROFILE": "--profile",
 }  # fmt: skip
@@ -25,30 +32,93 @@ NAME = "holdfast"
 """The key of our entry."""
 
 
-class Client(Struct, frozen=True, kw_only=True):
+class SettingsPlace(Struct, frozen=True, kw_only=True):
+    """A settings file, and the variable that names another folder for it."""
+
+    file: str
+    variable: str = ""
+
+    def settings_file(self, environment: Mapping[str, str]) -> Path:
+        """Return where it is; the file need not exist."""
+        named = environment.get(self.variable, "") if self.variable else ""
+        if not named:
+            return _place(self.file, environment)
+        # the variable stands for the program's own folder in the home folder
+        parts = Path(self.file.removeprefix("~/")).parts
+        return Path(named, *(parts[1:] or parts))
+
+
+class AgentHook(Struct, frozen=True, kw_only=True):
+    """What is done at an event of an agent, and how it is answered."""
+
+    does: Deed
+    says: Answering = "nothing"
+    matcher: str = ""
+
+    @property
+    def imports(self) -> bool:
+        """Whether the session is imported too."""
+        return self.does in ("facts", "import")
+
+
+class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
+    """The hooks of an agent, by event."""
+
+    entry: dict[str, Any]
+    grouped: bool = True
+    plain: bool = False
+    own: dict[str, Any] | None = None
+    transcript: str = ""
+    events: dict[str, AgentHook]
+
+
+class OtherSetting(SettingsPlace, frozen=True, kw_only=True):
+    """A setting that only one agent has."""
+
+    what: str
+    form: Form
+    path: tuple[str, ...] = ()
+    value: Any
+    is_program: bool = False
+
+
+class Addition(Struct, frozen=True, kw_only=True):
+    """One thing of ours in a settings file."""
+
+    what: str
+    """For people."""
+    file: Path
+    form: Form
+    path: tuple[str, ...] = ()
+    value: Any
+    is_item: bool = False
+    """Whether it is one more element of a list."""
+    is_optional: bool = False
+    """Whether it is left out if the user has something else there."""
+    is_program: bool = False
+    """Whether a file of ours can be started."""
+
+
+class Client(SettingsPlace, frozen=True, kw_only=True):
     """One program; `clients.toml` says what the fields mean."""
 
     name: str
     title: str
     form: Form
-    file: str
-    variable: str = ""
     mark: str = ""
     program: str = ""
     section: tuple[str, ...]
     entry: dict[str, Any]
     anywhere: bool = False
+    hooks: AgentHooks | None = None
+    settings: tuple[OtherSetting, ...] = ()
+    gains: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def path(self) -> tuple[str, ...]:
         """The keys under which our entry is."""
         return (*self.section, NAME)
-
-    def settings_file(self, environment: Mapping[str, str]) -> Path:
-        """Return where its settings are; the file need not exist."""
-        usual = _place(self.file, environment)
-        named = environment.get(self.variable, "") if self.variable else ""
-        return Path(named) / usual.name if named else usual
 
     def is_here(self, environment: Mapping[str, str]) -> bool:
         """Return whether the program seems to be on this machine."""
@@ -58,19 +128,102 @@ class Client(Struct, frozen=True, kw_only=True):
         on_path = self.program and shutil.which(self.program, path=environment.get("PATH", ""))
         return file.exists() or mark.exists() or named or bool(on_path)
 
-    def entry_for(self, command: str, args: list[str]) -> dict[str, Any]:
-        """Return our entry for a command."""
+    def hook_of(self, event: str) -> AgentHook | None:
+        """Return what is done at an event, None for nothing."""
+        return None if self.hooks is None else self.hooks.events.get(event)
+
+    def transcript_of(self, session: str, environment: Mapping[str, str]) -> str:
+        """Return the file of a session, "" if it is not known where that is."""
+        if self.hooks is None or not self.hooks.transcript or session != os.path.basename(session):
+            return ""
+        file = self.hooks.transcript.replace("{session}", session)
+        place = SettingsPlace(file=file, variable=self.hooks.variable)
+        return str(place.settings_file(environment))
+
+    def server_addition(
+        self, environment: Mapping[str, str], *, all_projects: bool = False
+    ) -> Addition:
+        """Return the entry of our MCP server."""
+        command, args = own_command(environment, "mcp")
+        if self.anywhere or all_projects:
+            args = [*args, "--all-projects"]
         given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
-        return {
-            key: given.get(value, value) if isinstance(value, str) else value
-            for key, value in self.entry.items()
-        }
+        return Addition(
+            what="MCP server", file=self.settings_file(environment), form=self.form, path=self.path,
+            value=_filled(self.entry, given),
+        )  # fmt: skip
+
+    def additions(
+        self, environment: Mapping[str, str], options: Sequence[str] = (), *, shortens: bool = True
+    ) -> list[Addition]:
+        """Return everything of ours; `options` are those of `holdfast hook`."""
+        found = [self.server_addition(environment)]
+        line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
+        status = shlex.join(_flat(own_command(environment, "statusline")))
+        if self.hooks is not None and self.hooks.file:
+            found += self._hook_additions(
+                self.hooks, line, environment, shortens=shortens, redacts="--redact" in options
+            )
+        for one in self.settings:
+            found.append(Addition(
+                what=one.what, file=one.settings_file(environment), form=one.form, path=one.path,
+                value=_filled(one.value, {"{hook}": line, "{statusline}": status}),
+                is_optional=True, is_program=one.is_program,
+            ))  # fmt: skip
+        return found
+
+    def _hook_additions(
+        self, hooks: AgentHooks, line: str, environment: Mapping[str, str], *, shortens: bool,
+        redacts: bool,
+    ) -> list[Addition]:  # fmt: skip
+        """Return a list element for each event, or the whole of a file of ours."""
+        file, values = hooks.settings_file(environment), dict[str, Any]()
+        for event, hook in hooks.events.items():
+            if hook.does == "shorten" and not shortens:
+                continue
+            value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
+            matcher = "" if redacts and hook.does == "shorten" else hook.matcher
+            group = {"matcher": matcher} if matcher else {}
+            values[event] = {**group, "hooks": [value]} if hooks.grouped else value
+        if hooks.own is None:
+            return [
+                Addition(
+                    what=f"hook {event}", file=file, form="json", path=("hooks", event),
+                    value=value, is_item=True,
+                )
+                for event, value in values.items()
+            ]  # fmt: skip
+        table = {**hooks.own, "hooks": {event: [value] for event, value in values.items()}}
+        text = json.dumps(table, indent=2, ensure_ascii=False)
+        return [Addition(what="hooks", file=file, form="whole", value=f"{text}\n")]
+
+
+def _flat(command: tuple[str, list[str]]) -> list[str]:
+    return [command[0], *command[1]]
+
+
+def _filled(value: Any, given: Mapping[str, Any]) -> Any:
+    """Return a value of the table with what it names in braces replaced."""
+    if isinstance(value, dict):
+        table = cast("Mapping[str, Any]", value)
+        return {key: _filled(one, given) for key, one in table.items()}
+    if isinstance(value, list):
+        return [_filled(one, given) for one in cast("list[Any]", value)]
+    if not isinstance(value, str):
+        return value
+    if value in given:
+        return given[value]
+    for name, text in given.items():
+        if isinstance(text, str):
+            value = value.replace(name, text)
+    return value
 
 
 @cache
 def clients() -> Mapping[str, Client]:
     """Return the table, by name."""
-    table = tomllib.loads(files("holdfast.installing").joinpath("clients.toml").read_text("utf-8"))
+    # importlib.resources takes longer to import than a hook has for its whole table
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return {name: convert({"name": name, **row}, Client) for name, row in table.items()}
 
 
@@ -82,22 +235,22 @@ def client_named(name: str) -> Client:
     return known[name]
 
 
-def server_command(environment: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Return how a program that knows nothing of our environment starts the server.
+def own_command(environment: Mapping[str, str], *called: str) -> tuple[str, list[str]]:
+    """Return how a program that knows nothing of our environment starts a command of ours.
 
     A copy in the cache of uvx is gone some day, so uvx is asked for a new one.
     """
-    command, first = _own_command(environment)
+    command, first = _own_program(environment)
     given = [
         part
         for name, option in _GIVEN_ON.items()
         if environment.get(name)
         for part in (option, environment[name])
     ]
-    return command, [*first, "mcp", *given]
+    return command, [*first, *called, *([] if called[0] == "statusline" else given)]
 
 
-def _own_command(environment: Mapping[str, str]) -> tuple[str, list[str]]:
+def _own_program(environment: Mapping[str, str]) -> tuple[str, list[str]]:
     uvx = shutil.which("uvx", path=environment.get("PATH", ""))
     if uvx and f"{os.sep}uv{os.sep}archive-v" in sys.prefix:
         return uvx, ["--from", "holdfast[mcp]", "holdfast"]

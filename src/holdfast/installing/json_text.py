@@ -1,4 +1,4 @@
-"""One entry in a text of JSON with comments: put in and taken out by position.
+"""One entry or list element in a text of JSON with comments: put in and taken out by position.
 
 Whatever else is in the text keeps its bytes.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -25,7 +25,8 @@ _DEPTH = 200
 
 
 class _Member(Struct, frozen=True):
-    key: str
+    key: str | None
+    """None for an element of a list."""
     start: int
     value: _Value
     comma: int
@@ -74,6 +75,41 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
     return _checked(new, changed(_read(text), path, value))
 
 
+def put_item(text: str, path: Sequence[str], value: Any) -> str:
+    """Return the text with one more element at the end of the list under a path of keys."""
+    there = entry(text, path)
+    if there is None:
+        return put(text, path, [value])
+    if not isinstance(there, list):
+        raise NotEditable(f"{'.'.join(path)} is not a list")
+    new = _insert(text, _node(text, path), None, value)
+    return _checked(new, changed(_read(text), path, [*cast("list[Any]", there), value]))
+
+
+def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
+    """Return the text without the elements that are ours, and without a list that is then empty."""
+    while isinstance(there := entry(text, path), list):
+        rows = cast("list[Any]", there)
+        at = next((at for at, one in enumerate(rows) if is_ours(one)), None)
+        if at is None:
+            break
+        left = [*rows[:at], *rows[at + 1 :]]
+        if not left:
+            return take(text, path)
+        text = _without(text, _node(text, path), at, changed(_read(text), path, left))
+    return text
+
+
+def _node(text: str, path: Sequence[str]) -> _Value:
+    """Return what is under a path of keys that is there."""
+    node = _parse(text)
+    for key in path:
+        found = _member(node, key)
+        assert found is not None
+        node = found.value
+    return node
+
+
 def take(text: str, path: Sequence[str]) -> str:
     """Return the text without what is under a path of keys; raises `NotEditable`."""
     node = _parse(text)
@@ -85,9 +121,13 @@ def take(text: str, path: Sequence[str]) -> str:
     member = _member(node, path[-1])
     if member is None:
         return text
-    at = node.members.index(member)
+    return _without(text, node, node.members.index(member), changed(_read(text), path, None))
+
+
+def _without(text: str, node: _Value, at: int, wanted: Any) -> str:
+    """Return the text without one member of a node; it must say what is `wanted`."""
+    member = node.members[at]
     commas = [member.comma] if member.comma >= 0 else [one.comma for one in node.members[:at][-1:]]
-    wanted = changed(_read(text), path, None)
     start = len(text[: member.start].rstrip(_SPACES))
     try:
         return _checked(_cut(text, start, member.value.end, commas), wanted)
@@ -101,7 +141,7 @@ def _checked(text: str, wanted: Any) -> str:
     return text
 
 
-def _insert(text: str, node: _Value, key: str, value: Any) -> str:
+def _insert(text: str, node: _Value, key: str | None, value: Any) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     close, unit = node.end - 1, _unit(text)
     stop = len(text[:close].rstrip(_SPACES))
@@ -138,12 +178,16 @@ def _cut(text: str, start: int, end: int, commas: Sequence[int]) -> str:
     return text
 
 
-def _compact(key: str, value: Any) -> str:
-    return f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+def _compact(key: str | None, value: Any) -> str:
+    return f"{_name(key)}{json.dumps(value, ensure_ascii=False)}"
 
 
-def _line(key: str, value: Any, indent: str, unit: str, newline: str) -> str:
-    return f"{json.dumps(key)}: {_pretty(value, indent, unit, newline)}"
+def _line(key: str | None, value: Any, indent: str, unit: str, newline: str) -> str:
+    return f"{_name(key)}{_pretty(value, indent, unit, newline)}"
+
+
+def _name(key: str | None) -> str:
+    return "" if key is None else f"{json.dumps(key)}: "
 
 
 def _pretty(value: Any, indent: str, unit: str, newline: str) -> str:
@@ -238,15 +282,16 @@ def _object(text: str, tokens: Sequence[_Token], at: int, depth: int) -> tuple[_
 
 
 def _array(text: str, tokens: Sequence[_Token], at: int, depth: int) -> tuple[_Value, int]:
-    start, plain = tokens[at].start, list[Any]()
+    start, members = tokens[at].start, list[_Member]()
     at += 1
     while at < len(tokens) and text[tokens[at].start] != "]":
         value, at = _value(text, tokens, at, depth + 1)
-        _, at = _comma(text, tokens, at, "]")
-        plain.append(value.plain)
+        comma, at = _comma(text, tokens, at, "]")
+        members.append(_Member(None, value.start, value, comma))
     if at >= len(tokens):
         raise NotEditable("it ends too early")
-    return _Value(start, tokens[at].end, plain=plain), at + 1
+    plain = [one.value.plain for one in members]
+    return _Value(start, tokens[at].end, False, tuple(members), plain), at + 1
 
 
 def _comma(text: str, tokens: Sequence[_Token], at: int, close: str) -> tuple[int, int]:

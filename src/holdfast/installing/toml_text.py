@@ -1,4 +1,4 @@
-"""One table in a text of TOML: appended, and taken out line by line; the rest keeps its bytes."""
+"""One table in a text of TOML, or one key at its top; the rest keeps its bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from holdfast.installing.plain import NotEditable, changed, value_at
 
@@ -21,9 +21,18 @@ def entry(text: str, path: Sequence[str]) -> object:
     return value_at(_read(text), path)
 
 
-def put(text: str, path: Sequence[str], value: dict[str, Any]) -> str:
-    """Return the text with a table under a path of keys that is not there yet."""
+def put(text: str, path: Sequence[str], value: Any) -> str:
+    """Return the text with a table under a path of keys that is not there yet.
+
+    What is not a table is one key at the top, before all that is there.
+    """
     newline = "\r\n" if "\r\n" in text else "\n"
+    if not isinstance(value, dict):
+        start = len(text) - len(text.removeprefix("\ufeff"))
+        line = f"{path[0]} = {_literal(value)}{newline}"
+        new = text[:start] + line + text[start:]
+        return _checked(new, changed(_read(text), path, value))
+    value = cast("dict[str, Any]", value)
     start = "" if not text or text.endswith("\n") else newline
     space = newline if text.strip() else ""
     lines = [_header(path), *(f"{key} = {_literal(one)}" for key, one in value.items()), ""]
@@ -37,12 +46,24 @@ def take(text: str, path: Sequence[str]) -> str:
         return text
     lines, header = text.splitlines(keepends=True), _header(path)
     wanted = changed(_read(text), path, None)
+    if len(path) == 1:
+        return _without_key(lines, path[0], wanted)
     for start, line in enumerate(lines):
         if _name(line) == header:
             first = start - 1 if start and not lines[start - 1].strip() else start
             with suppress(NotEditable):  # a line of a text may look like a table
                 return _checked("".join(lines[:first] + lines[_end(lines, start) :]), wanted)
     raise NotEditable(f"{header} is not a table of its own")
+
+
+def _without_key(lines: Sequence[str], key: str, wanted: dict[str, Any]) -> str:
+    """Return lines without the one of a key; its value must be on that line."""
+    for at, line in enumerate(lines):
+        if line.lstrip("\ufeff \t").startswith(key):
+            mark = "\ufeff" if line.startswith("\ufeff") else ""
+            with suppress(NotEditable):  # a line of a text may look like it
+                return _checked("".join([*lines[:at], mark, *lines[at + 1 :]]), wanted)
+    raise NotEditable(f"{key} is not on a line of its own")
 
 
 def _end(lines: Sequence[str], start: int) -> int:

@@ -1,0 +1,133 @@
+"""One call of a hook: what an agent tells of an event, and what it is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from holdfast.installing.clients import Client
+
+if TYPE_CHECKING:
+    from holdfast.hooks.results import Original
+
+_BEFORE = (
+    "Facts from the log of this session, in its own words. Keep each of them in the summary, "
+    "letter for letter where it names a file, a command, a number or a rule of the user:"
+)
+_AFTER = (
+    "Facts from this session before it was compacted, in its own words. They are background, not "
+    "a new request; messages after this one are newer:"
+)
+_OUTPUT = "updatedToolOutput"
+_MORE = "The whole session can be searched with holdfast_sessions_search."
+
+
+class HookOptions(Struct, frozen=True, kw_only=True):
+    """What a hook was installed with."""
+
+    facts_tokens: int = 2_000
+    """Of the facts that a compaction gets, and again the agent after it."""
+    result_tokens: int = 4_000
+    """Of a result; a longer one is shortened. 0 leaves all as they are."""
+    redact: bool = False
+    """Whether secrets in results are hidden."""
+
+
+class HookEvent(Struct, frozen=True, kw_only=True):
+    """What an agent tells; most agents use the same keys."""
+
+    name: str
+    session: str = ""
+    path: str = ""
+    cwd: str = ""
+    source: str = ""
+    focus: str = ""
+    """What the user wants a compaction to look at."""
+    tool: str = ""
+    call: str = ""
+    response: Any = None
+
+
+class HookHost(Struct, frozen=True):
+    """What a hook needs from outside."""
+
+    keep: Callable[[Sequence[Original], str, HookEvent], bool]
+    """Keeps originals of an agent, and returns whether that was done in time."""
+    import_later: Callable[[str, str], None]
+    """Starts the import of a file, or of all of an agent, and does not wait for it."""
+
+
+def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
+    """Return the event that an agent tells of; `name` if the agent does not say which it is."""
+
+    def text(*keys: str) -> str:
+        found = next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+        return str(found)
+
+    return HookEvent(
+        name=text("hook_event_name", "event") or name,
+        session=text("session_id", "sessionId", "taskId"),
+        path=text("transcript_path", "transcriptPath"),
+        cwd=text("cwd"), source=text("source"),
+        focus=text("custom_instructions", "customInstructions"), tool=text("tool_name", "toolName"),
+        call=text("tool_use_id", "timestamp"),
+        response=given.get("tool_response", given.get("toolResult")),
+    )  # fmt: skip
+
+
+def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return what an agent is told, "" for nothing; raises whatever goes wrong."""
+    hook = client.hook_of(event.name)
+    if hook is None:
+        return ""
+    if hook.does == "shorten":
+        return _shortened(client, event, options, host)
+    said = ""
+    if hook.does == "facts":
+        from holdfast.hooks.facts import session_facts
+
+        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens, event.focus))
+    elif hook.does == "dropped":
+        from holdfast.hooks.facts import dropped_facts
+
+        is_new = event.source == "compact"
+        found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
+        said = _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
+    if hook.imports:
+        host.import_later(client.name, event.path)
+    if hook.says == "text" or not said:
+        return said
+    return _answered(client, event.name, "additionalContext", said)
+
+
+def _framed(before: str, facts: str, after: str = "") -> str:
+    return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
+
+
+def _answered(client: Client, event: str, key: str, value: Any) -> str:
+    if client.hooks is not None and client.hooks.plain:
+        return json.dumps({"modifiedResult" if key == _OUTPUT else key: value})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, key: value}})
+
+
+def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return a result as the model will see it; "" if it stays.
+
+    It is not shortened if its original is not kept.
+    """
+    from holdfast.hooks.results import shown_result
+
+    redact = None
+    if options.redact:
+        from holdfast.redaction import RedactionPolicy, Redactor
+
+        redact = Redactor(RedactionPolicy(personal=False))
+    mark = f"{event.session} {event.call}"
+    shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
+    if shown and shown.originals and not host.keep(shown.originals, client.name, event):
+        shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
+    return "" if shown is None else _answered(client, event.name, _OUTPUT, shown.value)
