@@ -113,7 +113,12 @@ def test_every_agent_has_its_own_way_to_take_a_prompt(
 ) -> None:
     """By its command and by the name that other commands use."""
     called: list[list[Any]] = []
-    monkeypatch.setattr(command.os, "execv", lambda path, argv: called.append([path, *argv]) or 0)
+
+    def keep(path: str, argv: list[Any]) -> int:
+        called.append([path, *argv])
+        return 0
+
+    monkeypatch.setattr(command.os, "execv", keep)
     file = put("t.json", TALK)
     for name, client in opening_clients().items():
         holdfast("brief", file, "--to", name)
