@@ -349,18 +349,22 @@ def test_a_note_of_a_pin_has_a_limit(kept: Store, begin: Begin) -> None:
 
 
 def test_the_tools_say_when_to_use_them_and_what_may_be_given() -> None:
-    """A model that sees only the schemas knows the values of `role`, `source` and `sort`."""
+    """A model that sees only the schemas knows when to call, what comes back, and one call."""
     for tool in TOOLS:
         assert " when " in tool.description
-        assert "answer has" in tool.description or tool.name.endswith("status")
+        assert "Call it" in tool.description
+        assert re.search("[Rr]eturns? |Say ", tool.description)
+        example = json.loads(tool.description.split("Example: ")[1].removesuffix(f". {MARK}"))
+        assert set(tool.parameters["required"]) <= set(example)
+        assert set(example) <= set(tool.parameters["properties"])
     # every request of every agent carries them
     carried = [(tool.name, tool.description, tool.parameters) for tool in TOOLS]
-    assert estimate_text(json.dumps(carried)) < 1_600
+    assert estimate_text(json.dumps(carried)) < 2_200
 
 
 def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     """They are data, and the code decides."""
-    search, read, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
+    search, read, _, _, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
     assert search["role"]["enum"] == list(SPEAKERS)
     assert search["source"]["enum"] == list(get_args(Agent))
     assert search["sort"]["enum"] == list(get_args(Sort))
@@ -368,6 +372,6 @@ def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     assert f"at most {MOST_HITS}." in search["most"]["description"]
     assert f"with {AROUND} messages" in read["around"]["description"]
     assert pin["note"]["maxLength"] == NOTE_CHARS
-    for limit in (tool.parameters["properties"].get("max_tokens") for tool in TOOLS[:3]):
+    for limit in (tool.parameters["properties"].get("max_tokens") for tool in TOOLS[:5]):
         assert (limit["minimum"], limit["maximum"]) == (LEAST_TOKENS, MOST_TOKENS)
         assert f"{TOKENS:,} if not given, at most {MOST_TOKENS:,}" in limit["description"]

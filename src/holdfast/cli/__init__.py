@@ -16,6 +16,7 @@ import click
 from holdfast.errors import HoldfastError
 
 COMMANDS = {
+    "brief": "Print the record of a session, or open another agent with it.",
     "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
     "compress": "Make a transcript smaller; the originals can be restored.",

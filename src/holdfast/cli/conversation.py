@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -20,6 +21,10 @@ from holdfast.errors import AmbiguousSession, NotReadable, StoreUnavailable, Unk
 from holdfast.importers import ImportedSession, read_native, sessions_in
 from holdfast.importers.imported import PARTIAL
 from holdfast.transcript import Transcript
+
+if TYPE_CHECKING:
+    from holdfast.stores.store import Store
+    from holdfast.stores.values import SessionInfo
 
 _BOOKKEEPING = "keys-foreign"
 """The rule against fields that an agent keeps with its messages and no provider takes."""
@@ -40,7 +45,7 @@ def read_input(
     data, is_native = b"", True
     if os.path.isdir(name):
         document = _of_sessions(sessions_in(name, limits=limits))
-    elif name == STANDARD or os.sep in name or os.path.lexists(name) or not name:
+    elif is_path(name):
         data = read_bytes(name, limits)
         native = None if dialect else read_native(data, name, limits)
         is_native = native is not None
@@ -54,6 +59,11 @@ def read_input(
         _refuse_strangers(record.transcript)
     profiles = [_profile(record.transcript, provider) for record in document.records]
     return Input(name, data, document, tuple(profiles), is_native)
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name is that of a file or folder, or standard input; else of a session."""
+    return name == STANDARD or os.sep in name or os.path.lexists(name) or not name
 
 
 def _profile(transcript: Transcript, provider: str | None) -> Profile:
@@ -95,8 +105,19 @@ def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
     if not whole:
         remedy = "; ".join(warnings) or "name a file or folder with sessions"
         raise NotReadable("holds no conversation", remedy=remedy)
-    named = [(_plain(one.transcript), f"{one.agent} {one.source_id}", one.model) for one in whole]
+    named = [(_plain_session(one), f"{one.agent} {one.source_id}", one.model) for one in whole]
     return document_of(named, warnings)
+
+
+def _plain_session(session: ImportedSession) -> Transcript:
+    """Return a transcript in which the agent's own summaries are not taken for words of the user,
+    as in a stored session.
+    """
+    transcript = _plain(session.transcript)
+    messages = list(transcript.messages)
+    for at in session.summaries:
+        messages[at] = replace(messages[at], origin="summary")
+    return replace(transcript, messages=tuple(messages))
 
 
 def _plain(transcript: Transcript) -> Transcript:
@@ -109,17 +130,30 @@ def _plain(transcript: Transcript) -> Transcript:
 
 def _stored(name: str) -> Document:
     """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
-    from holdfast.cli.stores import session_name, store_place  # a plain file needs no store
+    from holdfast.cli.stores import session_name  # a plain file needs no store
     from holdfast.sessions.exporting import transcript_of
+
+    with stored_session(name) as (store, info):
+        transcript = transcript_of(store, info, what="view")
+    return document_of([(_plain(transcript), session_name(info), info.model)])
+
+
+@contextmanager
+def stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
+    """Give a stored session and its store, only to be read; raise `NotReadable` if there is none.
+
+    The store is the one that the options of the command name.
+    """
+    from holdfast.cli.stores import store_place  # a plain file needs no store
 
     context = click.get_current_context(silent=True)
     given = context.params if context else {}
     settings = read_settings(given.get("config"))
+    profile = given.get("profile") or settings.profile
     try:
         place = store_place(given, settings)
-        with closing(open_store(place, profile=settings.profile, read_only=True)) as store:
-            info = store.find(name)
-            transcript = transcript_of(store, info, what="view")
+        with closing(open_store(place, profile=profile, read_only=True)) as store:
+            yield store, store.find(name)
     except (UnknownSession, StoreUnavailable):
         raise NotReadable(
             "is neither a file nor a kept session",
@@ -127,4 +161,3 @@ def _stored(name: str) -> Document:
         ) from None
     except AmbiguousSession as error:
         raise NotReadable("names several sessions", remedy=str(error)) from None
-    return document_of([(_plain(transcript), session_name(info), info.model)])

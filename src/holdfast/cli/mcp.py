@@ -59,10 +59,11 @@ _MOST_PORT = 65_535
 def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **given: Any) -> int:
     """Serve past sessions to agents, through MCP.
 
-    The tools search, read, recall by reference, report the status, and pin. They offer only the
-    sessions of the project that the command is started in: the nearest parent folder with a
-    `.git`, and all folders inside it. Answers contain no secrets and no system prompts, have a
-    size limit, and are marked as past material. Needs the extra `mcp`.
+    The tools search, read, recall by reference, give the record of a session or a compacted one,
+    report the status, and pin. They offer only the sessions of the project that the command is
+    started in: the nearest parent folder with a `.git`, and all folders inside it. Answers contain
+    no secrets and no system prompts, have a size limit, and are marked as past material. Needs the
+    extra `mcp`.
 
     \b
     holdfast mcp                   for an agent that starts it by itself

@@ -195,12 +195,7 @@ def _summary(todo: Plan, prose: Summary | None) -> Joined:
         prose = _older_prose(work.state, todo.choice.partition.tail_start)
     if prose is not None:
         both = joined(prose, both.summary, around.room_chars)
-    summary = both.summary
-    if work.options.focus:
-        summary = focused(summary, work.options.focus)
-    if work.options.goal:
-        summary = aimed(summary, work.options.goal, around.room_chars)
-    return replace(both, summary=summary)
+    return replace(both, summary=_as_asked(both.summary, work.options, around.room_chars))
 
 
 def _older_prose(state: CompactionState, stop: int) -> Summary | None:
@@ -227,23 +222,34 @@ def _around(todo: Plan) -> Around:
     )
 
 
-def record(work: CompactionInput, stop: int) -> str:
+def _as_asked(summary: Summary, options: Options, room_chars: float) -> Summary:
+    """Return the summary with what the caller asked for first: a focus, a goal."""
+    if options.focus:
+        summary = focused(summary, options.focus)
+    return aimed(summary, options.goal, room_chars) if options.goal else summary
+
+
+def record(work: CompactionInput, stop: int, tokens: int | None = None) -> str:
     """Return all that is known of the log up to `stop` as the text of one summary.
 
-    It stands alone: nothing of the log is thought to be seen beside it. Nothing is changed, and no
-    model is asked; what one wrote before is in it.
+    It has at most `tokens`, as many as a compaction would give it if that is not said. It stands
+    alone: nothing of the log is thought to be seen beside it. Nothing is changed, and no model is
+    asked; what one wrote before is in it.
     """
     state = work.state
     known, known_to = (state.ledger, state.ledgered) if state.ledgered <= stop else (Ledger(), 0)
     ledger = work.index.ledger(stop, known, known_to)
-    room = summary_room(work, work.costs.span(0, stop))
+    room = summary_room(work, work.costs.span(0, stop)) if tokens is None else tokens
     around = Around(
-        room_chars=room / tokens_per_char(ledger, work.counter), carried=state.carried
-    )  # fmt: skip
+        room_chars=room / tokens_per_char(ledger, work.counter),
+        focus=work.options.focus,
+        carried=state.carried,
+    )
     summary = summarize(ledger, around)
     prose = _older_prose(state, stop)
     if prose is not None and state.prose_to <= stop:
         summary = joined(prose, summary, around.room_chars).summary
+    summary = _as_asked(summary, work.options, around.room_chars)
     return work.redact(render_summary(summary, work.counter, room))
 
 

@@ -91,7 +91,8 @@ def document_of(
     sessions: Sequence[tuple[Transcript, str, str]], warnings: Sequence[str] = ()
 ) -> Document:
     """Return transcripts that did not come from such a file, as if they had: one as a JSON value,
-    several as an object a line. Each comes with its name and its model.
+    several as an object a line. Each comes with its name and its model; what a compaction wrote is
+    known to be that still.
     """
     is_one = len(sessions) == 1
     records: list[Record] = []
@@ -100,6 +101,10 @@ def document_of(
         if not is_one and transcript.frame.body is None:
             value = {dialect_named(transcript.dialect).list_key: value}
         loaded = load_parsed(value, dialect=transcript.dialect)
+        origins = [one.origin for one in transcript.messages]
+        if len(loaded.messages) == len(origins):
+            messages = [replace(one, origin=origins[at]) for at, one in enumerate(loaded.messages)]
+            loaded = replace(loaded, messages=tuple(messages))
         records.append(Record(loaded, dump_json(value), number, "" if is_one else name, model))
     source = b"\n".join(record.source for record in records) + b"\n"
     return Document("value" if is_one else "record lines", tuple(records), source, tuple(warnings))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from holdfast.compaction.compact import Compaction, Plan, Skipped, plan
 from holdfast.compaction.index import FrozenLog
 from holdfast.compaction.measure import message_tokens, tools_tokens
-from holdfast.compaction.state import carried_in
+from holdfast.compaction.state import CompactionState, carried_in
 from holdfast.compaction.tool_names import with_safe_names
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import dump, load, with_messages
@@ -41,6 +41,8 @@ from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.native import write_through
 from holdfast.writing.write import WriteContext, add_draft, context_at
 from holdfast.writing.writers import Writers, with_request, writers_of
+
+_NO_STATE = CompactionState()
 
 
 class Compressed(Struct, frozen=True):
@@ -104,7 +106,7 @@ def compress(
     )
     if actions:
         log_event("repair.done", repairs=len(actions), dialect=given.dialect)
-    work = _work(settings, transcript, options)
+    work = work_of(settings, transcript, options)
     todo = plan(work)
     if isinstance(todo, Skipped):
         finished = Finished(None, todo)
@@ -122,7 +124,10 @@ def compress(
     return _compressed(messages, given, transcript, finished.done, log_run(report))
 
 
-def _work(settings: EngineSettings, transcript: Transcript, options: Options) -> CompactionInput:
+def work_of(
+    settings: EngineSettings, transcript: Transcript, options: Options,
+    state: CompactionState = _NO_STATE,
+) -> CompactionInput:  # fmt: skip
     """Return what a compaction of one list starts from."""
     head = settings.policy.protect_first
     known = recognize(transcript.messages, head=head)
@@ -134,7 +139,8 @@ def _work(settings: EngineSettings, transcript: Transcript, options: Options) ->
     return work_on(
         replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
         FrozenLog(log, view, readings, settings.target_tokens or 0),
-        log=log, view=view, carried=carried_in(known, merged), options=options,
+        log=log, view=view, state=state, carried=carried_in(known, merged),
+        options=options,
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from holdfast.gateway.api_values import (
 from holdfast.gateway.asked import unpacked
 from holdfast.gateway.events import SessionChanged, TooManyReaders
 from holdfast.journal import log_event
-from holdfast.sessions.answers import brief
+from holdfast.sessions.answers import beginning
 from holdfast.sessions.details import SessionRow
 from holdfast.sessions.showing import PLACEHOLDER, as_it_is
 
@@ -293,7 +293,7 @@ def _problem(api: ApiContext, error: Exception) -> Response:
         shown = PLACEHOLDER.sub("[redacted]", api.show(str(error)))
     except errors.HoldfastError:  # the store does not give its key
         shown = kind
-    return _refusal(status, kind, brief(shown, _MESSAGE_CHARS))
+    return _refusal(status, kind, beginning(shown, _MESSAGE_CHARS))
 
 
 def _refusal(status: int, kind: str, message: str) -> Response:

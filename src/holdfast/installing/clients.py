@@ -107,6 +107,7 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
     form: Form
     mark: str = ""
     program: str = ""
+    prompt: tuple[str, ...] | None = None
     section: tuple[str, ...]
     entry: dict[str, Any]
     anywhere: bool = False
@@ -233,6 +234,12 @@ def client_named(name: str) -> Client:
     if name not in known:
         raise UnknownName("client", name, list(known))
     return known[name]
+
+
+def opening_clients() -> Mapping[str, Client]:
+    """Return the clients that open a session with a prompt, by their command and by their name."""
+    able = [client for client in clients().values() if client.prompt is not None]
+    return {name: client for client in able for name in (client.program, client.name)}
 
 
 def own_command(environment: Mapping[str, str], *called: str) -> tuple[str, list[str]]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = f"""\
 The user's past sessions with agents, kept by Holdfast. Use them when the user refers to earlier \
-work. Search first, then read around what was found; recall gives the originals behind a reference \
-such as hf-0123456789. {MARK}"""
+work. To take over a session, ask for its brief. To find something, search first, then read around \
+what was found; recall gives the originals behind a reference such as hf-0123456789. {MARK}"""
 
 
 def make_server(library: Library, version: str) -> Server[Any]:

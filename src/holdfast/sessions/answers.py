@@ -39,7 +39,7 @@ def date_of(seconds: float) -> str:
         return ""
 
 
-def brief(text: str, most: int = FIELD_CHARS) -> str:
+def beginning(text: str, most: int = FIELD_CHARS) -> str:
     """Return the beginning of a text, marked with an ellipsis if it goes on."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -58,7 +58,7 @@ def row_of(shown: ShownMessage, *, dated: bool = True) -> dict[str, Any]:
     if dated:
         row["time"] = date_of(shown.time)
     if shown.tools:
-        row |= listed("tools", [brief(name, TOOL_CHARS) for name in shown.tools])
+        row |= listed("tools", [beginning(name, TOOL_CHARS) for name in shown.tools])
     if shown.generated:
         row["written_by"] = "a compaction"
     rest = f"… ({shown.cut:,} more characters)" if shown.cut else ""

@@ -134,9 +134,16 @@ def message_at(
     store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is
 ) -> ShownMessage:
     """Return one message of a session in full."""
-    (lines,) = store.glance([Stretch(info.id, position, position + 1)])
-    (shown,) = _shown(lines, revealing(show), None)
+    (shown,) = messages_in(store, info, position, position + 1, show=show)
     return shown
+
+
+def messages_in(
+    store: Store, info: SessionInfo, start: int, stop: int, *, show: Show = as_it_is
+) -> tuple[ShownMessage, ...]:
+    """Return the messages of a range of a session in full."""
+    (lines,) = store.glance([Stretch(info.id, start, stop)])
+    return _shown(lines, revealing(show), None)
 
 
 def read(

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.errors import UnknownReference, UnknownSession
-from holdfast.sessions.answers import brief, date_of
+from holdfast.sessions.answers import beginning, date_of
 from holdfast.sessions.leaving import Project
 from holdfast.sessions.showing import Show, as_it_is
 from holdfast.stores.log import FIRST_ASK_CHARS
@@ -68,8 +68,9 @@ class Library(Struct, frozen=True):
         """Return what a session is known by. Words go through `show`; its frame stays here."""
         show = self.show
         found = {
-            "session": info.id, "title": brief(show(info.title or _first_words(info.first_ask))),
-            "source": brief(info.source), "folder": brief(show(info.cwd)),
+            "session": info.id,
+            "title": beginning(show(info.title or _first_words(info.first_ask))),
+            "source": beginning(info.source), "folder": beginning(show(info.cwd)),
             "started": date_of(info.started), "updated": date_of(info.updated),
             "messages": info.length,
         }  # fmt: skip

@@ -16,7 +16,7 @@ from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.search.text import searchable
 from holdfast.search.values import HIDDEN, Reveal, Revealed, Written
 from holdfast.stores.store import Store
-from holdfast.transcript import ToolCall
+from holdfast.transcript import Message, ToolCall
 
 Show: TypeAlias = Callable[[str], str]
 """What a text becomes before it is shown; a redactor if it leaves its session."""
@@ -55,6 +55,15 @@ def revealing(show: Show) -> Reveal:
 
 def _without_secret_arguments(written: Written, show: Show) -> str:
     (message,) = dialect_named(written.dialect).decode([parse(written.body)], 0)
+    return _hidden_arguments(message, show)
+
+
+def shown_text(message: Message, show: Show) -> str:
+    """Return the text of a message that is in no store, ready to be shown."""
+    return show(_hidden_arguments(message, show))
+
+
+def _hidden_arguments(message: Message, show: Show) -> str:
     parts = tuple(
         replace(part, arguments=show(part.arguments)) if isinstance(part, ToolCall) else part
         for part in message.parts

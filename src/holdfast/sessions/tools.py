@@ -19,7 +19,7 @@ from holdfast.sessions.answers import (
     MOST_CHARS_PER_TOKEN,
     MOST_TOKENS,
     TOKENS,
-    brief,
+    beginning,
     cut_row,
     date_of,
     in_order,
@@ -27,12 +27,14 @@ from holdfast.sessions.answers import (
     largest,
     listed,
 )
+from holdfast.sessions.briefs import remainder_of, stored_brief
 from holdfast.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from holdfast.sessions.leaving import SPEAKERS, may_leave
 from holdfast.sessions.library import Library
 from holdfast.sessions.rows import payloads
 from holdfast.sessions.showing import PLACEHOLDER
-from holdfast.stores.values import SessionFilter
+from holdfast.stores.values import SessionFilter, SessionInfo
+from holdfast.tokens import estimate_text
 
 MOST_HITS = 20
 """Of one search; as many as the command line and a page of recent sessions show."""
@@ -41,6 +43,16 @@ _MOST_RECENT = 20
 _SENTENCE_CHARS = 500
 """Of what is said if something cannot be done; it quotes what was asked."""
 _DAY_SECONDS = 86_400
+_LABELS_TOKENS = 100
+"""What the note, the keys and the last sentence of a brief take, by our estimate."""
+_TRIES = 3
+"""How often a brief is made for one answer: escapes of JSON make it longer by an unknown share."""
+_ROW_CHARS = (16_000, 4_000, 1_000, 300)
+"""Of each message of a compacted session, the most that lets all of them fit; a quarter each time,
+down to half of what a list shows."""
+_COMPACTED_SHARE = 0.75
+"""Of an answer, for the messages themselves; keys, times and escapes take up to a quarter of it."""
+_BY_LABEL = "[m12] is position 12: call holdfast_sessions_read with this session and around=12"
 
 
 class SessionTool(Struct, frozen=True):
@@ -100,7 +112,7 @@ def _failed(library: Library, sentence: str) -> Answered:
     secret: the tag of its placeholder would tell whether the guess is right.
     """
     shown = PLACEHOLDER.sub("[redacted]", library.show(sentence))
-    return Answered(brief(shown, _SENTENCE_CHARS), failed=True)
+    return Answered(beginning(shown, _SENTENCE_CHARS), failed=True)
 
 
 def _search(library: Library, arguments: Asked) -> dict[str, Any]:
@@ -223,7 +235,7 @@ def _recent(library: Library, max_tokens: int) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for info in library.store.sessions(wanted, most=_MOST_RECENT).sessions:
         newest = scroll(library.store, info.id, info.length - 1, reach=0, show=library.show).rows
-        words = [brief(row.text) for row in newest if may_leave(row.role)]
+        words = [beginning(row.text) for row in newest if may_leave(row.role)]
         rows.append({**library.about(info), **({"newest": words[0]} if words else {})})
     if not rows:
         return {"sessions": [], "offered": library.offered()}
@@ -272,6 +284,60 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     return build(fitting)
 
 
+def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
+    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    focus = str(arguments.get("focus") or "")
+    about = library.about(info)
+    room, found = max_tokens - estimate_text(dump_text(about)) - _LABELS_TOKENS, about
+    for _ in range(_TRIES):
+        made = stored_brief(library.store, info, show=library.show, tokens=room, focus=focus)
+        found = {**about, "brief": made.text, "more": _BY_LABEL}
+        if is_small(found, max_tokens):
+            break
+        room = room * max_tokens * 95 // (100 * estimate_text(dump_text(found)))
+    return found
+
+
+def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
+    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    left = remainder_of(
+        library.store, info, show=library.show, tokens=int(_COMPACTED_SHARE * max_tokens),
+        focus=str(arguments.get("focus") or ""),
+    )  # fmt: skip
+    facts: dict[str, Any] = {
+        **library.about(info), "tokens_before": left.tokens_before,
+        "tokens_after": left.tokens_after, "folded": left.folded, "summary": left.summary,
+    }  # fmt: skip
+    if left.why_not:
+        facts["unchanged"] = beginning(left.why_not)
+    rows = left.rows[::-1]  # the newest first, as many as fit
+
+    def build(count: int, chars: int) -> dict[str, Any]:
+        shown = in_order([cut_row(row, chars) for row in rows[:count]])
+        cut = {"not_shown": len(rows) - count} if count < len(rows) else {}
+        return {**facts, "messages": shown, **cut, "more": _BY_LABEL}
+
+    for chars in _ROW_CHARS:
+        found = build(len(rows), chars)
+        if is_small(found, max_tokens):
+            return found
+    return largest(lambda count: build(count, _ROW_CHARS[-1]), len(rows), max_tokens)
+
+
+def _named(library: Library, arguments: Asked) -> SessionInfo:
+    """Return the session that is named, as far as it went on, or the newest that is offered."""
+    name = str(arguments.get("session") or "")
+    if name:
+        info = library.find(name)
+        newest = library.store.newest_leaf(info.id)
+        return newest if library.offers(newest) else info
+    wanted = SessionFilter(only_leaves=True, folders=library.folders())
+    found = library.store.sessions(wanted, most=1).sessions
+    if not found:
+        raise _Misused("no session is offered; call holdfast_sessions_status to see why")
+    return found[0]
+
+
 def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     health = library.store.health()
     found: dict[str, Any] = {"offered": library.offered(), "problems": list(health.problems)}
@@ -279,8 +345,9 @@ def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     if name:
         info, show = library.find(name), library.show
         found |= {
-            **library.about(info), "source_id": brief(show(info.source_id)),
-            "goal": brief(show(info.goal)), "model": brief(info.model), "tokens": info.tokens,
+            **library.about(info), "source_id": beginning(show(info.source_id)),
+            "goal": beginning(show(info.goal)), "model": beginning(info.model),
+            "tokens": info.tokens,
             "compactions": info.compactions, **_pins(library, info.id),
         }  # fmt: skip
     return found
@@ -304,6 +371,8 @@ _ANSWERS: Mapping[str, Answer] = {
     "holdfast_sessions_search": _search,
     "holdfast_sessions_read": _read,
     "holdfast_sessions_recall": _recall,
+    "holdfast_sessions_brief": _brief,
+    "holdfast_sessions_compact": _compact,
     "holdfast_sessions_status": _status,
     "holdfast_sessions_pin": _pin,
 }
