@@ -138,6 +138,8 @@ def choose(work: CompactionInput) -> Selection | Skipped:
     }
     prunes = any(not pruner.is_as_before(index) for index in rewritten)
     is_new = prunes or _folds_anything(work, partition)
+    if work.state.carried is not None and not partition.folds():
+        is_new = False  # the summary that a message carries would go
     if not is_new and not (work.budget.target_tokens and partition.folds()):
         return _why_nothing(work, ground.before, floor)
     costs = {index: pruner.cost(index) for index in rewritten}
@@ -270,11 +272,31 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
     start, tail = _tail(ground, tail_budget, ceiling)
     if start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
+    found = _from(ground, start, tail)
+    if ground.work.state.carried is not None and not found.folds():
+        found = _with_fold(ground, found)
+    return found, summary_tokens, ground.pruner.stand(found.between())
+
+
+def _from(ground: _Ground, start: int, tail_tokens: int) -> Partition:
+    """Return the partition whose tail starts at a place."""
     kept = islands(ground.anchored, ground.parts, least=ground.head, before=start)
     if not ground.work.options.keeps_turn:
         kept = _alone(ground.work, kept)
-    found = Partition(ground.head, max(start, ground.head), kept, tail)
-    return found, summary_tokens, ground.pruner.stand(found.between())
+    return Partition(ground.head, max(start, ground.head), kept, tail_tokens)
+
+
+def _with_fold(ground: _Ground, found: Partition) -> Partition:
+    """Return the partition with the longest tail that leaves something to fold, if there is one: a
+    summary that stands inside a message that stays is told again only in a new one.
+    """
+    length = len(ground.work.log)
+    for cut in ground.cuts:
+        if cut > found.tail_start:
+            less = _from(ground, cut, sum(map(ground.pruner.cost, range(cut, length))))
+            if less.folds():
+                return less
+    return found
 
 
 def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:

@@ -29,8 +29,9 @@ class Deed(Struct, frozen=True, gc=False):
 
 
 def story(ledger: Ledger, phrases: Phrases, *, brief: bool) -> list[Deed]:
-    """Return what was done, in order; without older replies if it must be brief."""
-    found = [*_edited(ledger, phrases), *_ran(ledger)]
+    """Return what was done, in order; without older replies and what commands
+    printed if it must be brief."""
+    found = [*_edited(ledger, phrases), *_ran(ledger, brief=brief)]
     found.extend(
         Deed(fact.at, f"git commit: {title_of(fact)}", fact.source) for fact in ledger.commits
     )
@@ -66,11 +67,11 @@ def _edited(ledger: Ledger, phrases: Phrases) -> Iterator[Deed]:
             yield Deed(facts[-1].at, f"{head or phrases.changed}: {text}", facts[-1].source)
 
 
-def _ran(ledger: Ledger) -> Iterator[Deed]:
+def _ran(ledger: Ledger, *, brief: bool) -> Iterator[Deed]:
     """Yield the commands that did something, the newest run of each, with how its tests ended."""
     tests = {fact.at: fact.text for fact in ledger.tests.values()}
     commits = {fact.at for fact in ledger.commits}
     for fact in {fact.text: fact for fact in ledger.commands}.values():
         if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
-            printed = f"{fact.text}: {fact.head}" if fact.head else fact.text
+            printed = f"{fact.text}: {fact.head}" if fact.head and not brief else fact.text
             yield Deed(fact.at, tests.get(fact.at, printed), fact.source)

@@ -250,7 +250,7 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
             words = rule.core or rule.text
             if rule.strength >= SURE_RULE and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)
-    for section in _SETTLED_SECTIONS:
+    for section in _SETTLED_SECTIONS if not around.brief else ():
         rows = [replace(row, weight=SETTLED - 0.25) for row in carried.sections.get(section, ())]
         made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
@@ -379,7 +379,8 @@ def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) 
     _followed(made, ledger, around)
     _report(made, ledger, around)
     decisions, ranks = decided(_decisions(ledger, around.kept))
-    made.fill("decisions", decisions, room * _DECISIONS_SHARE, ranks)
+    if not around.brief:
+        made.fill("decisions", decisions, room * _DECISIONS_SHARE, ranks)
     entries = [
         Entry(row.text, row.source, MUST + 4)
         for row in story(ledger, phrases, brief=around.brief)
