@@ -30,7 +30,8 @@ class Deed(Struct, frozen=True, gc=False):
 
 def story(ledger: Ledger, phrases: Phrases, *, brief: bool) -> list[Deed]:
     """Return what was done, in order; without older replies and what commands
-    printed if it must be brief."""
+    printed if it must be brief.
+    """
     found = [*_edited(ledger, phrases), *_ran(ledger, brief=brief)]
     found.extend(
         Deed(fact.at, f"git commit: {title_of(fact)}", fact.source) for fact in ledger.commits
