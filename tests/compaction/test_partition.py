@@ -108,19 +108,6 @@ def test_a_head_that_is_large_beside_the_threshold_is_folded() -> None:
         assert (made.messages[:2] == items[:2]) == stays
 
 
-def test_an_early_request_is_kept_with_its_answer_or_folded_with_it() -> None:
-    """After a summary it would read as if it were still to be answered."""
-    said = [{"role": role, "content": f"{role} {n} " + "speaks of the matter at hand. " * 30}
-            for n in range(12) for role in ("user", "assistant")]  # fmt: skip
-    items = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"},
-             {"role": "user", "content": "What is the sum of my cards?"}, *said[1:],
-             {"role": "user", "content": "Go on."}]  # fmt: skip
-    made = [str(one["content"]) for one in compress(items, target_tokens=1_000).messages]
-    assert made[:2] == ["Hello.", "Yes?"]
-    assert "holdfast summary" in made[2]
-    assert not any(one.endswith("What is the sum of my cards?'}]") for one in made)
-
-
 def test_what_is_never_folded() -> None:
     """A person's latest request, pins, and a provider's compaction block."""
     log = [

@@ -96,7 +96,7 @@ def test_a_summary_counts_as_one_also_inside_a_message_of_the_user() -> None:
         for number in range(20)
         for role in ("user", "assistant")
     ]
-    made = compress(said, context_length=8_000, options=Options(keep_last=1))
+    made = compress(said, context_length=8_000)
     assert not any(message.origin == "summary" for message in recognize(made.transcript.messages))
     report = {one.name: one for one in made.report.categories}
     shown = {one.name: one.tokens for one in shares_of(made.transcript, Estimator())}

@@ -235,20 +235,9 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     least = head_stop(work.log, cuts, first=0)
     if all(speaker_at(work.log, at) == "host" for at in range(least, stop)):
         return least  # what a host noted before anybody spoke
-    stop = _answered(work.log, cuts, stop, least)
     wanted = work.budget.target_tokens or work.budget.threshold_tokens
     free = wanted - work.outside_tokens - work.costs.span(0, least)
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
-
-
-def _answered(log: Sequence[Message], cuts: Sequence[int], stop: int, least: int) -> int:
-    """Return where a head ends without requests whose answers are folded: after a summary they
-    would read as if they were still to be answered. A head that is one request stays.
-    """
-    end = stop
-    while end > least and is_ask(log[end - 1]):
-        end = snapped_back(cuts, end - 1)
-    return end if end > least else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
