@@ -316,6 +316,9 @@ def test_the_output_of_a_batch_is_private_if_a_source_is(tmp_path: Path) -> None
     out = tmp_path / "out"
     sources = [str(tmp_path / name) for name in ("open.jsonl", "private.jsonl")]
     options = ["--target-tokens", "1000", "--workers", "1"]
+    # what forks the workers is as open as what it was started for
+    opened = ["trajectories", "compress", sources[0], "-o", str(tmp_path / "first"), *options]
+    assert run(opened) == 0
     assert run(["trajectories", "compress", *sources, "-o", str(out), *options]) == 0
     assert mode_of(out) == 0o700
     assert {mode_of(path) for path in out.rglob("*") if path.is_file()} == {0o600}

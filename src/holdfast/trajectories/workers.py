@@ -138,7 +138,7 @@ class _Worker(Generic[R]):
         self.pipe = cast("Pipe", ours)
         self._closing = threading.Lock()
         self._process: BaseProcess = context.Process(
-            target=run_worker, daemon=True, args=(theirs, self._setup)
+            target=run_worker, daemon=True, args=(theirs, self._setup, _umask())
         )
         self._process.start()
         theirs.close()
@@ -268,8 +268,16 @@ class WorkerPipe:
             return None
 
 
-def run_worker(pipe: Pipe, setup: WorkerSetup[Any]) -> None:
+def _umask() -> int:
+    """Return the umask of this process: the server that forks workers has the one of its start."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
+def run_worker(pipe: Pipe, setup: WorkerSetup[Any], umask: int) -> None:
     """Do the shards that come through the pipe until it ends, in a process of its own."""
+    os.umask(umask)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threads = RecordThreads(setup.at_once)
