@@ -285,6 +285,7 @@ def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: int) -> None:
         assert (done.returncode, done.stdout.count(b"[redacted:")) == (0, 2)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("megabytes", [1, 9])
 @pytest.mark.parametrize("to_file", [True, False])
 def test_a_bar_is_shown_to_a_terminal_for_a_long_input(

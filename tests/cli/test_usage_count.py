@@ -44,6 +44,7 @@ def rows_of(report: Any, key: str) -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.soak
 def test_usage_is_what_was_counted_independently(
     holdfast: Any, home: Path, counted: list[count_usage.Answer]
 ) -> None:

@@ -130,6 +130,7 @@ def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[LabSession])
     assert [row for found in read_rows(tmp_path).values() for row in found] == rows
 
 
+@pytest.mark.soak
 def test_a_wrong_file_is_reported_and_skipped(
     tmp_path: Path, make_session: Callable[..., LabSession], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -364,6 +364,7 @@ def test_a_file_imported_while_it_grew_gives_what_it_gives_at_once(
             assert held(store) == once, cuts
 
 
+@pytest.mark.soak
 def test_an_aider_history_may_grow_by_single_bytes(store: Store, tmp_path: Path) -> None:
     """Imported after every byte: two chats, nine messages, each whole."""
     path, data = tmp_path / ".aider.chat.history.md", HISTORY.encode()

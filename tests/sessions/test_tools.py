@@ -310,6 +310,7 @@ def test_the_message_that_is_asked_for_is_whole(kept: Store, begin: Begin) -> No
     assert short["earlier"] == 0
 
 
+@pytest.mark.soak
 def test_lists_in_an_answer_are_bounded_too(kept: Store, begin: Begin) -> None:
     """Names of tools, pins and the positions of prompts: the first 20, and how many more."""
     calls = [

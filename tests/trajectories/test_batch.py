@@ -226,6 +226,7 @@ def test_without_the_package_for_parquet_an_earlier_run_is_not_touched(
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.soak
 def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path):
     """Two of them in one shard: both are in quarantine, every other record is written."""
     records = [_record(number) for number in range(8)]

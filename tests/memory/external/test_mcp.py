@@ -182,6 +182,7 @@ def test_a_tool_that_the_server_does_not_have_is_said_to_the_model(kept: Path) -
     memory.close()
 
 
+@pytest.mark.soak
 def test_a_server_over_http_is_the_same_and_may_be_started_anew(kept: Path) -> None:
     """Search, add, and again after the server was replaced by another at the same address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
