@@ -124,3 +124,14 @@ def talked(holdfast: Run, put: Callable[[str, object], Path], home: Path) -> str
 def process_environment() -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key != "HOLDFAST_DEBUG"}
     return {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "100", "PYTHONUTF8": "1"}
+
+
+@pytest.fixture
+def bare_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the home of a user without any agent."""
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "kept"))
+    monkeypatch.setenv("PATH", "")
+    return tmp_path

@@ -10,17 +10,12 @@ import pytest
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(bare_home: Path) -> Path:
     """A user with Claude Code and Qwen Code."""
-    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "kept"))
-    monkeypatch.setenv("PATH", "")
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / ".claude" / "settings.json").write_text('{"statusLine": {"command": "mine"}}')
-    (tmp_path / ".qwen").mkdir()
-    return tmp_path
+    (bare_home / ".claude").mkdir()
+    (bare_home / ".claude" / "settings.json").write_text('{"statusLine": {"command": "mine"}}')
+    (bare_home / ".qwen").mkdir()
+    return bare_home
 
 
 def files(home: Path) -> dict[str, bytes]:

@@ -14,17 +14,12 @@ import pytest
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(bare_home: Path) -> Path:
     """A user with Cursor and Codex."""
-    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "kept"))
-    monkeypatch.setenv("PATH", "")
-    (tmp_path / ".cursor").mkdir()
-    (tmp_path / ".codex").mkdir()
-    (tmp_path / ".codex" / "config.toml").write_text('token = "hush"\n')
-    return tmp_path
+    (bare_home / ".cursor").mkdir()
+    (bare_home / ".codex").mkdir()
+    (bare_home / ".codex" / "config.toml").write_text('token = "hush"\n')
+    return bare_home
 
 
 def files(home: Path) -> dict[str, bytes]:

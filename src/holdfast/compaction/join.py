@@ -23,7 +23,7 @@ PROSE_SHARE = 0.2
 """Of the room for a summary, what a model's note may take at most. A note that names nothing costs
 3 points of recall at 0.3 and none at 0.15, on Codex sessions at a fifth of their tokens."""
 NOW: frozenset[Section] = frozenset({"state", "in_progress", "remaining", "blocked"})
-"""Sections that say how things stand at the end of the log."""
+"""Sections about the state at the end of the log."""
 _NEEDED = 100.0
 """From this weight on the ledger's entries stand before everything else."""
 _ENTRY_CHARS = 16

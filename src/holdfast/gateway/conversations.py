@@ -80,7 +80,7 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     recall_tool: bool = False
     """Whether the gateway offers a tool of its own that brings back what was folded."""
     refuses_websockets: bool = False
-    """Whether a client that asks for a WebSocket is told to use HTTP, where it can be compacted."""
+    """Whether clients that ask for a WebSocket are told to use HTTP: only that can be compacted."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     is_shared: bool = False

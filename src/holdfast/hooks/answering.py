@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BEFORE = (
     "Facts from the log of this session, in its own words. Keep each of them in the summary, "
-    "letter for letter where it names a file, a command, a number or a rule of the user:"
+    "and copy files, commands, numbers and rules of the user letter for letter:"
 )
 _AFTER = (
     "Facts from this session before it was compacted, in its own words. They are background, not "

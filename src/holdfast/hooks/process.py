@@ -1,4 +1,4 @@
-"""The process behind the hooks of coding agents. It never stands in their way.
+"""The process behind the hooks of coding agents. It never stops or delays them.
 
 It starts without the command line: an agent calls it after each tool, mostly for nothing.
 """

@@ -68,8 +68,8 @@ class Fact(Struct, frozen=True, gc=False):
     was: str = ""
     """The value that a slot had before, where the text says so; the id of a started process."""
     head: str = ""
-    """Where a line stands: the call or speaker; of a command what it printed; of a file how its
-    call names it, where that is only the end of its path."""
+    """Where a line stands: the call or speaker; of a command what it printed; of a file the name
+    in its call, if that is only the end of its path."""
     worth: float = 0.0
     """What it is worth beside its terms."""
     number: int = 0

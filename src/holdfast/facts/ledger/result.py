@@ -444,7 +444,7 @@ class _Result:
         return " ".join(said.split()) if is_all else ""
 
     def _published(self, command: str) -> Iterator[Fact]:
-        """Yield that commits were pushed or made anew, and the pull request that a result names."""
+        """Yield pushes and rewritten commits, and the pull request that a result names."""
         if _REWRITES.search(command) and "--abort" not in command:
             yield Fact("place", command, self.source, self.at, "rewrite")
         if _PUSHES.search(command) and "--dry-run" not in command:

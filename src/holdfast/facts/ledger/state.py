@@ -1,4 +1,4 @@
-"""Where things stand at the end of a log: branch, commit, tests, processes, files."""
+"""The state at the end of a log: branch, commit, tests, processes, files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from holdfast.facts.summary import MUST, Entry
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
 _WAITED_COMMANDS = 10
-"""What was only waited for is over after so many other commands; chosen."""
+"""After so many other commands a process that the agent only waited for counts as ended; chosen."""
 
 
 def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
-    """Return where things stand at the end of the log, what matters most last."""
+    """Return the state at the end of the log, what matters most last."""
     found = [
         Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
               slot.fact.source, MUST - 1)
