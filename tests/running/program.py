@@ -24,11 +24,14 @@ def watch(names: str) -> None:
         if name == "SIGTERM" or count.get("SIGINT") == 2:
             sys.exit(9 if name == "SIGTERM" else 5)
 
+    seen, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told)  # a signal just before `pause` would be noticed at the next one
     for name in names.split(","):
         signal.signal(getattr(signal, name), note)
     say("ready")
     while True:
-        signal.pause()
+        os.read(seen, 1)
 
 
 def wait() -> None:
