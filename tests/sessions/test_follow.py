@@ -34,6 +34,10 @@ WINDOW: Any = {
     "context_length": 8_000,
     "policy": Policy(floor_tokens=500, summary_min_tokens=100),
 }
+CLAUDE_CODE_SUMMARY = (
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "summary below covers the earlier portion of the conversation."
+)
 WORDS = "and the words that fill a window go on and on " * 12
 
 
@@ -83,6 +87,17 @@ def test_a_longer_list_appends_what_is_new_and_is_compacted_when_due(dialect: st
     assert changed
     assert session.info.compactions >= 2
     assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_result_with_a_summary_of_the_host_beside_it_is_recognized() -> None:
+    """The log has the result without the summary, the host's list has both."""
+    session, whole = Session(**WINDOW), spoken("anthropic", 12)
+    result = next(one for one in whole[10:] if one["content"][0].get("type") == "tool_result")
+    result["content"].append({"type": "text", "text": f"{CLAUDE_CODE_SUMMARY}\n\n1. {WORDS}"})
+    first = session.follow(whole)
+    assert first.is_changed
+    again = session.follow(whole)
+    assert (again.course, dumped(again.messages)) == ("same", dumped(first.messages))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -165,7 +165,7 @@ class GrowingLog(LogIndex):
         """Summaries that earlier compactions left in what was appended."""
         self._shown: dict[str, int] = {}
         self._view: View = whole_view(0)
-        self._given: dict[int, Message] = {}
+        self.given: dict[int, Message] = {}
         """Messages that came with a summary merged into them, as they came, by position."""
         self._otherwise: dict[int, Rewritten] = {}
         """What was appended since the view was made and is not shown as the log has it."""
@@ -261,7 +261,7 @@ class GrowingLog(LogIndex):
         if shown is not message:
             is_merged = shown.origin != "arrival"
             if is_merged:
-                self._given[at] = shown
+                self.given[at] = shown
             reference = "" if is_merged else reference_of(message)
             self._otherwise[at] = Rewritten(at, shown, reference)
             self.arrivals.gave_out([self._otherwise[at]])
@@ -355,7 +355,7 @@ class GrowingLog(LogIndex):
 
     def grown(self, view: View) -> GrownView:
         """Return a view grown to the whole log; nothing changes yet."""
-        return self.arrivals.grown(view, self.messages, self.tokens, self._given)
+        return self.arrivals.grown(view, self.messages, self.tokens, self.given)
 
     def take_view(
         self, made: GrownView, shown: Mapping[str, int], newer: Iterable[int] = ()

@@ -511,7 +511,7 @@ class KeptConversation:
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
-        self._tracker.load(engine.log.messages, info.dialect)
+        self._tracker.load(engine.log.messages, info.dialect, engine.log.given)
         engine.goal = info.goal
         self._mended: tuple[tuple[str, int, int], MendedView] | None = None
         self._is_broken: bool | None = None

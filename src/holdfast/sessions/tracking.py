@@ -79,6 +79,7 @@ class Tracker:
     def __init__(self, same: Same | None = None) -> None:
         self._same = same
         self._log: Sequence[Message] = ()
+        self._as_given: Mapping[int, Message] = {}
         self._dialect = ""
         self._known: list[bytes] = []
         self._given: dict[bytes, bytes] = {}
@@ -87,11 +88,18 @@ class Tracker:
         self._systems: set[bytes] = set()
         self._joined: set[tuple[bytes, bytes]] = set()
 
-    def load(self, log: Sequence[Message], dialect: str) -> None:
-        """Begin with the log of a session, which may grow; it is read when a list is followed."""
+    def load(
+        self, log: Sequence[Message], dialect: str, given: Mapping[int, Message] | None = None
+    ) -> None:
+        """Begin with the log of a session, which may grow; it is read when a list is followed.
+
+        `given` has messages as the host sent them, by position, if the log has them otherwise:
+        without a summary that was merged into them.
+        """
         if dialect != self._dialect:
             self._given = {}
-        self._log, self._known, self._last, self._dialect = log, [], (), dialect
+        self._log, self._as_given = log, {} if given is None else given
+        self._known, self._last, self._dialect = [], (), dialect
 
     def _decode(self, raw: bytes, at: int) -> Message:
         (message,) = dialect_named(self._dialect).decode([parse(raw)], at)
@@ -100,8 +108,12 @@ class Tracker:
     def _catch_up(self) -> list[bytes]:
         """Return the digests of the log."""
         known = self._known
-        known += [self._of(message) for message in self._log[len(known) :]]
+        known += [self._of(self._message(at)) for at in range(len(known), len(self._log))]
         return known
+
+    def _message(self, at: int) -> Message:
+        """Return a message of the log as the host sent it."""
+        return self._as_given.get(at) or self._log[at]
 
     def _of(self, message: Message) -> bytes:
         if self._same is not None and message.wire is not None:
@@ -151,7 +163,7 @@ class Tracker:
         def message_given(at: int) -> Message:
             return self._decode(given.raws[at], at)
 
-        found = align(digests, known, message_given, lambda at: log[at], heads, self._joined)
+        found = align(digests, known, message_given, self._message, heads, self._joined)
         best, asked = ListPlace(found, found.known, len(log), heads=heads), iter(views)
         while not best.is_whole and best.alignment.given < len(digests):
             view = next(asked, None)
