@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import given
@@ -39,6 +40,36 @@ def test_what_speaks_of_the_focus_comes_first() -> None:
     for topic in TOPICS:
         plain, focused = (brief_of(talk(), tokens=150, focus=one).text for one in ("", topic))
         assert focused.count(topic) > plain.count(topic)
+
+
+def test_a_small_record_has_the_tests_and_the_last_report() -> None:
+    """Before the requests in between, and whatever the list of files is."""
+    asked = [f"Please change module_{number} so that it says hello." for number in range(8)]
+    said: list[Any] = []
+    for number, ask in enumerate(asked):
+        edit = {"path": f"src/package/module_{number}.py", "old": "bye", "new": "hello"}
+        said += [{"role": "user", "content": ask}, *called("edit", edit, "ok")]
+        said += [{"role": "assistant", "content": f"module_{number} says hello now."}]
+    said[-1:] = [
+        *called("bash", {"command": "pytest -q"}, "2 failed, 6 passed in 1.2s"),
+        {"role": "assistant", "content": "Two tests fail because of the greeting in the index."},
+    ]
+    text = brief_of(load(said), tokens=300).text
+    assert "2 failed" in text
+    assert "because of the greeting in the index" in text
+
+
+def called(name: str, arguments: dict[str, str], result: str) -> list[Any]:
+    """Return a call and its result."""
+    key = f"call_{json.dumps(arguments)}"
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return [
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": key, "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": key, "content": result},
+    ]
 
 
 def test_an_empty_transcript_has_no_record() -> None:

@@ -32,10 +32,14 @@ MUST = 100.0
 `WISH` only put what must be there in an order: their distances mean nothing."""
 FAILURE = MUST + 35
 """The first line of every open failure."""
+STATE = MUST + 32
+"""Where things stand: tests, branch, commit, what runs; short, and limited by its share."""
 RULE = MUST + 30
 """A rule of the user."""
 FILE = MUST + 29
 """A file that was changed; limited by its share of the room, so it stands before the asks."""
+REPORT = MUST + 28.5
+"""What the agent reported last."""
 ASK = MUST + 28
 """An ask between the first and the newest."""
 WISH = MUST + 26

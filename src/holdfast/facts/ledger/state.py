@@ -8,7 +8,7 @@ from holdfast.facts.languages import Phrases
 from holdfast.facts.ledger.fact import Fact, Ledger
 from holdfast.facts.ledger.files import known_files
 from holdfast.facts.ledger.story import title_of
-from holdfast.facts.summary import MUST, Entry
+from holdfast.facts.summary import MUST, STATE, Entry
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
@@ -24,7 +24,7 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
         for slot in ledger.slots.values() if slot.was and not ledger.files  # of a dialogue
     ]  # fmt: skip
     found.extend(
-        Entry(f"{phrases.running}: {fact.text}", fact.source, MUST) for fact in running_now(ledger)
+        Entry(f"{phrases.running}: {fact.text}", fact.source, STATE) for fact in running_now(ledger)
     )
     for words, fact in (
         (phrases.working_directory, ledger.directory),
@@ -32,11 +32,11 @@ def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
         (phrases.pull_request, ledger.pull_request),
     ):
         if fact is not None:
-            found.append(Entry(f"{words}: {fact.text}", fact.source, MUST + 5))
+            found.append(Entry(f"{words}: {fact.text}", fact.source, STATE))
     if ledger.commits:
         head = ledger.commits[-1]
         pushed = phrases.pushed if ledger.pushed is not None else phrases.not_pushed
-        found.append(Entry(f"git commit: {title_of(head)} ({pushed})", head.source, MUST + 5))
+        found.append(Entry(f"git commit: {title_of(head)} ({pushed})", head.source, STATE))
     if (tested := _tested(ledger, phrases)) is not None:
         found.append(tested)
     return found
@@ -70,4 +70,4 @@ def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
     names = ", ".join(posixpath.basename(path) for path in later[-_MOST_CHANGED:])
     since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
     text = f"{phrases.last_test}: {last.text}; {since}"
-    return Entry(text, last.source, MUST + 6)
+    return Entry(text, last.source, STATE + 1)

@@ -37,6 +37,7 @@ from holdfast.facts.summary import (
     BRIEF_NOTE,
     FILE,
     MUST,
+    REPORT,
     RULE,
     WISH,
     Entry,
@@ -416,7 +417,8 @@ def _report(made: _Made, ledger: Ledger, around: Around) -> None:
     text = both_ends(last.text, max(int(around.room_chars * share), _LEAST_ASK_CHARS))
     mark = "\n" if "\n" in text else " "
     words = made.phrases.earlier_report if around.newer_reply else made.phrases.last_report
-    made.put("in_progress", f"{words}:{mark}{text}", last.source, MUST + 25)
+    weight = MUST + 25 if around.newer_reply else REPORT
+    made.put("in_progress", f"{words}:{mark}{text}", last.source, weight)
 
 
 def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
