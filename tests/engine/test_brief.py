@@ -42,6 +42,23 @@ def test_what_speaks_of_the_focus_comes_first() -> None:
         assert focused.count(topic) > plain.count(topic)
 
 
+def test_what_the_newest_requests_are_about_comes_first_without_a_focus() -> None:
+    """Three of them say what the work is about now."""
+    for topic in TOPICS:
+        said: list[Any] = []
+        for number, one in enumerate(TOPICS * 6):
+            lines = "\n".join(f"def {one}_{number}_{at}(x): ..." for at in range(9))
+            said += [{"role": "user", "content": f"Read {one} part {number}."}]
+            said += called("read_file", {"path": f"{one}/part_{number}.py"}, lines)
+            said += [{"role": "assistant", "content": f"It has {one}_{number}_0 and others."}]
+        told = [
+            brief_of(load([*said, *({"role": "user", "content": words} for words in newest)]),
+                     tokens=1_500).text.count(f"{topic}_")
+            for newest in (["Go on."] * 3, [f"Go on with {topic}."] * 3)
+        ]  # fmt: skip
+        assert told[1] > told[0]
+
+
 def test_a_small_record_has_the_tests_and_the_last_report() -> None:
     """Before the requests in between, and whatever the list of files is."""
     asked = [f"Please change module_{number} so that it says hello." for number in range(8)]

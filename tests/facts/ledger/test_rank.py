@@ -17,8 +17,8 @@ CANDIDATES = st.lists(
 )  # fmt: skip
 
 
-def weights(ledger: Ledger | None = None, *topic: str) -> TermWeights:
-    return TermWeights(ledger or Ledger(), frozenset(), on_topic(topic))
+def weights(ledger: Ledger | None = None, topic: str = "") -> TermWeights:
+    return TermWeights(ledger or Ledger(), frozenset(), on_topic(topic, ()))
 
 
 @given(rows=CANDIDATES, room=st.integers(0, 400))

@@ -7,7 +7,6 @@ bench/quality.py` measures what they keep, `python bench/statements.py` what is 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -450,11 +449,11 @@ def _first_that_fit(rows: list[str], room: float) -> list[str]:
 
 def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     """Fill the room that is left by rank; lines that come from one message stand together."""
-    words = [word for word in re.findall(r"\w+", around.focus.casefold()) if len(word) > 2]
     older, asked = tuple[Fact, ...](), tuple[str, ...]()
     if around.carried is not None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
-    weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
+    topic = on_topic(around.focus, [ask.fact.text for ask in ledger.asks])
+    weights = TermWeights(ledger, around.shown_terms, topic, older, asked)
     told = terms_of("\n".join(made.words), 4_000)
     words_told = frozenset(made.words)
     candidates = [
