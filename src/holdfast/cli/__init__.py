@@ -24,6 +24,7 @@ COMMANDS = {
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "doctor": "Check the store, memory, settings and installed packages.",
+    "follow": "Follow the list of an agent for its plug-in; `holdfast install` sets it up.",
     "hook": "Answer a hook of a coding agent; `holdfast install` sets it up.",
     "import": "Import the sessions of other agents on this machine.",
     "inspect": "Show where the context of a transcript goes.",

@@ -34,12 +34,11 @@ YES_ROW: Any = ("--yes", bool, "", "Do not ask.")
 DRY_RUN_ROW: Any = ("--dry-run", bool, "", "Show what would be written, and write nothing.")
 
 
-def names_argument(metavar: str) -> Any:
+def names_argument(metavar: str, known: Iterable[str] = clients()) -> Any:
     """Return the argument that names programs."""
     return click.argument(
-        "names", metavar=f"[{metavar}]...", nargs=-1, type=click.Choice(list(clients())),
-        default=(),
-    )  # fmt: skip
+        "names", metavar=f"[{metavar}]...", nargs=-1, type=click.Choice(list(known)), default=()
+    )
 
 
 WHO = f"is one of {', '.join(clients())}."
@@ -224,7 +223,7 @@ def state_of_agent(client: Client) -> AgentState:
         there, problem = set[str](), str(error)
     else:
         problem = ""
-    what = [one.what for one in additions]
+    what = dict.fromkeys(one.what for one in additions)
     return AgentState(
         agent=client.name, title=client.title, found=client.is_here(os.environ),
         installed=tuple(one for one in what if one in there),
