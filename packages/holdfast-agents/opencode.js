@@ -13,7 +13,8 @@ export const Holdfast = async ({ directory }) => {
   return {
     // after each request: the window of its model, for the next one
     "chat.params": async (/** @type {any} */ input) => {
-      const window = input.model?.limit?.context;
+      const limit = input.model?.limit;
+      const window = limit?.input || limit?.context;
       if (window) windows.set(input.model.id, window);
     },
 
@@ -27,7 +28,7 @@ export const Holdfast = async ({ directory }) => {
       if (!info) return;
       const model = info.model?.modelID ?? "";
       const answer = await link.ask({
-        do: "view",
+        do: compacting.has(info.sessionID) ? "head" : "view",
         session: info.sessionID,
         model,
         window: windows.get(model) ?? 0,

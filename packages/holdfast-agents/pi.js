@@ -1,9 +1,6 @@
 // holdfast-agents: the end for Pi, an extension.
-import { readFileSync } from "node:fs";
 import { Link, applied } from "./link.js";
-
-/** The tools that bring back what was folded. */
-const TOOLS = JSON.parse(readFileSync(new URL("./tools.json", import.meta.url), "utf8"));
+import { TOOLS } from "./tools.js";
 
 /** @param {any} ctx */
 const about = (ctx) => ({

@@ -35,8 +35,17 @@ from holdfast.transcript import Payload
 
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
-_SUMMARY_ROLES = frozenset({"compactionSummary", "branchSummary"})
-"""The same two in the list that Pi sends."""
+_SUMMARY_ROLES = {
+    "compactionSummary": (
+        "The conversation history before this point was compacted into the following summary:"
+        "\n\n<summary>\n{summary}\n</summary>"
+    ),
+    "branchSummary": (
+        "The following is a summary of a branch that this conversation came back from:"
+        "\n\n<summary>\n{summary}</summary>"
+    ),
+}
+"""The same two in the list that Pi sends, and its words around them."""
 TABLES = {
     "transcript_events": {"session_id", "seq", "event_json"},
     "session_windows": {"session_id"},
@@ -158,8 +167,9 @@ def message_of(found: Payload) -> Payload:
         call_id = text(found.get("toolCallId"))
         failed = found.get("isError") is True
         return blocks.message("user", [blocks.result(call_id, _blocks(content), failed=failed)])
-    if text(role) in _SUMMARY_ROLES:
-        return blocks.message("user", blocks.words(text(found.get("summary"))))
+    if frame := _SUMMARY_ROLES.get(text(role)):
+        said = frame.replace("{summary}", text(found.get("summary")))
+        return blocks.message("user", blocks.words(said))
     if role == "bashExecution":
         if found.get("excludeFromContext") is True:
             return blocks.message("user", [])
