@@ -39,6 +39,7 @@ FACTS, AFTER = "Facts from the log of this session", "Facts from this session be
 OUR_PROMPT = "write what no log says"
 VIEW = re.compile(r"\[holdfast (digest|summary): ")
 FOLDED = "[holdfast summary: reference only]"
+SUPPLIED = re.compile(rf"<summary>\\n## Goal.{{0,200}}{RULE}")
 ANY_REFERENCE = re.compile(rb"(?:original:|original at|recall) (hf-[0-9a-f]{10})")
 REFERENCE = re.compile(rb"original: (hf-[0-9a-f]{10})")
 ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)|"message \d+: ')
@@ -77,6 +78,36 @@ class HookedAgent(Struct, frozen=True):
 TABLE = msgspec.toml.decode(
     Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, HookedAgent]
 )
+
+
+def openclaw(given: Any) -> list[str]:
+    """Start OpenClaw, which the toolkit does not know: two turns, because its context engines see
+    what was before a turn.
+    """
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    model = {"id": "stub-model", "name": "stub", "api": "openai-completions", "reasoning": False,
+             "input": ["text"], "cost": cost, "contextWindow": 200_000, "maxTokens": 8000}  # fmt: skip
+    provider = {"baseUrl": f"{given.base}/v1", "apiKey": "dummy", "api": "openai-completions",
+                "models": [model]}  # fmt: skip
+    defaults = {"workspace": str(given.work), "skipBootstrap": True,
+                "model": {"primary": "stub/stub-model"}}  # fmt: skip
+    config = {"models": {"mode": "merge", "providers": {"stub": provider}},
+              "agents": {"defaults": defaults}, "tools": {"profile": "coding"}}  # fmt: skip
+    given.write(".openclaw/openclaw.json", json.dumps(config, indent=2) + "\n")
+    node = toolkit("agents").default_prefix() / "node/node_modules/.bin"
+    given.env["PATH"] = f"{node}:/usr/bin:/bin"
+    turn = ["agent", "--local", "--json", "--session-key", "agent:main:trial", "--message"]
+    given.first = [*turn, given.prompt]
+    return [*turn, "Go on."]
+
+
+def other_agents() -> list[str]:
+    """Return the agents that are installed beside those of the toolkit, and make them known."""
+    agents = toolkit("agents")
+    agents.AGENTS["openclaw"] = agents.Agent(
+        "OpenClaw", "chat", ("openclaw@2026.9.6",), "openclaw", openclaw
+    )
+    return ["openclaw"] if agents.find_binary(agents.default_prefix(), "openclaw") else []
 
 
 def own_program(folder: Path) -> Path:
@@ -178,6 +209,7 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
     changed = contents(files)
     holdfast(python, home, "uninstall", wanted.client, "--yes")
     faults = [f"no {one}" for one in wanted.expects if not seen[one]]
+    faults += [f"{seen['invalid']} refused"] if seen["invalid"] else []
     faults += left_over(before, installed, changed, contents(files))
     if result["rc"]:
         faults.append(f"ended with {result['rc']}")
@@ -233,6 +265,7 @@ def judged(name: str, folder: Path, python: Path, home: Path) -> dict[str, Any]:
         "invalid": sum(bool(set(one.get("rules") or ()) - {"window"}) for one in verdicts),
         "view": sum(VIEW.search(text) is not None for text in texts),
         "folded": sum(FOLDED in text for text in texts),
+        "supplied": sum(SUPPLIED.search(text) is not None for text in texts),
         "facts": sum(RULE in text[text.index(FACTS) :] for text in asked),
         "prompt": sum(OUR_PROMPT in text for text in texts),
         "context": sum(AFTER in text and RULE in text[text.index(AFTER) :] for text in texts),
@@ -274,7 +307,7 @@ def left_over(
     return faults
 
 
-COLUMNS = ("requests", "invalid", "view", "folded", "facts", "prompt", "context", "shortened", "offered", "searched",
+COLUMNS = ("requests", "invalid", "view", "folded", "supplied", "facts", "prompt", "context", "shortened", "offered", "searched",
            "recalled", "imported")  # fmt: skip
 
 

@@ -6,6 +6,9 @@ import { Link, applied } from "./link.js";
 /** About how many characters a token has; only for a list that Holdfast did not count. */
 const CHARS_PER_TOKEN = 4;
 
+/** Of the plug-in and of the engine. */
+const ID = "holdfast-agents";
+
 const link = new Link("openclaw");
 
 /** @param {any} params */
@@ -17,7 +20,7 @@ const about = (params) => ({
 
 const engine = {
   info: {
-    id: "holdfast",
+    id: ID,
     name: "Holdfast",
     ownsCompaction: false,
     transcriptSemantics: {
@@ -54,5 +57,5 @@ const engine = {
 
 /** @param {any} api */
 export default function register(api) {
-  api.registerContextEngine("holdfast", () => engine);
+  api.registerContextEngine(ID, () => engine);
 }
