@@ -86,7 +86,8 @@ def openclaw(given: Any) -> list[str]:
     """
     cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     model = {"id": "stub-model", "name": "stub", "api": "openai-completions", "reasoning": False,
-             "input": ["text"], "cost": cost, "contextWindow": 200_000, "maxTokens": 8000}  # fmt: skip
+             "input": ["text"], "cost": cost, "contextWindow": 200_000,
+             "maxTokens": 8000}  # fmt: skip
     provider = {"baseUrl": f"{given.base}/v1", "apiKey": "dummy", "api": "openai-completions",
                 "models": [model]}  # fmt: skip
     defaults = {"workspace": str(given.work), "skipBootstrap": True,
@@ -307,8 +308,8 @@ def left_over(
     return faults
 
 
-COLUMNS = ("requests", "invalid", "view", "folded", "supplied", "facts", "prompt", "context", "shortened", "offered", "searched",
-           "recalled", "imported")  # fmt: skip
+COLUMNS = ("requests", "invalid", "view", "folded", "supplied", "facts", "prompt", "context",
+           "shortened", "offered", "searched", "recalled", "imported")  # fmt: skip
 
 
 def hooked(names: Sequence[str], keep: Path | None) -> int:

@@ -9,13 +9,13 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from tests.ends.agent_lists import LISTS, RULE, opencode_list, pi_list
 
 from holdfast.ends.answering import AgentSessions, EndAnswer, EndOptions, EndRequest
 from holdfast.ends.process import serve_end
 from holdfast.stores import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter
-from tests.ends.agent_lists import LISTS, RULE, opencode_list, pi_list
 
 WINDOW = 80_000
 AGENTS = pytest.mark.parametrize("agent", LISTS)

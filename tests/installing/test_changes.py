@@ -42,7 +42,7 @@ def surroundings(home: Path) -> dict[str, str]:
 
 
 def server(client: Client, home: Path) -> list[Addition]:
-    return [client.server_addition(surroundings(home))]
+    return client.server_additions(surroundings(home))
 
 
 def everything(client: Client, home: Path) -> list[Addition]:

@@ -41,9 +41,6 @@ def names_argument(metavar: str, known: Iterable[str] = clients()) -> Any:
     )
 
 
-WHO = f"is one of {', '.join(clients())}."
-
-
 class AgentState(Struct, frozen=True, kw_only=True):
     """What is installed into one program, and what is not."""
 

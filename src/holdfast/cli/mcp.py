@@ -16,7 +16,6 @@ from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.install import (
     DRY_RUN_ROW,
-    WHO,
     YES_ROW,
     chosen,
     install_into,
@@ -154,7 +153,7 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
         raise MissingExtra("mcp", "holdfast mcp")
 
     def wanted(client: Client) -> list[Addition]:
-        return [client.server_addition(os.environ, all_projects=all_projects)]
+        return client.server_additions(os.environ, all_projects=all_projects)
 
     found = [client for client in chosen(names) if client.entry]
     return install_into(found, wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
@@ -174,5 +173,5 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     holdfast mcp uninstall cursor --yes
     """
     return remove_from(
-        names or _SERVED, lambda one: [one.server_addition(os.environ)], yes=yes, dry_run=dry_run
+        names, lambda one: one.server_additions(os.environ), yes=yes, dry_run=dry_run
     )

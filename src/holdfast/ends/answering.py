@@ -44,9 +44,9 @@ class EndRequest(Struct, frozen=True, kw_only=True):
 
     id: int
     do: Literal["view", "head", "summary", "facts", "dropped", "call"]
-    """A view of a list; a list that a model of the agent summarizes, so that it fits; the summary of
-    a list that the agent folds; facts for a summary that the agent writes, or those that such a
-    summary dropped; or an answer to one of our tools."""
+    """A view of a list; a list that a model of the agent summarizes, so that it fits; the summary
+    of a list that the agent folds; facts for a summary that the agent writes, or those that such
+    a summary dropped; or an answer to one of our tools."""
     session: str
     """The agent's own name of the conversation."""
     messages: list[Payload] = []

@@ -79,9 +79,7 @@ def host_edits(given: GivenList, edits: Sequence[Edit], form: HostForm) -> list[
     return kept
 
 
-def _runs(
-    given: GivenList, edits: Sequence[Edit]
-) -> list[tuple[int | None, list[Payload], bool]]:
+def _runs(given: GivenList, edits: Sequence[Edit]) -> list[tuple[int | None, list[Payload], bool]]:
     """Return what is sent, neighbors from the same message of the agent together: its place, the
     messages, and whether all of them are as they came.
     """

@@ -44,9 +44,7 @@ def _built(message: Payload, own: Payload, listed: Sequence[Payload]) -> list[Pa
     if message.get("role") == "assistant":
         like = own if own.get("role") == "assistant" else _last_answer(listed)
         return [{**like, "role": "assistant", "content": _content(blocks, own)}]
-    found = [
-        _result(block, own, listed) for block in blocks if block.get("type") == "tool_result"
-    ]
+    found = [_result(block, own, listed) for block in blocks if block.get("type") == "tool_result"]
     rest = [block for block in blocks if block.get("type") != "tool_result"]
     if rest:
         found.append({"role": "user", "content": _content(rest, own), "timestamp": time})

@@ -34,4 +34,3 @@ def serve_end(sessions: AgentSessions, lines: BinaryIO, answers: BinaryIO) -> No
             answers.flush()
         except OSError:
             return  # the agent is gone
-

@@ -165,24 +165,26 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         place = SettingsPlace(file=file, variable=self.hooks.variable)
         return str(place.settings_file(environment))
 
-    def server_addition(
+    def server_additions(
         self, environment: Mapping[str, str], *, all_projects: bool = False
-    ) -> Addition:
-        """Return the entry of our MCP server."""
+    ) -> list[Addition]:
+        """Return the entry of our MCP server; none if the program takes no servers."""
+        if not self.entry:
+            return []
         command, args = own_command(environment, "mcp")
         if self.anywhere or all_projects:
             args = [*args, "--all-projects"]
         given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
-        return Addition(
+        return [Addition(
             what="MCP server", file=self.settings_file(environment), form=self.form, path=self.path,
             value=_filled(self.entry, given),
-        )  # fmt: skip
+        )]  # fmt: skip
 
     def additions(
         self, environment: Mapping[str, str], options: Sequence[str] = (), *, shortens: bool = True
     ) -> list[Addition]:
         """Return everything of ours; `options` are those of `holdfast hook`."""
-        found = [self.server_addition(environment)] if self.entry else []
+        found = self.server_additions(environment)
         line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
         status = shlex.join(_flat(own_command(environment, "statusline")))
         if self.hooks is not None and self.hooks.file:
