@@ -32,6 +32,8 @@ NAME = "holdfast"
 """The key of our entry."""
 PACKAGE = "holdfast-agents"
 """The npm package with the plug-ins; every file of it names it."""
+COMMAND_FILE = "holdfast.json"
+"""Next to the files of a plug-in: the command that it starts."""
 
 
 class SettingsPlace(Struct, frozen=True, kw_only=True):
@@ -99,7 +101,7 @@ class AgentPlugin(SettingsPlace, frozen=True, kw_only=True):
         return [
             Addition(what="plug-in", file=folder / name, form="whole", value=text, is_optional=True,
                      is_copy=name in self.files)
-            for name, text in {**texts, "holdfast.json": f"{told}\n"}.items()
+            for name, text in {**texts, COMMAND_FILE: f"{told}\n"}.items()
         ]  # fmt: skip
 
 
