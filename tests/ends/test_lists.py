@@ -102,6 +102,33 @@ def test_a_block_of_pi_that_stayed_keeps_what_only_pi_knows() -> None:
     assert (made["api"], made["model"]) == (answer["api"], answer["model"])
 
 
+def test_a_result_of_pi_that_was_shortened_is_still_its_own() -> None:
+    """With what Pi keeps beside the text; one in another place gets the name of its tool."""
+    own = pi_list(1, calls=1)
+    short = {"type": "tool_result", "tool_use_id": "c0-0", "content": "short"}
+    told = {"role": "user", "content": [short]}
+    content = [{"type": "text", "text": "short"}]
+    assert FORMS["pi"].built([told], own[3], own) == [{**own[3], "content": content}]
+    (made,) = FORMS["pi"].built([told], own[0], own)
+    assert made == {
+        "role": "toolResult", "toolCallId": "c0-0", "toolName": "bash", "content": content,
+        "isError": False, "timestamp": 1,
+    }  # fmt: skip
+
+
+def test_an_answer_of_opencode_may_stay_in_part() -> None:
+    """It may have several steps; those that were folded are left out."""
+    form, own = FORMS["opencode"], opencode_list(2, words=2)
+    parts = [*own[1]["parts"], *own[2]["parts"]]
+    given = given_list([own[0], {"info": own[1]["info"], "parts": parts}], form)
+    assert given.owners == [0, 1, 1, 1, 1]
+    edits = [Keep(0, 1), Insert(SUMMARY), Keep(3, 5)]
+    first, *rest = host_edits(given, edits, form)
+    made = [own[0], *(one for built in rest for one in getattr(built, "messages", ()))]
+    assert first == Keep(0, 1)
+    assert said(given_list(made, form).messages) == said(applied(edits, given.messages))
+
+
 def test_an_answer_that_pi_does_not_send_is_none() -> None:
     """Pi leaves out what was aborted or failed."""
     for reason in ("aborted", "error"):
