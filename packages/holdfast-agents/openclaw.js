@@ -13,7 +13,7 @@ const link = new Link("openclaw");
 
 /** @param {any} params */
 const about = (params) => ({
-  session: params.sessionKey ?? params.sessionId,
+  session: params.sessionId, // a key goes on with another transcript after /new
   model: params.model ?? "",
   window: params.tokenBudget ?? 0,
 });

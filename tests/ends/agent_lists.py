@@ -25,7 +25,8 @@ def pi_list(steps: int, *, words: int = 300, calls: int = 2) -> list[dict[str, A
             ],
         })  # fmt: skip
         found += [
-            {"role": "toolResult", "toolCallId": one, "toolName": "bash", "isError": False, "details": {"exit": 0},
+            {"role": "toolResult", "toolCallId": one, "toolName": "bash", "isError": False,
+             "details": {"exit": 0},
              "content": [{"type": "text", "text": f"line of {one} " * words}], "timestamp": 3}
             for one in ids
         ]  # fmt: skip

@@ -130,7 +130,7 @@ test("OpenClaw: a view, or the list as it is with an estimate", async () => {
   const engine = engines["holdfast-agents"];
   assert.equal(engine.info.id, "holdfast-agents");
   const messages = ["a", "b", "c", "d"];
-  assert.deepEqual(await engine.assemble({ sessionKey: "short", messages }), {
+  assert.deepEqual(await engine.assemble({ sessionId: "short", messages }), {
     messages: ["a", { put: "view" }, "d"],
     estimatedTokens: 7,
   });
