@@ -28,7 +28,7 @@ COMMANDS = {
     "hook": "Answer a hook of a coding agent; `holdfast install` sets it up.",
     "import": "Import the sessions of other agents on this machine.",
     "inspect": "Show where the context of a transcript goes.",
-    "install": "Install into coding agents: hooks, MCP server, status line.",
+    "install": "Install into coding agents: hooks, plug-ins, MCP server, status line.",
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
     "memory": "List, add, edit, remove, search and restore what is remembered.",

@@ -70,7 +70,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
 def install(
     names: Sequence[str], as_list: bool, yes: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> int:
-    """Install into coding agents: hooks, MCP server, status line.
+    """Install into coding agents: hooks, plug-ins, MCP server, status line.
 
     Without AGENT: into all that are found on this machine. Shows what will be written and where,
     and asks first. Only our own lines are added; `holdfast uninstall` restores the files.
