@@ -81,6 +81,18 @@ def test_pi_gets_a_summary_of_what_it_folds(store: Store) -> None:
     assert again.count("## Goal") == 1
 
 
+def test_a_summary_keeps_what_the_user_asks_for(store: Store) -> None:
+    """`/compact FOCUS` of Pi: what would be left out for want of room is in it."""
+    sessions, own = AgentSessions("pi", store, EndOptions()), pi_list(60, calls=1)
+    for at, one in enumerate(own):
+        if one["role"] == "toolResult":
+            lines = [f"ERROR {line} in topic{at} of the log" for line in range(20)]
+            one["content"][0]["text"] = "\n".join(lines)
+    plain = sessions.answer(asked("summary", messages=own)).text
+    assert "topic7 " not in plain
+    assert "topic7 " in sessions.answer(asked("summary", messages=own, focus="topic7")).text
+
+
 def test_facts_for_a_summary_and_those_that_it_dropped(store: Store) -> None:
     """Also of before a compaction of the agent's own; nothing is said of a session that is not
     known.
