@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -36,9 +37,14 @@ RULE = "Never edit the file secret_plan.txt"
 LONG = "head -c 28000 big.log"
 FACTS, AFTER = "Facts from the log of this session", "Facts from this session before it was"
 OUR_PROMPT = "write what no log says"
+VIEW = re.compile(r"\[holdfast (digest|summary): ")
+FOLDED = "[holdfast summary: reference only]"
+SUPPLIED = re.compile(rf"<summary>\\n## Goal.{{0,200}}{RULE}")
+ANY_REFERENCE = re.compile(rb"(?:original:|original at|recall) (hf-[0-9a-f]{10})")
 REFERENCE = re.compile(rb"original: (hf-[0-9a-f]{10})")
-ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)')
-RECALLED = re.compile(rb'Past material.{0,200}[\\\\"]+originals')
+ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)|"message \d+: ')
+RECALLED = re.compile(rb'Past material.{0,200}[\\\\"]+originals|"\[\{[\\\\]+"role')
+OFFERED = re.compile(r"holdfast_(sessions_)?search")
 IMPORT_SECONDS = 20.0
 
 
@@ -64,11 +70,45 @@ class HookedAgent(Struct, frozen=True):
     recall: str = ""
     options: Options | None = None
     env: dict[str, str] = {}
+    script: dict[str, Any] = {}
+    files: dict[str, tuple[str, str]] = {}
+    trouble: Literal["", "absent", "killed"] = ""
 
 
 TABLE = msgspec.toml.decode(
     Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, HookedAgent]
 )
+
+
+def openclaw(given: Any) -> list[str]:
+    """Start OpenClaw, which the toolkit does not know: two turns, because its context engines see
+    what was before a turn.
+    """
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    model = {"id": "stub-model", "name": "stub", "api": "openai-completions", "reasoning": False,
+             "input": ["text"], "cost": cost, "contextWindow": 200_000,
+             "maxTokens": 8000}  # fmt: skip
+    provider = {"baseUrl": f"{given.base}/v1", "apiKey": "dummy", "api": "openai-completions",
+                "models": [model]}  # fmt: skip
+    defaults = {"workspace": str(given.work), "skipBootstrap": True,
+                "model": {"primary": "stub/stub-model"}}  # fmt: skip
+    config = {"models": {"mode": "merge", "providers": {"stub": provider}},
+              "agents": {"defaults": defaults}, "tools": {"profile": "coding"}}  # fmt: skip
+    given.write(".openclaw/openclaw.json", json.dumps(config, indent=2) + "\n")
+    node = toolkit("agents").default_prefix() / "node/node_modules/.bin"
+    given.env["PATH"] = f"{node}:/usr/bin:/bin"
+    turn = ["agent", "--local", "--json", "--session-key", "agent:main:trial", "--message"]
+    given.first = [*turn, given.prompt]
+    return [*turn, "Go on."]
+
+
+def other_agents() -> list[str]:
+    """Return the agents that are installed beside those of the toolkit, and make them known."""
+    agents = toolkit("agents")
+    agents.AGENTS["openclaw"] = agents.Agent(
+        "OpenClaw", "chat", ("openclaw@2026.9.6",), "openclaw", openclaw
+    )
+    return ["openclaw"] if agents.find_binary(agents.default_prefix(), "openclaw") else []
 
 
 def own_program(folder: Path) -> Path:
@@ -126,6 +166,10 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
         if (more := wanted.options) is not None:
             stop = more.at + len(more.instead)
             found[more.at : stop] = [*more.instead, *more.add]
+        for name, (old, new) in wanted.files.items():
+            file = home / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(file.read_text().replace(old, new) if file.exists() else new)
         before.update(contents(files))
         if wanted.plugin:
             given.env["PATH"] = (
@@ -135,6 +179,8 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
         else:
             holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
         installed.update(contents(files))
+        if wanted.trouble == "absent":
+            (python.parent / "holdfast").rename(python.parent / "gone")
         return found
 
     provider = toolkit("provider").Provider(folder / "provider")
@@ -146,11 +192,14 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
     threading.Thread(
         target=recall_when_seen, args=(provider, name, wanted, folder, stop), daemon=True
     ).start()
+    if wanted.trouble == "killed":
+        threading.Thread(target=kill_when_seen, args=(home, stop), daemon=True).start()
     try:
         result = await agents.run_agent(
             name, f"{provider.url}/c/{name}", prefix=agents.default_prefix(), turns=wanted.steps,
             home=home, prompt=PROMPT, control=f"{provider.url}/_ctl/{name}",
-            script={"usage_scale": wanted.scale, "actions": actions(wanted)}, seconds=300,
+            script={"usage_scale": wanted.scale, "actions": actions(wanted), **wanted.script},
+            seconds=300,
         )  # fmt: skip
     finally:
         stop.set()
@@ -161,6 +210,7 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
     changed = contents(files)
     holdfast(python, home, "uninstall", wanted.client, "--yes")
     faults = [f"no {one}" for one in wanted.expects if not seen[one]]
+    faults += [f"{seen['invalid']} refused"] if seen["invalid"] else []
     faults += left_over(before, installed, changed, contents(files))
     if result["rc"]:
         faults.append(f"ended with {result['rc']}")
@@ -184,10 +234,23 @@ def recall_when_seen(
     tool = wanted.recall
     while tool and not stop.wait(0.2):
         for file in sorted((folder / "provider" / name).glob("*.req")):
-            if found := REFERENCE.search(file.read_bytes()):
+            if found := ANY_REFERENCE.search(file.read_bytes()):
                 script = provider.script(name)
                 script.actions[wanted.steps - 3] = [tool, {"ref": found[1].decode()}]
                 return
+
+
+def kill_when_seen(home: Path, stop: threading.Event) -> None:
+    """Kill the processes behind the plug-in of this home, some seconds after each one started."""
+    while not stop.wait(4):
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                is_ours = f"HOME={home}".encode() in (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if is_ours and b"follow" in words:
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def judged(name: str, folder: Path, python: Path, home: Path) -> dict[str, Any]:
@@ -195,13 +258,20 @@ def judged(name: str, folder: Path, python: Path, home: Path) -> dict[str, Any]:
     bodies = [file.read_bytes() for file in sorted((folder / "provider" / name).glob("*.req"))]
     texts = [body.decode(errors="replace") for body in bodies]
     asked = [text for text in texts if FACTS in text]
+    verdicts = [
+        json.loads(file.read_bytes()) for file in (folder / "provider" / name).glob("*.json")
+    ]
     return {
         "requests": len(texts),
+        "invalid": sum(bool(set(one.get("rules") or ()) - {"window"}) for one in verdicts),
+        "view": sum(VIEW.search(text) is not None for text in texts),
+        "folded": sum(FOLDED in text for text in texts),
+        "supplied": sum(SUPPLIED.search(text) is not None for text in texts),
         "facts": sum(RULE in text[text.index(FACTS) :] for text in asked),
         "prompt": sum(OUR_PROMPT in text for text in texts),
         "context": sum(AFTER in text and RULE in text[text.index(AFTER) :] for text in texts),
         "shortened": sum(REFERENCE.search(body) is not None for body in bodies),
-        "offered": sum("holdfast_sessions_search" in text for text in texts),
+        "offered": sum(OFFERED.search(text) is not None for text in texts),
         "searched": sum(ANSWER.search(body) is not None for body in bodies),
         "recalled": sum(RECALLED.search(body) is not None for body in bodies),
         "imported": imported(python, home),
@@ -238,8 +308,8 @@ def left_over(
     return faults
 
 
-COLUMNS = ("requests", "facts", "prompt", "context", "shortened", "offered", "searched",
-           "recalled", "imported")  # fmt: skip
+COLUMNS = ("requests", "invalid", "view", "folded", "supplied", "facts", "prompt", "context",
+           "shortened", "offered", "searched", "recalled", "imported")  # fmt: skip
 
 
 def hooked(names: Sequence[str], keep: Path | None) -> int:

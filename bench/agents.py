@@ -120,7 +120,8 @@ def main() -> int:
         count = agent_runs.tried(names, given.steps, given.keep)
         return 1 if count and given.check else 0
     if given.hooks:
-        count = agent_hooks.hooked(given.names or installed(), given.keep)
+        others = agent_hooks.other_agents()
+        count = agent_hooks.hooked(given.names or [*installed(), *others], given.keep)
         return 1 if count and given.check else 0
     if given.trials or given.trial:
         names, options = given.names or installed(), shlex.split(given.serve)

@@ -73,8 +73,12 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     listed = subprocess.check_output(["git", "ls-files", "src/holdfast"], cwd=ROOT, text=True)
     wanted = {one.removeprefix("src/") for one in listed.splitlines()}
     assert "holdfast/py.typed" in wanted
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    built = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    plugins = set(built["force-include"].values())
     with zipfile.ZipFile(wheel) as file:
-        differ("the wheel", wanted, (one for one in file.namelist() if ".dist-info/" not in one))
+        packed = (one for one in file.namelist() if ".dist-info/" not in one)
+        differ("the wheel", wanted | plugins, packed)
     with tarfile.open(sdist) as file:
         inside = {one.partition("/")[2] for one in file.getnames() if "." in one.rpartition("/")[2]}
     differ(

@@ -165,3 +165,17 @@ def test_doctor_calls_what_is_installed_into_agents(
     assert holdfast("uninstall", "--yes").code == 0
     (found,) = holdfast("doctor", "--json").reports
     assert found["installed"] == []
+
+
+def test_doctor_asks_the_process_behind_a_plug_in(
+    holdfast: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the plug-in does; a command that is gone, or no command at all, is a problem."""
+    monkeypatch.setenv("HOME", str(home))
+    assert holdfast("install", "pi", "--yes").code == 0
+    assert holdfast("doctor", "--json").reports[0]["problems"] == []
+    file = home / ".pi" / "agent" / "extensions" / "holdfast" / "holdfast.json"
+    for command in (["/nowhere/holdfast"], None):
+        file.write_text(json.dumps({"package": "holdfast-agents", "command": command}))
+        (found,) = holdfast("doctor", "--json").reports
+        assert ["holdfast install pi" in one for one in found["problems"]] == [True]

@@ -20,7 +20,15 @@ from holdfast.installing.changes import (
     plan_install,
     plan_uninstall,
 )
-from holdfast.installing.clients import Addition, Client, client_named, clients, own_command
+from holdfast.installing.clients import (
+    COMMAND_FILE,
+    Addition,
+    Client,
+    client_named,
+    clients,
+    own_command,
+    package_file,
+)
 
 KINDS: dict[str, list[bytes | None]] = {
     "json": [
@@ -42,7 +50,7 @@ def surroundings(home: Path) -> dict[str, str]:
 
 
 def server(client: Client, home: Path) -> list[Addition]:
-    return [client.server_addition(surroundings(home))]
+    return client.server_additions(surroundings(home))
 
 
 def everything(client: Client, home: Path) -> list[Addition]:
@@ -181,6 +189,29 @@ def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> 
     install(client, tmp_path, additions)
     assert os.access(file, os.X_OK)
     assert b"hook cline --event TaskComplete" in file.read_bytes()
+
+
+def test_a_plug_in_is_a_copy_of_the_package_in_a_folder_that_goes_with_it(tmp_path: Path) -> None:
+    """A file of the user in our folder, or in the place of one of ours, stays, and so does the
+    folder then.
+    """
+    client = client_named("pi")
+    additions = everything(client, tmp_path)
+    folder = additions[0].file.parent
+    install(client, tmp_path, additions)
+    for one in additions:
+        if one.is_copy:
+            assert one.file.read_bytes() == package_file(one.file.name).read_bytes()
+    command = json.loads((folder / COMMAND_FILE).read_text())["command"]
+    assert command[-2:] == ["follow", "pi"]
+    uninstall(client, tmp_path, additions)
+    assert not folder.exists()
+    assert folder.parent.exists()
+    write(folder / "pi.js", b"export default () => {};")
+    install(client, tmp_path, additions)
+    uninstall(client, tmp_path, additions)
+    assert [one.name for one in folder.iterdir()] == ["pi.js"]
+    assert (folder / "pi.js").read_bytes() == b"export default () => {};"
 
 
 def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> None:
@@ -340,3 +371,7 @@ def test_a_variable_moves_the_settings_of_its_program() -> None:
     assert places["codex"] == "/x/config.toml"
     assert places["goose"] == "/etc/me/goose/config.yaml"
     assert places["cursor"] == "/home/me/.cursor/mcp.json"
+    plugin = client_named("pi").plugin
+    assert plugin is not None
+    folder = plugin.settings_file({**environment, "PI_CODING_AGENT_DIR": "/pi"})
+    assert str(folder) == "/pi/extensions/holdfast"

@@ -34,15 +34,11 @@ YES_ROW: Any = ("--yes", bool, "", "Do not ask.")
 DRY_RUN_ROW: Any = ("--dry-run", bool, "", "Show what would be written, and write nothing.")
 
 
-def names_argument(metavar: str) -> Any:
+def names_argument(metavar: str, known: Iterable[str] = clients()) -> Any:
     """Return the argument that names programs."""
     return click.argument(
-        "names", metavar=f"[{metavar}]...", nargs=-1, type=click.Choice(list(clients())),
-        default=(),
-    )  # fmt: skip
-
-
-WHO = f"is one of {', '.join(clients())}."
+        "names", metavar=f"[{metavar}]...", nargs=-1, type=click.Choice(list(known)), default=()
+    )
 
 
 class AgentState(Struct, frozen=True, kw_only=True):
@@ -74,7 +70,7 @@ class AgentState(Struct, frozen=True, kw_only=True):
 def install(
     names: Sequence[str], as_list: bool, yes: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> int:
-    """Install into coding agents: hooks, MCP server, status line.
+    """Install into coding agents: hooks, plug-ins, MCP server, status line.
 
     Without AGENT: into all that are found on this machine. Shows what will be written and where,
     and asks first. Only our own lines are added; `holdfast uninstall` restores the files.
@@ -224,7 +220,7 @@ def state_of_agent(client: Client) -> AgentState:
         there, problem = set[str](), str(error)
     else:
         problem = ""
-    what = [one.what for one in additions]
+    what = dict.fromkeys(one.what for one in additions)
     return AgentState(
         agent=client.name, title=client.title, found=client.is_here(os.environ),
         installed=tuple(one for one in what if one in there),

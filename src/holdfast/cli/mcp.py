@@ -16,7 +16,6 @@ from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.install import (
     DRY_RUN_ROW,
-    WHO,
     YES_ROW,
     chosen,
     install_into,
@@ -27,7 +26,7 @@ from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
 from holdfast.config import redaction_policy
 from holdfast.errors import MissingExtra
-from holdfast.installing.clients import Addition, Client
+from holdfast.installing.clients import Addition, Client, clients
 from holdfast.mcp.server import Address, make_server, serve_http, serve_stdio
 from holdfast.sessions.leaving import Project, project_at, project_of
 from holdfast.sessions.library import Library
@@ -126,11 +125,12 @@ def _tell(address: Address) -> None:
     click.echo(f"holdfast: listening at {address.url}", err=True)
 
 
-_WHO = f"CLIENT {WHO}"
+_SERVED = [client.name for client in clients().values() if client.entry]
+_WHO = f"CLIENT is one of {', '.join(_SERVED)}."
 
 
 @mcp.command(epilog=_WHO)
-@names_argument("CLIENT")
+@names_argument("CLIENT", _SERVED)
 @options(
     ("--all-projects", bool, "",
      "Offer all sessions of the profile, also in agents that start it in a project."),
@@ -153,13 +153,14 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
         raise MissingExtra("mcp", "holdfast mcp")
 
     def wanted(client: Client) -> list[Addition]:
-        return [client.server_addition(os.environ, all_projects=all_projects)]
+        return client.server_additions(os.environ, all_projects=all_projects)
 
-    return install_into(chosen(names), wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
+    found = [client for client in chosen(names) if client.entry]
+    return install_into(found, wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
 
 
 @mcp.command()
-@names_argument("CLIENT")
+@names_argument("CLIENT", _SERVED)
 @options(YES_ROW, DRY_RUN_ROW)
 def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     """Remove the MCP server from the settings of agents and editors.
@@ -172,5 +173,5 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     holdfast mcp uninstall cursor --yes
     """
     return remove_from(
-        names, lambda one: [one.server_addition(os.environ)], yes=yes, dry_run=dry_run
+        names, lambda one: one.server_additions(os.environ), yes=yes, dry_run=dry_run
     )

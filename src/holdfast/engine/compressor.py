@@ -552,9 +552,11 @@ class Compressor:
         self.last_report = report
         return log_run(report)
 
-    def record(self, stop: int) -> str:
-        """Return all that is known of the log up to `stop`, in one text; nothing changes."""
-        return record(self.work_with(Options()), stop)
+    def record(self, stop: int, focus: str = "") -> str:
+        """Return all that is known of the log up to `stop`, in one text, what is about the `focus`
+        first; nothing changes.
+        """
+        return record(self.work_with(Options(focus=focus)), stop)
 
     # Reports
 

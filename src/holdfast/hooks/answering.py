@@ -104,6 +104,11 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
     return _answered(client, event.name, "additionalContext", said)
 
 
+def framed_facts(facts: str, *, is_after: bool) -> str:
+    """Return facts for a compaction, or for the agent after it; "" if there are none."""
+    return _framed(_AFTER if is_after else _BEFORE, facts)
+
+
 def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 

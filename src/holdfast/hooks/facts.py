@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from holdfast.importers.imported import SUBAGENTS, ImportedSession
 from holdfast.importers.read import read_bytes
 from holdfast.policy import Policy
 from holdfast.tokens.estimate import Estimator
-from holdfast.transcript import texts, whole
+from holdfast.transcript import Message, texts, whole
 
 _HEAD_BYTES = 1 << 18
 """Of a long file, its beginning: the first request is there."""
@@ -38,7 +39,7 @@ def session_facts(path: str, tokens: int, focus: str = "") -> str:
     found = _session(path)
     if found is None:
         return ""
-    return _facts(found, len(found.transcript.messages), "", tokens, focus)
+    return facts_of(found.transcript.messages, "", tokens, focus)
 
 
 def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
@@ -51,20 +52,18 @@ def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
     if found is None or not (found.summaries or is_new):
         return ""
     if not found.summaries:
-        return _facts(found, len(found.transcript.messages), "", tokens)
-    at = found.summaries[-1]
-    return _facts(found, at, "\n".join(texts(found.transcript.messages[at])), tokens)
+        return facts_of(found.transcript.messages, "", tokens)
+    at, messages = found.summaries[-1], found.transcript.messages
+    return facts_of(messages[:at], "\n".join(texts(messages[at])), tokens)
 
 
-def _facts(
-    found: ImportedSession, stop: int, summary: str, tokens: int, focus: str = ""
-) -> str:  # fmt: skip
-    """Return the facts of the first messages that a summary does not tell.
+def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str = "") -> str:
+    """Return the facts of messages that a summary does not tell, in at most `tokens`.
 
     They go back into the conversation that they come from, to the model that has read them, so
     secrets are not looked for.
     """
-    log, counter = recognize(found.transcript.messages[:stop]), Estimator()
+    log, counter = recognize(messages), Estimator()
     reading = LogReading(counter, Policy())
     index = FrozenLog(log, whole(len(log)), reading, lines_of=_LINES_OF_CHARS)
     ledger = index.ledger(len(log), Ledger(), 0)

@@ -73,7 +73,7 @@ def read(export: Payload, path: str) -> Iterator[ImportedSession]:
 
 
 def _prompt(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -> None:
-    content = [block for part in parts for block in _words(fields(part))]
+    content = prompt_blocks(parts)
     if content:
         when = seconds(fields(about.get("time")).get("created"))
         draft.add(blocks.message("user", content), text(about.get("id")), when, place)
@@ -83,14 +83,8 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
     draft.model = text(about.get("modelID")) or draft.model
     when = seconds(fields(about.get("time")).get("created"))
     own = text(about.get("id"))
-    for step in _steps(parts):
-        said: list[Payload] = []
-        results: list[tuple[str, Payload]] = []
-        for part in step:
-            if part.get("type") == "tool":
-                _tool(part, said, results)
-            else:
-                said.extend(_words(part))
+    for step in steps_in(parts):
+        said, results = step_blocks(step)
         if said:
             entry_id = own or text(step[0].get("id"))
             item, summary = blocks.message("assistant", said), about.get("summary") is True
@@ -107,13 +101,31 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
             draft.add(item, results[0][0], when, place)
 
 
-def _steps(parts: list[Any]) -> list[list[Payload]]:
+def prompt_blocks(parts: list[Any]) -> list[Payload]:
+    """Return the blocks of a message of the user."""
+    return [block for part in parts for block in _words(fields(part))]
+
+
+def steps_in(parts: list[Any]) -> list[list[Payload]]:
+    """Return the parts of an answer, those of each step in a list of its own."""
     steps: list[list[Payload]] = [[]]
     for part in parts:
         if fields(part).get("type") == "step-start":
             steps.append([])
         steps[-1].append(fields(part))
     return steps
+
+
+def step_blocks(step: list[Payload]) -> tuple[list[Payload], list[tuple[str, Payload]]]:
+    """Return what a step says and calls, and the results with the ids of their parts."""
+    said: list[Payload] = []
+    results: list[tuple[str, Payload]] = []
+    for part in step:
+        if part.get("type") == "tool":
+            _tool(part, said, results)
+        else:
+            said.extend(_words(part))
+    return said, results
 
 
 def _tool(part: Payload, said: list[Payload], results: list[tuple[str, Payload]]) -> None:

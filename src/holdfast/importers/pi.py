@@ -35,6 +35,17 @@ from holdfast.transcript import Payload
 
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
+_SUMMARY_ROLES = {
+    "compactionSummary": (
+        "The conversation history before this point was compacted into the following summary:"
+        "\n\n<summary>\n{summary}\n</summary>"
+    ),
+    "branchSummary": (
+        "The following is a summary of a branch that this conversation came back from:"
+        "\n\n<summary>\n{summary}</summary>"
+    ),
+}
+"""The same two in the list that Pi sends, and its words around them."""
 TABLES = {
     "transcript_events": {"session_id", "seq", "event_json"},
     "session_windows": {"session_id"},
@@ -137,7 +148,7 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     if kind not in ("message", "custom_message"):
         return ""
     found = fields(value.get("message")) if kind == "message" else value
-    item = _item(found)
+    item = message_of(found)
     if item["content"]:
         draft.add(item, own, when, entry.place)
     else:
@@ -147,7 +158,8 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     return model
 
 
-def _item(found: Payload) -> Payload:
+def message_of(found: Payload) -> Payload:
+    """Return a message of Pi as Anthropic writes it; without content if no model sees it."""
     role, content = found.get("role"), found.get("content")
     if role == "assistant":
         return blocks.message("assistant", _blocks(content))
@@ -155,7 +167,12 @@ def _item(found: Payload) -> Payload:
         call_id = text(found.get("toolCallId"))
         failed = found.get("isError") is True
         return blocks.message("user", [blocks.result(call_id, _blocks(content), failed=failed)])
+    if frame := _SUMMARY_ROLES.get(text(role)):
+        said = frame.replace("{summary}", text(found.get("summary")))
+        return blocks.message("user", blocks.words(said))
     if role == "bashExecution":
+        if found.get("excludeFromContext") is True:
+            return blocks.message("user", [])
         ran = f"Ran `{text(found.get('command'))}`\n```\n{text(found.get('output'))}\n```"
         return blocks.message("user", blocks.words(ran))
     return blocks.message("user", _blocks(content))
@@ -164,10 +181,11 @@ def _item(found: Payload) -> Payload:
 def _blocks(content: Any) -> list[Payload]:
     if type(content) is str:
         return blocks.words(content)
-    return [made for block in elements(content) for made in _block(fields(block))]
+    return [made for block in elements(content) for made in block_of(fields(block))]
 
 
-def _block(block: Payload) -> list[Payload]:
+def block_of(block: Payload) -> list[Payload]:
+    """Return a block of Pi as Anthropic writes it; none if it says nothing."""
     match block.get("type"):
         case "text":
             return blocks.words(text(block.get("text")))

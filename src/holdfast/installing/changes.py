@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from holdfast.disk import PRIVATE, make_private_folder, replace_file, replacing
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.installing import json_text, toml_text, yaml_text
-from holdfast.installing.clients import NAME, Addition, Client, Form
+from holdfast.installing.clients import NAME, PACKAGE, Addition, Client, Form
 from holdfast.installing.plain import NotEditable
 
 
@@ -69,6 +69,8 @@ class _Record(Struct, frozen=True):
 
 def entry_text(addition: Addition) -> str:
     """Return what is written, for people."""
+    if addition.is_copy:
+        return f"{len(str(addition.value).splitlines())} lines of {PACKAGE}\n"
     if addition.form == "whole":
         return f"{str(addition.value).rstrip()}\n"
     if addition.is_item:
@@ -155,7 +157,7 @@ def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
     )
 
 
-_OURS = re.compile(r"holdfast(?:_sessions_|'? (?:hook|statusline)\b)")
+_OURS = re.compile(r"holdfast(?:-agents|_sessions_|'? (?:hook|statusline)\b)")
 """What only we write: how our commands are called, and what our tools are called."""
 
 
@@ -297,6 +299,9 @@ def _write(change: FileChange) -> None:
         if change.after is None:
             _refuse_changed(path, _bytes(path), change)
             path.unlink()
+            if path.parent.name == NAME:  # a folder of ours; others stay
+                with suppress(OSError):
+                    path.parent.rmdir()
             return
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         with os.fdopen(handle, "wb") as file:

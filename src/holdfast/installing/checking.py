@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from holdfast.errors import HoldfastError
 from holdfast.installing.changes import entry_of
-from holdfast.installing.clients import Addition, Client
+from holdfast.installing.clients import COMMAND_FILE, Addition, Client
 
 _SECONDS = 20.0
 """How long a command may take; a server starts in one or two."""
@@ -50,6 +50,8 @@ def problems_of(
         elif one.what == "hooks":
             for event, groups in json.loads(there)["hooks"].items():
                 yield from _hook_problems(client, event, groups, environment)
+        elif one.what == "plug-in" and one.file.name == COMMAND_FILE:
+            yield from _plugin_problems(client, there, environment)
         elif one.is_item:
             yield from _hook_problems(client, one.path[-1], there, environment)
 
@@ -82,6 +84,20 @@ def _server_problems(
     if "serverInfo" not in _output(command, f"{json.dumps(_HELLO)}\n", environment):
         yield f"{client.title}: its MCP server does not answer ({shlex.join(command)}); run " \
               f"`holdfast install {client.name}` again"  # fmt: skip
+
+
+def _plugin_problems(
+    client: Client, there: str, environment: Mapping[str, str]
+) -> Iterator[str]:  # fmt: skip
+    try:
+        command = [str(part) for part in json.loads(there)["command"]]
+    except (ValueError, LookupError, TypeError):
+        command = []
+    asked = {"id": 1, "do": "facts", "session": "check"}
+    said = _output(command, f"{json.dumps(asked)}\n", environment) if command else ""
+    if '"id":1' not in said:
+        yield f"{client.title}: the process behind its plug-in does not answer " \
+              f"({shlex.join(command)}); run `holdfast install {client.name}` again"  # fmt: skip
 
 
 def _commands(groups: Any) -> Iterator[str]:

@@ -30,6 +30,10 @@ _GIVEN_ON = {
 """Variables that a program may not hand on to its servers, and the options that say the same."""
 NAME = "holdfast"
 """The key of our entry."""
+PACKAGE = "holdfast-agents"
+"""The npm package with the plug-ins; every file of it names it."""
+COMMAND_FILE = "holdfast.json"
+"""Next to the files of a plug-in: the command that it starts."""
 
 
 class SettingsPlace(Struct, frozen=True, kw_only=True):
@@ -37,6 +41,8 @@ class SettingsPlace(Struct, frozen=True, kw_only=True):
 
     file: str
     variable: str = ""
+    depth: int = 1
+    """How many of the first parts of the path the variable stands for."""
 
     def settings_file(self, environment: Mapping[str, str]) -> Path:
         """Return where it is; the file need not exist."""
@@ -45,7 +51,7 @@ class SettingsPlace(Struct, frozen=True, kw_only=True):
             return _place(self.file, environment)
         # the variable stands for the program's own folder in the home folder
         parts = Path(self.file.removeprefix("~/")).parts
-        return Path(named, *(parts[1:] or parts))
+        return Path(named, *(parts[self.depth :] or parts))
 
 
 class AgentHook(Struct, frozen=True, kw_only=True):
@@ -82,6 +88,23 @@ class OtherSetting(SettingsPlace, frozen=True, kw_only=True):
     is_program: bool = False
 
 
+class AgentPlugin(SettingsPlace, frozen=True, kw_only=True):
+    """A folder with files of the package holdfast-agents, and how they start us."""
+
+    files: tuple[str, ...]
+
+    def additions(self, environment: Mapping[str, str], command: Sequence[str]) -> list[Addition]:
+        """Return its files."""
+        folder = self.settings_file(environment)
+        told = json.dumps({"package": PACKAGE, "command": list(command)}, indent=2)
+        texts = {name: package_file(name).read_text("utf-8") for name in self.files}
+        return [
+            Addition(what="plug-in", file=folder / name, form="whole", value=text, is_optional=True,
+                     is_copy=name in self.files)
+            for name, text in {**texts, COMMAND_FILE: f"{told}\n"}.items()
+        ]  # fmt: skip
+
+
 class Addition(Struct, frozen=True, kw_only=True):
     """One thing of ours in a settings file."""
 
@@ -97,6 +120,8 @@ class Addition(Struct, frozen=True, kw_only=True):
     """Whether it is left out if the user has something else there."""
     is_program: bool = False
     """Whether a file of ours can be started."""
+    is_copy: bool = False
+    """Whether it is a file of the package holdfast-agents."""
 
 
 class Client(SettingsPlace, frozen=True, kw_only=True):
@@ -108,11 +133,12 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
     mark: str = ""
     program: str = ""
     prompt: tuple[str, ...] | None = None
-    section: tuple[str, ...]
-    entry: dict[str, Any]
+    section: tuple[str, ...] = ()
+    entry: dict[str, Any] = {}
     anywhere: bool = False
     hooks: AgentHooks | None = None
     settings: tuple[OtherSetting, ...] = ()
+    plugin: AgentPlugin | None = None
     gains: tuple[str, ...] = ()
     note: str = ""
 
@@ -141,24 +167,26 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         place = SettingsPlace(file=file, variable=self.hooks.variable)
         return str(place.settings_file(environment))
 
-    def server_addition(
+    def server_additions(
         self, environment: Mapping[str, str], *, all_projects: bool = False
-    ) -> Addition:
-        """Return the entry of our MCP server."""
+    ) -> list[Addition]:
+        """Return the entry of our MCP server; none if the program takes no servers."""
+        if not self.entry:
+            return []
         command, args = own_command(environment, "mcp")
         if self.anywhere or all_projects:
             args = [*args, "--all-projects"]
         given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
-        return Addition(
+        return [Addition(
             what="MCP server", file=self.settings_file(environment), form=self.form, path=self.path,
             value=_filled(self.entry, given),
-        )  # fmt: skip
+        )]  # fmt: skip
 
     def additions(
         self, environment: Mapping[str, str], options: Sequence[str] = (), *, shortens: bool = True
     ) -> list[Addition]:
         """Return everything of ours; `options` are those of `holdfast hook`."""
-        found = [self.server_addition(environment)]
+        found = self.server_additions(environment)
         line = shlex.join(_flat(own_command(environment, "hook", self.name, *options)))
         status = shlex.join(_flat(own_command(environment, "statusline")))
         if self.hooks is not None and self.hooks.file:
@@ -171,6 +199,9 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
                 value=_filled(one.value, {"{hook}": line, "{statusline}": status}),
                 is_optional=True, is_program=one.is_program,
             ))  # fmt: skip
+        if self.plugin is not None:
+            command = _flat(own_command(environment, "follow", self.name))
+            found += self.plugin.additions(environment, command)
         return found
 
     def _hook_additions(
@@ -197,6 +228,13 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         table = {**hooks.own, "hooks": {event: [value] for event, value in values.items()}}
         text = json.dumps(table, indent=2, ensure_ascii=False)
         return [Addition(what="hooks", file=file, form="whole", value=f"{text}\n")]
+
+
+def package_file(name: str) -> Path:
+    """Return where a file of the npm package is: with the wheel, or in a checkout."""
+    installed = Path(__file__).with_name(PACKAGE)
+    checkout = Path(__file__).parents[3] / "packages" / PACKAGE
+    return (installed if installed.is_dir() else checkout) / name
 
 
 def _flat(command: tuple[str, list[str]]) -> list[str]:

@@ -188,14 +188,15 @@ class FollowingConversation(KeptConversation):
         )  # fmt: skip
 
     def record(
-        self, *, request: bytes | None = None, text: str = "", is_named: bool = False
-    ) -> str:
+        self, *, request: bytes | None = None, text: str = "", is_named: bool = False,
+        focus: str = "",
+    ) -> str:  # fmt: skip
         """Return all that is known of a host's list in one text, for a host that asks for a summary
         of it; "" if the conversation is not known. No model is asked, and nothing is compacted.
 
         The list is in a `request`, from which its own question was taken out: what is new in it is
         kept. Or it is told in a `text`, in the words of the host; `is_named` says that the host
-        named this conversation.
+        named this conversation. What is about the `focus` comes first.
         """
         if self._known_info is None or not self._known_info.length:
             return ""
@@ -208,7 +209,7 @@ class FollowingConversation(KeptConversation):
                 return ""
             is_start = begun.course == "rewind"
             stop = begun.place.reach if is_start else self._engine.length
-        return self._engine.record(stop) if stop else ""
+        return self._engine.record(stop, focus) if stop else ""
 
     def _begin_follow(
         self, messages: Any, request: Any, usage: object, *, is_sent: bool
