@@ -236,6 +236,11 @@ class Compressor:
         after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
         self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
 
+    def take_outside(self, tokens: int) -> None:
+        """Take how many tokens of a request are outside the messages, as the provider counts."""
+        self._fixed_tokens = tokens
+        self.settings = replace(self.settings, outside_tokens=tokens)
+
     def take_model(self, name: str) -> None:
         """Take the model that a conversation has now, with its window, as far as they were not
         given when this was made.
