@@ -4,7 +4,7 @@
 
 Each trial of agent_hermes.toml has a home of its own, `holdfast install hermes` before the start
 and `holdfast uninstall hermes` at the end. All run the same script: Hermes runs ten checks that fail,
-reads a long log, and then calls commands that need what the checks said. What is judged is what arrived at
+reads modules, and then calls commands that need what the checks said. What is judged is what arrived at
 the stub: requests that it refuses, the bill, and how many of the facts that are needed later the
 model still sees when the first of those commands is due, by the measure of the lab
 (`holdfast.lab.scoring`, against the run `whole`, which never compacts).
@@ -42,9 +42,9 @@ from holdfast.stores.values import SessionFilter
 from holdfast.tokens import estimate_text
 
 AGENT = "hermes"
-PROMPT = "Run check.py for regions 0 to 9, look at the log, then repair them. Never edit the log."
+PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. Never edit big.log."
 FACTS, LONG, USES = 10, 26, 10
-"""Steps of the script: checks, pages of the log, commands that need what the checks said."""
+"""Steps of the script: checks, modules, commands that need what the checks said."""
 REFERENCE = re.compile(rb"hf-[0-9a-f]{10}")
 SETTINGS = """\
 # mine: keep this comment
@@ -102,13 +102,15 @@ TABLE = msgspec.toml.decode(
 CHECK = """\
 import sys
 number = int(sys.argv[1])
-for name in ("disk", "clock", "certificate", "queue", "index", "mirror"):
+for name in ("disk", "clock", "certificate", "queue"):
     print(f"ok {name} of region {number}")
-print(f"FAIL relay: connection to port {41_003 + 97 * number} refused")
-print(f"FAIL lock: /var/lock/kestrel_{number:02d}.lck is held by process {70_001 + 613 * number}")
-print("2 of 8 checks failed")
-sys.exit(1)
+lock, holder = f"/var/lock/kestrel_{number:02d}.lck", 70_001 + 613 * number
+raise OSError(f"port {41_003 + 97 * number} refused, {lock} is held by process {holder}")
 """
+
+
+def modules(number: int) -> list[str]:
+    return [f"src/module_{(3 * number + at) % 60:02d}.py" for at in range(3)]
 
 
 def fact(number: int) -> str:
@@ -125,7 +127,7 @@ def use(number: int) -> str:
 def actions(trial: EngineTrial) -> list[list[Any]]:
     """Return what the stub has Hermes do."""
     found: list[list[Any]] = [["shell", f"python3 check.py {at}"] for at in range(FACTS)]
-    found += [["shell", f"tail -n +{at * 9} big.log | head -c 6000"] for at in range(LONG)]
+    found += [["shell", f"cat {' '.join(modules(at))}"] for at in range(LONG)]
     found += [["shell", use(at)] for at in range(USES)]
     if trial.delegates:
         task = {"goal": "Look at the log and report.", "context": "a small project"}
@@ -193,11 +195,14 @@ async def start(
     known = agents.AGENTS[AGENT]
 
     def arguments(given: Any) -> list[str]:
+        settings = given.home / ".hermes" / "config.yaml"
+        was = settings.read_bytes() if again else b""
         found = list(known.start(given))
         given.env |= {"PYTHONPATH": str(folder / "site"), "TRIAL_KILL": "" if again else trial.kill}
         if not again:
             prepare_home(trial, given, python, before)
         if again:
+            settings.write_bytes(was)
             found[1:1] = ["--continue"]
         if trial.focus:
             typed = [["❯", PROMPT], ["All done", f"/compress {trial.focus}"], ["ompress", "/exit"]]
