@@ -1,12 +1,12 @@
 """Holdfast as the context engine of the real Hermes, beside its own, against the stub provider.
 
-    python bench/agents.py --engine hermes [--keep FOLDER] [--check]
+    python bench/agents.py --engine [TRIAL…] [--keep FOLDER] [--check]
 
 Each trial of agent_hermes.toml has a home of its own, `holdfast install hermes` before the start
-and `holdfast uninstall hermes` at the end. All run the same script: Hermes runs ten checks that fail,
-reads modules, and then calls commands that need what the checks said. What is judged is what arrived at
-the stub: requests that it refuses, the bill, and how many of the facts that are needed later the
-model still sees when the first of those commands is due, by the measure of the lab
+and `holdfast uninstall hermes` at the end. All run the same script: Hermes runs ten checks that
+fail, reads modules, and then calls commands that need what the checks said. What is judged is what
+arrived at the stub: requests that it refuses, the bill, and how many of the facts that are needed
+later the model still sees when the first of those commands is due, by the measure of the lab
 (`holdfast.lab.scoring`, against the run `whole`, which never compacts).
 
 Hermes' own engine has a model write its summaries. The stub is no model: it writes two lines
@@ -20,7 +20,6 @@ import importlib.metadata
 import json
 import re
 import shutil
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,14 +119,18 @@ def fact(number: int) -> str:
 
 def use(number: int) -> str:
     port, process = 41_003 + 97 * number, 70_001 + 613 * number
-    lock = f"/var/lock/kestrel_{number:02d}.lck"
-    return f"grep -c {port} big.log; ls {lock}; ls -d /proc/{process}"
+    return f"grep -c {port} big.log; ls {lock(number)}; ls -d /proc/{process}"
+
+
+def lock(number: int) -> str:
+    return f"/var/lock/kestrel_{number:02d}.lck"
 
 
 def actions(trial: EngineTrial) -> list[list[Any]]:
-    """Return what the stub has Hermes do."""
+    """Return what the stub has Hermes do; a subagent runs at the same time and takes its part."""
+    long = 2 * LONG if trial.delegates else LONG
     found: list[list[Any]] = [["shell", f"python3 check.py {at}"] for at in range(FACTS)]
-    found += [["shell", f"cat {' '.join(modules(at))}"] for at in range(LONG)]
+    found += [["shell", f"cat {' '.join(modules(at))}"] for at in range(long)]
     found += [["shell", use(at)] for at in range(USES)]
     if trial.delegates:
         task = {"goal": "Look at the log and report.", "context": "a small project"}
@@ -193,6 +196,7 @@ async def start(
     """Start Hermes once; the second time it resumes, and recalls a reference of before."""
     agents, home = toolkit("agents"), folder / "home"
     known = agents.AGENTS[AGENT]
+    program = str(agents.find_binary(agents.default_prefix(), AGENT))
 
     def arguments(given: Any) -> list[str]:
         settings = given.home / ".hermes" / "config.yaml"
@@ -205,8 +209,8 @@ async def start(
             settings.write_bytes(was)
             found[1:1] = ["--continue"]
         if trial.focus:
-            typed = [["❯", PROMPT], ["All done", f"/compress {trial.focus}"], ["ompress", "/exit"]]
-            program = str(agents.find_binary(agents.default_prefix(), AGENT))
+            typed = [["❯", PROMPT], ["All done", f"/compress {trial.focus}"],
+                     ["Compressed:", "Which locks are held?"], ["All done", "/exit"]]  # fmt: skip
             hermes = [program, "chat", "--yolo", "--max-turns", "90"]
             return [str(ROOT / "bench" / "terminal.py"), json.dumps(typed), *hermes]
         return found
@@ -261,22 +265,32 @@ def listed(body: bytes) -> list[dict[str, Any]]:
     return json.loads(body)["messages"]
 
 
-def judged(
-    trial: EngineTrial, folder: Path, whole: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def judged(trial: EngineTrial, folder: Path, whole: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the figures of a trial from what arrived at the stub, and from the store."""
     stub = toolkit("judge").judged(folder / "provider" / AGENT)
     bodies = turns(folder)
     answers = "".join(tool_results(listed(bodies[-1]))) if bodies else ""
-    lengths = [len(listed(body)) for body in bodies]
     return {
         "requests": stub["requests"], "summaries": stub["requests"] - len(bodies),
         "refused": stub["invalid"], "first_fault": stub["first_fault"],
         "largest": stub["largest_tokens"], "bill": stub["bill"],
-        "compactions": sum(after < SHORTER * was for was, after in pairwise(lengths)),
-        "kept": kept_share(bodies, whole) if whole else None,
+        "compactions": sum(map(shrinks, agents_of(bodies).values())),
+        "focused": bool(bodies) and all(lock(at).encode() in bodies[-1] for at in range(FACTS)),
+        "kept": kept_share(bodies, whole) if whole and not trial.delegates else None,
         "recalled": '"result"' in answers and "kestrel_" in answers, **sessions_of(folder),
     }  # fmt: skip
+
+
+def agents_of(bodies: Sequence[bytes]) -> dict[int, list[int]]:
+    """Return how long the lists of each agent were; a subagent has fewer tools."""
+    found: dict[int, list[int]] = {}
+    for body in map(json.loads, bodies):
+        found.setdefault(len(body["tools"]), []).append(len(body["messages"]))
+    return found
+
+
+def shrinks(lengths: Sequence[int]) -> int:
+    return sum(after < SHORTER * was for was, after in pairwise(lengths))
 
 
 def tool_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -302,10 +316,13 @@ def sessions_of(folder: Path) -> dict[str, Any]:
     if not place.exists():
         return {"sessions": 0, "lineages": 0, "subagents": 0}
     store = open_store(place)
-    infos = store.sessions(SessionFilter(), most=500).sessions
+    infos = store.sessions(SessionFilter(kind="any"), most=500).sessions
+    made = {one.kind: max(two.compactions for two in infos if two.kind == one.kind)
+            for one in infos}  # fmt: skip
     found = {
         "sessions": len(infos), "lineages": len({one.root_id for one in infos}),
         "subagents": sum(one.kind == "subagent" for one in infos),
+        "compactions": sum(made.values()),
     }  # fmt: skip
     store.close()
     return found
@@ -314,7 +331,7 @@ def sessions_of(folder: Path) -> dict[str, Any]:
 def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
     """Return the promises that were not kept."""
     faults = [f"{found['refused']} refused: {found['first_fault']}"] if found["refused"] else []
-    if found["compactions"] < trial.compactions and not trial.kill:
+    if found["compactions"] < trial.compactions:
         faults.append(f"{found['compactions']} compactions")
     expected = [-9, 0] if trial.kill else [0] * len(found["ended"])
     if found["ended"] != expected:
@@ -327,6 +344,8 @@ def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
         faults.append("nothing was recalled")
     if found["lineages"] != 1:
         faults.append(f"{found['lineages']} conversations")
+    if trial.focus and not found["focused"]:
+        faults.append("what the focus asks for is not seen")
     if trial.delegates and not found["subagents"]:
         faults.append("no subagent")
     return faults
@@ -353,10 +372,16 @@ def tried(names: Sequence[str], keep: Path | None) -> int:
         else:
             shutil.rmtree(folder)
         faults += bool(found["broken"])
-        cells = [str(found[one]) for one in COLUMNS]
+        cells = [shown(found[one]) for one in COLUMNS]
         print(f"| {name} | {' | '.join(cells)} | {'; '.join(found['broken']) or '0'} |", flush=True)
     return faults
 
 
-if __name__ == "__main__":
-    raise SystemExit(tried(sys.argv[1:], Path("/tmp/hf/h/keep")))
+def shown(value: Any) -> str:
+    match value:
+        case None | False:
+            return "–"
+        case float():
+            return f"{value:.2f}"
+        case _:
+            return f"{value:,}" if value is not True else "yes"

@@ -31,9 +31,9 @@ def main(steps: list[list[str]], command: list[str]) -> int:
             sys.stdout.buffer.write(read)
             sys.stdout.flush()
             said += read
-        if steps and (at := said.find(steps[0][0].encode(), seen)) >= 0:
+        if steps and steps[0][0].encode() in said[seen:]:
             time.sleep(1)  # it draws its prompt after that
-            seen = at + 1
+            seen = len(said)
             typed = steps.pop(0)[1]
             for one in (typed.encode(), b"\r"):
                 os.write(terminal, one)

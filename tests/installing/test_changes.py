@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -375,3 +376,30 @@ def test_a_variable_moves_the_settings_of_its_program() -> None:
     assert plugin is not None
     folder = plugin.settings_file({**environment, "PI_CODING_AGENT_DIR": "/pi"})
     assert str(folder) == "/pi/extensions/holdfast"
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("context:\n  engine: compressor  # the default\n", "holdfast"),
+        ("context:\n  engine: lcm\n", "lcm"),
+        ("context:\n  other: 1\n", "holdfast"),
+    ],
+)
+def test_hermes_own_engine_gives_way_and_another_one_stays(
+    written: str, wanted: str, tmp_path: Path
+) -> None:
+    """If somebody changed the file since, only our lines go: Hermes' own engine is the default."""
+    client = client_named("hermes")
+    additions = [one for one in everything(client, tmp_path) if one.what != "MCP server"]
+    file = begin(tmp_path, client, written.encode())
+    install(client, tmp_path, additions)
+    now = yaml.safe_load(file.read_text())
+    assert (now["context"]["engine"], now["plugins"]["enabled"]) == (wanted, ["holdfast"])
+    file.write_text(f"{file.read_text()}more: 1\n")
+    uninstall(client, tmp_path, additions)
+    left = yaml.safe_load(file.read_text())
+    assert left["more"] == 1
+    assert "plugins" not in left
+    assert left.get("context", {}).get("engine") in (None, "lcm")
+    assert "holdfast" not in file.read_text()

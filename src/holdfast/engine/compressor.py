@@ -27,7 +27,15 @@ from holdfast.engine.economy import Clock, CostCheck
 from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
 from holdfast.engine.old_media import drop_old_media
-from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
+from holdfast.engine.recall import (
+    ANSWER_SHARE,
+    MOST_ANSWER_TOKENS,
+    TOOLS,
+    AnswerPage,
+    answer_tool,
+    look_for,
+    recall,
+)
 from holdfast.engine.run import (
     Finished,
     Model,
@@ -757,7 +765,8 @@ class Compressor:
 
         `recall` finds originals in the place of our own.
         """
-        page = AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
+        page = AnswerPage(most, self.settings.counter)
         return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
 
     @property

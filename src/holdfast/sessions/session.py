@@ -269,7 +269,7 @@ class Session(FollowingConversation):
         """Answer a call of one of `tools`; a sentence if it cannot be answered, never an error.
 
         `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the
-        window. `ignored` is what hosts hand over beside it.
+        window, and 8,000 tokens. `ignored` is what hosts hand over beside it.
         """
         try:
             answer = self._answered(name, _arguments(arguments))
