@@ -42,6 +42,7 @@ from holdfast.tokens import estimate_text
 
 AGENT = "hermes"
 PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. Never edit big.log."
+AGAIN = "Go on with the lock kestrel_03."
 FACTS, LONG, USES = 10, 26, 10
 """Steps of the script: checks, modules, commands that need what the checks said."""
 REFERENCE = re.compile(rb"hf-[0-9a-f]{10}")
@@ -57,6 +58,8 @@ compression:
   in_place: {in_place}
 plugins:
   enabled: []
+memory:
+  provider: {memory}
 """
 DYING = """\
 import os, signal
@@ -89,6 +92,7 @@ class EngineTrial(Struct, frozen=True):
     delegates: bool = False
     kill: str = ""
     resumes: bool = False
+    remembers: bool = False
     summary: Literal["little", "all"] = "little"
     compactions: int = 0
 
@@ -176,7 +180,7 @@ async def run(name: str, folder: Path, whole: Sequence[Mapping[str, Any]]) -> di
     steps = len(actions(trial))
     try:
         results.append(await start(trial, folder, provider.url, python, before))
-        if trial.resumes:
+        if trial.resumes or trial.remembers:
             results.append(await start(trial, folder, provider.url, python, before, again=True))
     finally:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.stop(), loop))
@@ -207,7 +211,7 @@ async def start(
             prepare_home(trial, given, python, before)
         if again:
             settings.write_bytes(was)
-            found[1:1] = ["--continue"]
+            found[1:1] = ["--continue"] if trial.resumes else []
         if trial.focus:
             typed = [["❯", PROMPT], ["All done", f"/compress {trial.focus}"],
                      ["Compressed:", "Which locks are held?"], ["All done", "/exit"]]  # fmt: skip
@@ -217,7 +221,9 @@ async def start(
 
     chosen = replace(known, start=arguments)
     wanted = actions(trial)
-    if again:
+    if again and trial.remembers:
+        wanted = [["holdfast_sessions_search", {"query": "kestrel_03"}]]
+    elif again:
         refs = REFERENCE.findall(turns(folder)[-1])
         wanted = [["holdfast_recall", {"ref": one.decode()}] for one in dict.fromkeys(refs[:1])]
         wanted += [["holdfast_search", {"text": "kestrel_03"}], ["shell", use(3)]]
@@ -227,7 +233,7 @@ async def start(
     try:
         return await agents.run_agent(
             AGENT, f"{provider}/c/{AGENT}", prefix=agents.default_prefix(), turns=len(wanted),
-            home=home, prompt="Go on." if again else PROMPT, seconds=400, script=script,
+            home=home, prompt=AGAIN if again else PROMPT, seconds=400, script=script,
             control=f"{provider}/_ctl/{AGENT}",
         )  # fmt: skip
     finally:
@@ -239,7 +245,8 @@ def prepare_home(
 ) -> None:
     (given.work / "check.py").write_text(CHECK)
     given.write(".hermes/config.yaml", SETTINGS.format(
-        base=given.base, window=trial.window, in_place=str(trial.in_place).lower()
+        base=given.base, window=trial.window, in_place=str(trial.in_place).lower(),
+        memory="holdfast" if trial.remembers else "''",
     ))  # fmt: skip
     before.update(contents(settings_files(AGENT, given.home)))
     if trial.engine == "holdfast":
@@ -277,6 +284,7 @@ def judged(trial: EngineTrial, folder: Path, whole: Sequence[Mapping[str, Any]])
         "compactions": sum(map(shrinks, agents_of(bodies).values())),
         "focused": bool(bodies) and all(lock(at).encode() in bodies[-1] for at in range(FACTS)),
         "kept": kept_share(bodies, whole) if whole and not trial.delegates else None,
+        "remembered": b"From past sessions" in b"".join(bodies) and '"hits"' in answers,
         "recalled": '"result"' in answers and "kestrel_" in answers, **sessions_of(folder),
     }  # fmt: skip
 
@@ -342,7 +350,9 @@ def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
         faults.append("the settings are not as before")
     if trial.resumes and not found["recalled"]:
         faults.append("nothing was recalled")
-    if found["lineages"] != 1:
+    if trial.remembers and not found["remembered"]:
+        faults.append("nothing was remembered")
+    if found["lineages"] != 1 + trial.remembers:
         faults.append(f"{found['lineages']} conversations")
     if trial.focus and not found["focused"]:
         faults.append("what the focus asks for is not seen")
