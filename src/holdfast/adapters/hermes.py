@@ -227,7 +227,7 @@ class HermesEngine(ContextEngine):
         report = followed.report
         if not followed.error:
             self.compression_count = report.compaction_count
-        is_smaller = report.status == "compacted"
+        is_smaller = report.status == "compacted" and followed.is_changed
         self._last_compression_made_progress = is_smaller
         self._in_vain_at = report.prompt_tokens if report.reason in _IN_VAIN else 0
         if is_smaller:
