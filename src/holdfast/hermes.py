@@ -108,7 +108,8 @@ class HoldfastEngine(HermesEngine, HostEngine):
             super().on_session_start(session_id, **details)
 
     def _take(self, messages: Sequence[Any]) -> bool:
-        self._find_place()
+        if messages:
+            self._find_place()
         return super()._take(messages)
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **details: Any) -> str:

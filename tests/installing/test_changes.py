@@ -21,6 +21,7 @@ from holdfast.installing.changes import (
     plan_install,
     plan_uninstall,
 )
+from holdfast.installing.checking import problems_of
 from holdfast.installing.clients import (
     COMMAND_FILE,
     Addition,
@@ -403,3 +404,19 @@ def test_hermes_own_engine_gives_way_and_another_one_stays(
     assert "plugins" not in left
     assert left.get("context", {}).get("engine") in (None, "lcm")
     assert "holdfast" not in file.read_text()
+
+
+def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
+    """It goes on with its own engine, and says so in its log only."""
+    client = client_named("hermes")
+    engine = [one for one in everything(client, tmp_path) if one.what == "context engine"]
+    begin(tmp_path, client, b"context:\n  engine: holdfast\n")
+    program = tmp_path / "bin" / "hermes"
+    write(program, f"#!{sys.executable}\n".encode())
+    program.chmod(0o755)
+    around = {"PATH": str(program.parent), "PYTHONPATH": str(tmp_path / "site")}
+    (found,) = problems_of(client, engine, around)
+    assert f"{sys.executable} -m pip install 'holdfast[hermes]'" in found
+    for name in ("__init__.py", "hermes.py"):
+        write(tmp_path / "site" / "holdfast" / name, b"")
+    assert list(problems_of(client, engine, around)) == []
