@@ -4,10 +4,10 @@
 
 Each trial of agent_hermes.toml has a home of its own, `holdfast install hermes` before the start
 and `holdfast uninstall hermes` at the end. All run the same script: Hermes runs ten checks that
-fail, reads modules, and then calls commands that need what the checks said. What is judged is what
-arrived at the stub: requests that it refuses, the bill, and how many of the facts that are needed
-later the model still sees when the first of those commands is due, by the measure of the lab
-(`holdfast.lab.scoring`, against the run `whole`, which never compacts).
+fail, reads modules or a log, and then calls commands that need what the checks said. What is
+judged is what arrived at the stub: requests that it refuses, the bill, and how many of the facts
+that are needed later the model still sees when the first of those commands is due, by the measure
+of the lab (`holdfast.lab.scoring`, against a run of the same script that never compacts).
 
 Hermes' own engine has a model write its summaries. The stub is no model: it writes two lines
 (`own`), or all that is needed later (`own-best`). What a real model keeps is between the two.
@@ -32,7 +32,7 @@ import msgspec
 from msgspec import Struct
 
 from agent_hooks import contents, holdfast, own_program, settings_files
-from agent_trials import ROOT, SHORTER, toolkit
+from agent_trials import ROOT, toolkit
 from holdfast.lab.scoring.needed import Elsewhere, prepare
 from holdfast.lab.scoring.score import case_at, score
 from holdfast.lab.scoring.session import JudgedView, LabSession, render_all, without_system
@@ -87,6 +87,7 @@ class EngineTrial(Struct, frozen=True):
 
     engine: Literal["holdfast", "compressor"] = "holdfast"
     in_place: bool = True
+    reads: Literal["modules", "log"] = "modules"
     window: int = 64_000
     focus: str = ""
     delegates: bool = False
@@ -112,8 +113,12 @@ raise OSError(f"port {41_003 + 97 * number} refused, {lock} is held by process {
 """
 
 
-def modules(number: int) -> list[str]:
-    return [f"src/module_{(3 * number + at) % 60:02d}.py" for at in range(3)]
+def read_command(trial: EngineTrial, number: int) -> str:
+    """Return a look at three modules, or at the next page of the log: about as long."""
+    if trial.reads == "log":
+        return f"sed -n {85 * number + 1},{85 * number + 85}p big.log"
+    modules = (f"src/module_{(3 * number + at) % 60:02d}.py" for at in range(3))
+    return f"cat {' '.join(modules)}"
 
 
 def fact(number: int) -> str:
@@ -134,7 +139,7 @@ def actions(trial: EngineTrial) -> list[list[Any]]:
     """Return what the stub has Hermes do; a subagent runs at the same time and takes its part."""
     long = 2 * LONG if trial.delegates else LONG
     found: list[list[Any]] = [["shell", f"python3 check.py {at}"] for at in range(FACTS)]
-    found += [["shell", f"cat {' '.join(modules(at))}"] for at in range(long)]
+    found += [["shell", read_command(trial, at)] for at in range(long)]
     found += [["shell", use(at)] for at in range(USES)]
     if trial.delegates:
         task = {"goal": "Look at the log and report.", "context": "a small project"}
@@ -298,7 +303,7 @@ def agents_of(bodies: Sequence[bytes]) -> dict[int, list[int]]:
 
 
 def shrinks(lengths: Sequence[int]) -> int:
-    return sum(after < SHORTER * was for was, after in pairwise(lengths))
+    return sum(after < was for was, after in pairwise(lengths))
 
 
 def tool_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -361,6 +366,7 @@ def broken(trial: EngineTrial, found: Mapping[str, Any]) -> list[str]:
     return faults
 
 
+WHOLE = {"modules": "whole", "log": "whole-log"}
 COLUMNS = ("requests", "summaries", "compactions", "refused", "largest", "bill", "kept", "recalled",
            "sessions", "lineages", "seconds")  # fmt: skip
 
@@ -369,14 +375,17 @@ def tried(names: Sequence[str], keep: Path | None) -> int:
     """Run trials; return how many broke a promise."""
     print("| trial | " + " | ".join(COLUMNS) + " | broken |")
     print("| --- |" + " ---: |" * len(COLUMNS) + " --- |")
-    faults, whole = 0, list[Mapping[str, Any]]()
-    for name in dict.fromkeys(["whole", *(names or TABLE)]):
+    faults, wholes = 0, dict[str, list[Mapping[str, Any]]]()
+    chosen = list(names or TABLE)
+    firsts = {WHOLE[TABLE[name].reads]: None for name in chosen}
+    for name in dict.fromkeys([*firsts, *chosen]):
         folder = (keep / f"engine-{name}" if keep else Path(tempfile.mkdtemp())).resolve()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        found = asyncio.run(run(name, folder, whole))
-        if name == "whole":
-            whole = listed(turns(folder)[-1])
+        reads = TABLE[name].reads
+        found = asyncio.run(run(name, folder, wholes.get(reads, [])))
+        if name in firsts:
+            wholes[reads] = listed(turns(folder)[-1])
         if keep:
             (folder / "found.json").write_text(json.dumps(found, indent=1))
         else:
