@@ -81,6 +81,7 @@ test-agents: $(VENV)/.stamp-dev
 	$(BIN)/python bench/agents.py --trials --check
 	$(BIN)/python bench/agents.py --runs --steps 8 --check
 	$(BIN)/python bench/agents.py --hooks --check
+	$(BIN)/python bench/agents.py --engine --check
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

@@ -6,6 +6,7 @@
     python bench/agents.py --trials --trial killed      what the gateway must withstand
     python bench/agents.py --runs --steps 8             started by `holdfast run`
     python bench/agents.py --hooks claude codex         `holdfast install` instead of the gateway
+    python bench/agents.py --engine                     inside Hermes, see agent_hermes.py
     python bench/agents.py --check                      exit code 1 if a promise is broken
 
 `--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
@@ -30,6 +31,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import agent_hermes
 import agent_hooks
 import agent_runs
 import agent_trials
@@ -109,6 +111,7 @@ def main() -> int:
     parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
     parser.add_argument("--runs", action="store_true", help="see agent_runs.py")
     parser.add_argument("--hooks", action="store_true", help="see agent_hooks.py")
+    parser.add_argument("--engine", action="store_true", help="see agent_hermes.py")
     parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
@@ -118,6 +121,9 @@ def main() -> int:
     if given.runs:
         names = [one for one in given.names or installed() if one not in NOT_RUN]
         count = agent_runs.tried(names, given.steps, given.keep)
+        return 1 if count and given.check else 0
+    if given.engine:
+        count = agent_hermes.tried(given.names, given.keep) if "hermes" in installed() else 0
         return 1 if count and given.check else 0
     if given.hooks:
         others = agent_hooks.other_agents()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from holdfast.installing.changes import (
     plan_install,
     plan_uninstall,
 )
+from holdfast.installing.checking import problems_of
 from holdfast.installing.clients import (
     COMMAND_FILE,
     Addition,
@@ -375,3 +377,46 @@ def test_a_variable_moves_the_settings_of_its_program() -> None:
     assert plugin is not None
     folder = plugin.settings_file({**environment, "PI_CODING_AGENT_DIR": "/pi"})
     assert str(folder) == "/pi/extensions/holdfast"
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("context:\n  engine: compressor  # the default\n", "holdfast"),
+        ("context:\n  engine: lcm\n", "lcm"),
+        ("context:\n  other: 1\n", "holdfast"),
+    ],
+)
+def test_hermes_own_engine_gives_way_and_another_one_stays(
+    written: str, wanted: str, tmp_path: Path
+) -> None:
+    """If somebody changed the file since, only our lines go: Hermes' own engine is the default."""
+    client = client_named("hermes")
+    additions = [one for one in everything(client, tmp_path) if one.what != "MCP server"]
+    file = begin(tmp_path, client, written.encode())
+    install(client, tmp_path, additions)
+    now = yaml.safe_load(file.read_text())
+    assert (now["context"]["engine"], now["plugins"]["enabled"]) == (wanted, ["holdfast"])
+    file.write_text(f"{file.read_text()}more: 1\n")
+    uninstall(client, tmp_path, additions)
+    left = yaml.safe_load(file.read_text())
+    assert left["more"] == 1
+    assert "plugins" not in left
+    assert left.get("context", {}).get("engine") in (None, "lcm")
+    assert "holdfast" not in file.read_text()
+
+
+def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
+    """It goes on with its own engine, and says so in its log only."""
+    client = client_named("hermes")
+    engine = [one for one in everything(client, tmp_path) if one.what == "context engine"]
+    begin(tmp_path, client, b"context:\n  engine: holdfast\n")
+    program = tmp_path / "bin" / "hermes"
+    write(program, f"#!{sys.executable}\n".encode())
+    program.chmod(0o755)
+    around = {"PATH": str(program.parent), "PYTHONPATH": str(tmp_path / "site")}
+    (found,) = problems_of(client, engine, around)
+    assert f"{sys.executable} -m pip install 'holdfast[hermes]'" in found
+    for name in ("__init__.py", "hermes.py"):
+        write(tmp_path / "site" / "holdfast" / name, b"")
+    assert list(problems_of(client, engine, around)) == []

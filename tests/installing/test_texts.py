@@ -152,6 +152,52 @@ def test_what_is_not_a_list_is_refused(broken: str) -> None:
         json_text.put_item(broken, ("list", "here"), VALUE)
 
 
+_WORDS = [
+    "plugins:\n  enabled: []", "plugins:\n  enabled: [a, b-c]  # mine", "plugins:\n  enabled:",
+    "plugins:\n  enabled:\n  - a\n  # mine\n  - 'b c'",
+    "plugins:\n    enabled:\n        - a\n    x: 1",
+    "plugins:\n  other: 1", "# none", "plugins:\n  enabled:\n  - a\n  more:\n  - b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("lines", _WORDS)
+@pytest.mark.parametrize("end", ["", "\n", "\nlast: 1\n"])
+def test_a_word_is_put_into_a_list_of_yaml_and_taken_out(
+    lines: str, end: str, newline: str
+) -> None:
+    """Another parser reads it at the end of the list; the words of others stay, and so does every
+    character, unless ours was alone there."""
+    path, before = ("plugins", "enabled"), f"{lines}{end}".replace("\n", newline)
+    words: list[str] = (of_yaml(before).get("plugins") or {}).get("enabled") or []
+    after = yaml_text.put_item(before, path, "holdfast")
+    assert keeps_all(before, after)
+    assert of_yaml(after)["plugins"]["enabled"] == [*words, "holdfast"]
+    assert yaml_text.items(after, path) == [*words, "holdfast"]
+    back = yaml_text.take_items(after, path, lambda one: one == "holdfast")
+    assert ((of_yaml(back).get("plugins") or {}).get("enabled") or []) == words
+    assert yaml_text.take_items(before, path, lambda one: one == "holdfast") == before
+    if words:
+        assert back.rstrip() == before.rstrip()
+
+
+@pytest.mark.parametrize("value", ["yes", "{a: 1}", "[a, [b]]", "\n  - a: 1", "\n    a: 1", "|"])
+def test_what_is_not_a_list_of_words_is_refused(value: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(NotEditable):
+        yaml_text.put_item(f"plugins:\n  enabled: {value}\n", ("plugins", "enabled"), "holdfast")
+
+
+@given(blocks(_YAML))
+def test_a_word_is_put_into_yaml_and_taken_out(text: str) -> None:
+    """A section that has nothing else goes with it."""
+    path = ("context", "engine")
+    after = yaml_text.put(text, path, "holdfast")
+    assert of_yaml(after)["context"] == {"engine": "holdfast"}
+    assert yaml_text.entry(after, path) == ["engine: holdfast"]
+    assert of_yaml(yaml_text.take(after, path)) == of_yaml(text)
+
+
 @given(blocks(_TOML))
 def test_a_key_at_the_top_of_toml_is_put_in_and_taken_out(text: str) -> None:
     """The bytes afterwards are those of before; another parser reads our value."""

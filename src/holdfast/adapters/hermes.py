@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -17,18 +17,34 @@ from holdfast.engine.recall import TOOLS
 from holdfast.engine.run import Model, model_of
 from holdfast.errors import HoldfastError
 from holdfast.journal import log_event
+from holdfast.report import Reason
 from holdfast.sessions.following import Followed
 from holdfast.sessions.hooks import Hooks, told
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
+from holdfast.transcript import Message
+
+_IN_VAIN: frozenset[Reason] = frozenset(
+    ("cannot", "cooldown", "ineffective", "nothing to compact", "not smaller")
+)
+"""Reasons for which the same list would not become smaller the next time either."""
 
 
 class HermesEngine(ContextEngine):
     """A session for hosts that call engines: it follows their list and keeps the figures that they
     read. A deep copy works on the same session, once that has begun.
+
+    Such hosts report usage at every turn, and hand their list over when it is to be compacted. So a
+    report is about messages that are not known yet: it corrects no estimates. How much of it is
+    outside the messages (system prompt, tools) is a difference, taken when the list is known.
     """
+
+    last_real_prompt_tokens: int = 0
+    """What the provider counted last; Hermes writes its own estimate into `last_prompt_tokens`."""
+    awaiting_real_usage_after_compression: bool = False
+    """Set by Hermes after a compaction, until the provider counts again."""
 
     def __init__(
         self,
@@ -50,7 +66,15 @@ class HermesEngine(ContextEngine):
         self._last_compress_aborted = False
         self._last_compression_made_progress = False
         self._last_summary_error: str | None = None
+        self._forget_counts()
         self._work_on(key)
+
+    def _forget_counts(self) -> None:
+        self.last_real_prompt_tokens, self._outside_tokens = 0, 0
+        self._counted: Literal["", "list", "result"] = ""
+        """What the last count was of: a list that is handed over later, or our last result."""
+        self._rough_tokens, self._rough_error = 0, 0
+        self._in_vain_at = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HermesEngine:
         """Return another handle: hosts copy an engine for each of their agents."""
@@ -91,16 +115,62 @@ class HermesEngine(ContextEngine):
         """Take what the provider reported for the last call: `Session.used` under the name that
         hosts have for it.
         """
+        self.awaiting_real_usage_after_compression = False
         figures = figures_of(usage)
-        if (prompt := prompt_tokens_of(figures)) > 0:
-            self.session.used(figures)
-            self.last_prompt_tokens = prompt
-            self.last_completion_tokens = answer_tokens_of(figures)
-            self.last_total_tokens = prompt + self.last_completion_tokens
+        if (prompt := prompt_tokens_of(figures)) <= 0:
+            return
+        self.session.used(figures, corrects=False)
+        engine = self.session.engine
+        engine.note_use()
+        if self._counted == "result":
+            self._note_outside(prompt - engine.log.view_tokens)
+        self._counted = "list"
+        if self._rough_tokens:
+            self._rough_error = self._rough_tokens - prompt
+        self.last_prompt_tokens = self.last_real_prompt_tokens = prompt
+        self.last_completion_tokens = answer_tokens_of(figures)
+        self.last_total_tokens = prompt + self.last_completion_tokens
+
+    def _note_outside(self, tokens: int) -> None:
+        self._outside_tokens = max(tokens, 0)
+        self.session.engine.take_outside(self._outside_tokens)
+
+    def _prompt_tokens(self, said: int | None) -> int | None:
+        """Return a host's figure for the next prompt. If it is an estimate of its own, it is as
+        wrong as the last one, which the provider has counted since.
+        """
+        if said is None or said == self.last_real_prompt_tokens:
+            return said
+        return max(said - self._rough_error, 0)
+
+    def should_defer_preflight_to_real_usage(self, rough_tokens: int) -> bool:
+        """Return whether a host's estimate is over the threshold, and the provider's count is not;
+        or if a compaction has just been made that nobody has counted yet.
+        """
+        self._rough_tokens = rough_tokens
+        if rough_tokens < self.threshold_tokens:
+            return False
+        if self.awaiting_real_usage_after_compression:
+            return True
+        tokens = self._prompt_tokens(rough_tokens) or 0
+        return bool(self.last_real_prompt_tokens) and tokens < self.threshold_tokens
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Return whether an automatic compaction is due, and pays if the prices are known."""
-        return self.session.engine.would_compact(prompt_tokens)
+        tokens = self._prompt_tokens(prompt_tokens)
+        if tokens is not None and self._in_vain_at:
+            # the log does not know what came since then
+            return tokens >= self.threshold_tokens and not self._is_vain(tokens)
+        return self.session.engine.would_compact(tokens)
+
+    def _automatic_compression_blocked(self) -> bool:
+        """Return whether a compaction was in vain, and little has come since; Hermes asks."""
+        return self._is_vain(max(self.last_prompt_tokens, 0))
+
+    def _is_vain(self, tokens: int) -> bool:
+        budget = self.session.engine.settings.budget
+        enough = self._in_vain_at + budget.tail_tokens
+        return self._in_vain_at > 0 and tokens < min(enough, budget.effective_window)
 
     def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
         """Return whether `messages` are over the threshold by estimate."""
@@ -131,18 +201,37 @@ class HermesEngine(ContextEngine):
         if not messages:
             return []
         self._memory_context = memory_context
+        self._take(messages)
         followed = self.session.follow(
-            messages, usage=current_tokens or None, focus=focus_topic or "",
-            force=force or bool(focus_topic), when="due",
+            messages, usage=self._measure(self._prompt_tokens(current_tokens or None)),
+            focus=focus_topic or "", force=force or bool(focus_topic), when="due",
         )  # fmt: skip
         return self._sent(followed)
+
+    def _measure(self, said: int | None) -> int | None:
+        """Return the tokens of the list that was handed over: what the provider counted last, and
+        what came since the answer to that. What it counted beside the messages is outside of them.
+        """
+        engine = self.session.engine
+        if self._counted != "list":
+            self._note_outside(self._outside_tokens)
+            return said
+        log = engine.log
+        answers = (at for at in range(engine.length - 1, -1, -1) if _is_answer(log.messages[at]))
+        newer = sum(log.tokens[next(answers, engine.length) :])
+        self._note_outside(self.last_real_prompt_tokens - (log.view_tokens - newer))
+        return max(said or 0, self.last_real_prompt_tokens + newer)
 
     def _sent(self, followed: Followed) -> list[Any]:
         """Return what to send, and note what hosts read of the run."""
         report = followed.report
         if not followed.error:
             self.compression_count = report.compaction_count
-        self._last_compression_made_progress = report.status == "compacted"
+        is_smaller = report.status == "compacted" and followed.is_changed
+        self._last_compression_made_progress = is_smaller
+        self._in_vain_at = report.prompt_tokens if report.reason in _IN_VAIN else 0
+        if is_smaller:
+            self._counted = "result"
         self._last_compress_aborted = report.reason == "aborted"
         self._last_summary_error = followed.error or report.summary_source.failure or None
         own = {id(message) for message in followed.given}
@@ -159,6 +248,7 @@ class HermesEngine(ContextEngine):
                 log_event("session.passed", error=type(error).__name__)
         else:
             super().on_session_reset()
+            self._forget_counts()
             self._work_on(session_id)
         self._key = session_id
 
@@ -175,6 +265,7 @@ class HermesEngine(ContextEngine):
     def on_session_reset(self) -> None:
         """Begin with nothing; the session before is kept under its key."""
         super().on_session_reset()
+        self._forget_counts()
         self._work_on("")
         self._key = ""
 
@@ -209,6 +300,10 @@ class HermesEngine(ContextEngine):
             "summarizer": engine.summarizer_name,
             "notes": engine.notes,
         }
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant"
 
 
 def _without_sidecars(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ def install(
     def wanted(client: Client) -> list[Addition]:
         shortens = given["results"] != 0 or given["redact"]
         found = client.additions(os.environ, hook_options, shortens=shortens)
-        return found if has_server else [one for one in found if one.what != "MCP server"]
+        with_server = has_server and client.mcp
+        return found if with_server else [one for one in found if one.what != "MCP server"]
 
     return install_into(chosen(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
 

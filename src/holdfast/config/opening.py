@@ -120,22 +120,31 @@ def open_engine(
     from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
+    if chosen.engine == "compressor":
+        return engine_named("compressor", **(compressor_settings(chosen) | more))
     given: dict[str, Any] = {
         "model": chosen.model,
         "context_length": chosen.context_length,
         "output_tokens": chosen.output_tokens,
         "policy": chosen.policy,
     }
-    if chosen.engine == "compressor":
-        from holdfast.engine.run import Model
-
-        model = Model(chosen.model, cache_ttl=chosen.cache_ttl)
-        given |= {"summarizer": writers_from(chosen), "model": model}
-        if chosen.rules_files or chosen.rules_without:
-            from holdfast.engine.run import LoggingRedactor
-
-            given["redact"] = LoggingRedactor(redaction_policy(chosen))
     return engine_named(chosen.engine, **(given | more))
+
+
+def compressor_settings(chosen: Settings) -> dict[str, Any]:
+    """Return what our own engine is made with by the settings."""
+    from holdfast.engine.run import LoggingRedactor, Model  # a plain check needs no engine
+
+    given: dict[str, Any] = {
+        "model": Model(chosen.model, cache_ttl=chosen.cache_ttl),
+        "context_length": chosen.context_length,
+        "output_tokens": chosen.output_tokens,
+        "policy": chosen.policy,
+        "summarizer": writers_from(chosen),
+    }
+    if chosen.rules_files or chosen.rules_without:
+        given["redact"] = LoggingRedactor(redaction_policy(chosen))
+    return given
 
 
 def redaction_policy(settings: Settings, *, personal: bool = False) -> RedactionPolicy:

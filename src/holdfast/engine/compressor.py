@@ -27,7 +27,15 @@ from holdfast.engine.economy import Clock, CostCheck
 from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
 from holdfast.engine.old_media import drop_old_media
-from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
+from holdfast.engine.recall import (
+    ANSWER_SHARE,
+    MOST_ANSWER_TOKENS,
+    TOOLS,
+    AnswerPage,
+    answer_tool,
+    look_for,
+    recall,
+)
 from holdfast.engine.run import (
     Finished,
     Model,
@@ -235,6 +243,11 @@ class Compressor:
         decode = dialect_named(self.log.dialect).decode
         after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
         self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
+
+    def take_outside(self, tokens: int) -> None:
+        """Take how many tokens of a request are outside the messages, as the provider counts."""
+        self._fixed_tokens = tokens
+        self.settings = replace(self.settings, outside_tokens=tokens)
 
     def take_model(self, name: str) -> None:
         """Take the model that a conversation has now, with its window, as far as they were not
@@ -752,7 +765,8 @@ class Compressor:
 
         `recall` finds originals in the place of our own.
         """
-        page = AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
+        page = AnswerPage(most, self.settings.counter)
         return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
 
     @property

@@ -24,6 +24,8 @@ _SNIPPET_CHARS = 160
 ANSWER_SHARE = 10
 """A tenth of the window is the most that one answer takes; chosen, so that originals do not fill it
 again."""
+MOST_ANSWER_TOKENS = 8_000
+"""The most that one answer takes in a large window; chosen, a model reads on by the page."""
 _CHARS_PER_TOKEN = 4
 """Where a page is cut first, before its tokens are counted; the usual figure for English."""
 

@@ -32,10 +32,22 @@ class _Text(NamedTuple):
     take: Callable[[str, Sequence[str]], str]
 
 
+class _ListText(NamedTuple):
+    """How the elements of a list are found in a text, put in and taken out."""
+
+    items: Callable[[str, Sequence[str]], object]
+    put: Callable[[str, Sequence[str], Any], str]
+    take: Callable[[str, Sequence[str], Callable[[object], bool]], str]
+
+
 _FORMS: Mapping[Form, _Text] = {
     "json": _Text(json_text.entry, json_text.put, json_text.take),
     "toml": _Text(toml_text.entry, toml_text.put, toml_text.take),
     "yaml": _Text(yaml_text.entry, yaml_text.put, yaml_text.take),
+}
+_LISTS: Mapping[Form, _ListText] = {
+    "json": _ListText(json_text.entry, json_text.put_item, json_text.take_items),
+    "yaml": _ListText(yaml_text.items, yaml_text.put_item, yaml_text.take_items),
 }
 _MOST_BYTES = 64 << 20
 """A settings file that is larger is something else; chosen."""
@@ -133,20 +145,20 @@ def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
             return None
         raise NotEditable("it is not ours")
     if one.is_item:
-        there = json_text.entry(text, one.path)
+        form = _LISTS[one.form]
+        there = form.items(text, one.path)
         rows = cast("list[object]", there) if isinstance(there, list) else []
         if [row for row in rows if _is_ours(row)] == [one.value]:
             return text
-        return json_text.put_item(
-            json_text.take_items(text, one.path, _is_ours), one.path, one.value
-        )
+        return form.put(form.take(text, one.path, _is_ours), one.path, one.value)
     form = _FORMS[one.form]
     there = form.entry(text, one.path)
-    if there == form.entry(form.put("", one.path, one.value), one.path):
+    if there == _entry_with(one, one.value):
         return text
     if there is None:
         return form.put(text, one.path, one.value)
-    if one.is_optional and not _is_ours(there):
+    is_default = one.instead is not None and there == _entry_with(one, one.instead)
+    if one.is_optional and not is_default and not _is_ours(there):
         return None
     if one.is_optional:
         return form.put(form.take(text, one.path), one.path, one.value)
@@ -157,13 +169,19 @@ def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
     )
 
 
-_OURS = re.compile(r"holdfast(?:-agents|_sessions_|'? (?:hook|statusline)\b)")
-"""What only we write: how our commands are called, and what our tools are called."""
+def _entry_with(one: Addition, value: Any) -> object:
+    """Return what would be found in a settings file with a value in the place of an addition."""
+    form = _FORMS[one.form]
+    return form.entry(form.put("", one.path, value), one.path)
+
+
+_OURS = re.compile(r"holdfast(?:-agents|_sessions_|\.hermes\b|'? (?:hook|statusline)\b)")
+"""What only we write: how our commands, our tools and our plug-in are called."""
 
 
 def _is_ours(value: object) -> bool:
     """Return whether what is under a key that is not ours alone was written by us."""
-    return _OURS.search(json.dumps(value, ensure_ascii=False)) is not None
+    return value == NAME or _OURS.search(json.dumps(value, ensure_ascii=False)) is not None
 
 
 def plan_uninstall(client: Client, additions: Sequence[Addition], home: Path) -> list[FileChange]:
@@ -219,9 +237,10 @@ def _take(text: str, one: Addition) -> str:
     if one.form == "whole":
         return "" if _is_ours(text) else text
     if one.is_item:
-        return json_text.take_items(text, one.path, _is_ours)
+        return _LISTS[one.form].take(text, one.path, _is_ours)
     form = _FORMS[one.form]
-    if one.is_optional and not _is_ours(form.entry(text, one.path)):
+    there = form.entry(text, one.path)
+    if one.is_optional and there != _entry_with(one, one.value) and not _is_ours(there):
         return text
     return form.take(text, one.path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +53,9 @@ def problems_of(
                 yield from _hook_problems(client, event, groups, environment)
         elif one.what == "plug-in" and one.file.name == COMMAND_FILE:
             yield from _plugin_problems(client, there, environment)
-        elif one.is_item:
+        elif one.what == "context engine":
+            yield from _engine_problems(client, environment)
+        elif one.is_item and one.form == "json":
             yield from _hook_problems(client, one.path[-1], there, environment)
 
 
@@ -98,6 +101,19 @@ def _plugin_problems(
     if '"id":1' not in said:
         yield f"{client.title}: the process behind its plug-in does not answer " \
               f"({shlex.join(command)}); run `holdfast install {client.name}` again"  # fmt: skip
+
+
+def _engine_problems(client: Client, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield that a program in Python does not find us: it says so nowhere but in its log."""
+    program = shutil.which(client.program, path=environment.get("PATH", ""))
+    first = "" if program is None else Path(program).read_bytes()[:1024].decode(errors="replace")
+    python = first.partition("\n")[0].removeprefix("#!").strip()
+    if "python" not in python or not first.startswith("#!"):
+        return
+    asked = f"import holdfast.{client.name}; print('found')"
+    if "found" not in _output([*shlex.split(python), "-c", asked], "", environment):
+        yield f"{client.title}: Holdfast is not in its Python environment; run `{python} -m pip " \
+              f"install 'holdfast[{client.name}]'`"  # fmt: skip
 
 
 def _commands(groups: Any) -> Iterator[str]:

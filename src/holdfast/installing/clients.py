@@ -85,6 +85,8 @@ class OtherSetting(SettingsPlace, frozen=True, kw_only=True):
     form: Form
     path: tuple[str, ...] = ()
     value: Any
+    instead: Any = None
+    is_item: bool = False
     is_program: bool = False
 
 
@@ -114,6 +116,8 @@ class Addition(Struct, frozen=True, kw_only=True):
     form: Form
     path: tuple[str, ...] = ()
     value: Any
+    instead: Any = None
+    """What it may replace: the program's own default, if that is written out."""
     is_item: bool = False
     """Whether it is one more element of a list."""
     is_optional: bool = False
@@ -136,6 +140,7 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
     section: tuple[str, ...] = ()
     entry: dict[str, Any] = {}
     anywhere: bool = False
+    mcp: bool = True
     hooks: AgentHooks | None = None
     settings: tuple[OtherSetting, ...] = ()
     plugin: AgentPlugin | None = None
@@ -197,7 +202,8 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
             found.append(Addition(
                 what=one.what, file=one.settings_file(environment), form=one.form, path=one.path,
                 value=_filled(one.value, {"{hook}": line, "{statusline}": status}),
-                is_optional=True, is_program=one.is_program,
+                instead=one.instead, is_item=one.is_item, is_optional=True,
+                is_program=one.is_program,
             ))  # fmt: skip
         if self.plugin is not None:
             command = _flat(own_command(environment, "follow", self.name))

@@ -1,26 +1,32 @@
 """One entry of a mapping at the top of a text of YAML; the rest keeps its bytes.
 
 Only plain block style is read, as programs write it: `section:` in a line of its own, and entries
-indented below. Whatever else is there is not looked at, and anything unusual is refused.
+indented below; a list may also be on the line of its key. Whatever else is there is not looked at,
+and anything unusual is refused.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 from holdfast.installing.plain import NotEditable
 
 _IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
 _UNUSUAL = re.compile(r" *\t|\ufeff|---|\.\.\.|[%{\[?&*!|>]")
 """Lines after which the indent alone does not say what belongs to what."""
+_COMMENT = re.compile(r"\s+#.*$")
+_LIST = re.compile(r"[ ]*\[([^\[\]{}#\"'\\]*)\][ ]*(?:#.*)?")
+"""A list on the line of its key, of plain words."""
+_ITEM = re.compile(r"([ ]*)-[ ]+(?:\"([^\"\\]*)\"|'([^']*)'|([\w./@-]+))[ ]*(?:#.*)?(?:\r?\n)?\Z")
+"""An element of a list on a line of its own: a plain word."""
 _KEY = re.compile(r"([ ]*)(?:([\w.-]+)|\"([^\"\\]*)\"|'([^']*)')[ ]*:(?=[ \r\n]|\Z)")
 
 
 def entry(text: str, path: Sequence[str]) -> object:
-    """Return the lines of an entry without their indents, None if it is not there."""
+    """Return the lines of an entry without indents and comments, None if it is not there."""
     lines = text.splitlines(keepends=True)
     place = _section(lines, path[0])
     if place is None:
@@ -28,11 +34,13 @@ def entry(text: str, path: Sequence[str]) -> object:
     found = _entry(lines, *place, path[1])
     if found is None:
         return None
-    return [one.strip() for one in lines[found[0] : found[1]]]
+    return [_COMMENT.sub("", one.strip()) for one in lines[found[0] : found[1]]]
 
 
-def put(text: str, path: Sequence[str], value: dict[str, Any]) -> str:
-    """Return the text with a mapping under two keys; raises `NotEditable`."""
+def put(text: str, path: Sequence[str], value: Any) -> str:
+    """Return the text with a mapping, a word or a list of words under two keys; raises
+    `NotEditable`.
+    """
     section, name = path
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
@@ -62,7 +70,89 @@ def take(text: str, path: Sequence[str]) -> str:
     found = None if place is None else _entry(lines, *place, path[1])
     if found is None:
         return text
+    assert place is not None
+    start = place[0]
+    if found == (start + 1, place[1]) and lines[start].strip() == f"{path[0]}:":
+        found = (start, found[1])  # nothing else is in the section
     return "".join(lines[: found[0]] + lines[found[1] :])
+
+
+def items(text: str, path: Sequence[str]) -> object:
+    """Return the words of a list under two keys, None if it is not there; raises `NotEditable`."""
+    there = _list(text.splitlines(keepends=True), path)
+    return None if there is None else [word for _, word in there.rows]
+
+
+def put_item(text: str, path: Sequence[str], value: str) -> str:
+    """Return the text with one more word at the end of a list; raises `NotEditable`."""
+    lines = text.splitlines(keepends=True)
+    there = _list(lines, path)
+    if there is None:
+        return put(text, path, [value])
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if there.is_flat:
+        before, bracket, after = lines[there.start].rpartition("]")
+        lines[there.start] = f"{before}{', ' if there.rows else ''}{value}{bracket}{after}"
+        return "".join(lines)
+    at = there.rows[-1][0] if there.rows else there.start
+    if not lines[at].endswith("\n"):
+        lines[at] += newline
+    lines.insert(at + 1, f"{there.indent}- {value}{newline}")
+    return "".join(lines)
+
+
+def take_items(text: str, path: Sequence[str], is_ours: Callable[[object], bool]) -> str:
+    """Return the text without some words of a list; raises `NotEditable`."""
+    lines = text.splitlines(keepends=True)
+    there = _list(lines, path)
+    if there is None:
+        return text
+    left = [row for row in there.rows if not is_ours(row[1])]
+    if len(left) == len(there.rows):
+        return text
+    if not left:
+        return take(text, path)
+    if there.is_flat:
+        before, _, rest = lines[there.start].partition("[")
+        words = ", ".join(word for _, word in left)
+        lines[there.start] = f"{before}[{words}]{rest.partition(']')[2]}"
+        return "".join(lines)
+    gone = {at for at, word in there.rows if is_ours(word)}
+    return "".join(line for at, line in enumerate(lines) if at not in gone)
+
+
+class _Words(NamedTuple):
+    """A list of words: the line of its key, each word with its line, and the indent of lines."""
+
+    start: int
+    rows: list[tuple[int, str]]
+    indent: str
+    is_flat: bool
+
+
+def _list(lines: Sequence[str], path: Sequence[str]) -> _Words | None:
+    place = _section(lines, path[0])
+    found = None if place is None else _entry(lines, *place, path[1])
+    if found is None:
+        return None
+    start, name = found[0], ".".join(path)
+    indent, _, said = lines[start].partition(path[1])
+    said = said.partition(":")[2].rstrip("\r\n")
+    if flat := _LIST.fullmatch(said):
+        words = [one.strip() for one in flat[1].split(",") if one.strip()]
+        return _Words(start, [(start, word) for word in words], indent, is_flat=True)
+    rows: list[tuple[int, str]] = []
+    for at in range(start + 1, found[1]):
+        if _IDLE.match(lines[at]):
+            continue
+        item = _ITEM.match(lines[at])
+        if item is None:
+            raise NotEditable(f"{name} in line {start + 1} is not a list of words")
+        indent = item[1]
+        rows.append((at, item[2] or item[3] or item[4] or ""))
+    if not _IDLE.match(said):
+        raise NotEditable(f"{name} in line {start + 1} is not a list of words")
+    return _Words(start, rows, indent.strip("\"'"), is_flat=False)
 
 
 def _section(lines: Sequence[str], name: str) -> tuple[int, int] | None:
@@ -101,7 +191,8 @@ def _entry(lines: Sequence[str], start: int, end: int, name: str) -> tuple[int, 
     indent = "" if found is None else found[0]
     for place, at in enumerate(inner):
         if _key_of(lines[at]) == (indent, name):
-            later = [one for one in inner[place + 1 :] if not lines[one].startswith(f"{indent} ")]
+            own = (f"{indent} ", f"{indent}-")  # elements may be below the first letter of the key
+            later = [one for one in inner[place + 1 :] if not lines[one].startswith(own)]
             stop = later[0] if later else inner[-1] + 1
             while _IDLE.match(lines[stop - 1]):
                 stop -= 1
@@ -114,8 +205,15 @@ def _key_of(line: str) -> tuple[str, str] | None:
     return None if found is None else (found[1], found[2] or found[3] or found[4] or "")
 
 
-def _block(name: str, value: dict[str, Any], indent: str, newline: str) -> str:
+def _block(name: str, value: Any, indent: str, newline: str) -> str:
+    if isinstance(value, str):
+        return f"{indent}{name}: {value}{newline}"
     lines = [f"{indent}{name}:"]
-    for key, one in value.items():
-        lines.append(f"{indent}{indent or '  '}{key}: {json.dumps(one, ensure_ascii=False)}")
+    deeper = f"{indent}{indent or '  '}"
+    if isinstance(value, list):
+        lines += [f"{deeper}- {word}" for word in cast("list[str]", value)]
+    else:
+        table = cast("dict[str, Any]", value)
+        lines += [f"{deeper}{key}: {json.dumps(one, ensure_ascii=False)}"
+                  for key, one in table.items()]  # fmt: skip
     return newline.join(lines) + newline

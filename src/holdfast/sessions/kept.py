@@ -268,10 +268,11 @@ class KeptConversation:
             self._note(arrival=noted, counted=self._counted)
             self._has_noted = True
 
-    def used(self, usage: object, *, cost: float | None = None) -> None:
+    def used(self, usage: object, *, cost: float | None = None, corrects: bool = True) -> None:
         """Take what the provider reported for the last request, a mapping or the object of its
-        client; it corrects the estimates. A number is its count of what would be sent now.
-        Before the first message nothing of it is kept.
+        client; it `corrects` the estimates, unless it is about messages that are not known yet. A
+        number is its count of what would be sent now. Before the first message nothing of it is
+        kept.
         """
         engine = self.engine
         if isinstance(usage, (float, Sequence)):
@@ -280,7 +281,7 @@ class KeptConversation:
             engine.report_usage(usage, corrects=False)
             return
         figures = figures_of(usage)
-        engine.report_usage(figures)
+        engine.report_usage(figures, corrects=corrects)
         if self._known_info is None:
             return
         row = turn_usage(

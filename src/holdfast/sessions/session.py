@@ -166,20 +166,24 @@ class Session(FollowingConversation):
 
     # Lineage
 
-    def branch(self, at: int, *, title: str = "", switches: bool = True) -> Session:
+    def branch(self, at: int, *, title: str = "", switches: bool = True, key: str = "") -> Session:
         """Return a session that shares the first `at` messages and goes its own way from there.
 
         Without `switches` this one stays the current session, as for a review in the background.
+        `key` is the host's own name for the new one.
         """
-        new = replace(self._like(), title=title)
+        new = replace(self._like(), title=title, source_id=key)
         made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
         return self._child(made, "branch", switches=switches)
 
-    def delegate(self, *, title: str = "", goal: str = "", model: str = "") -> Session:
-        """Return a session of its own for a subagent."""
+    def delegate(
+        self, *, title: str = "", goal: str = "", model: str = "", key: str = ""
+    ) -> Session:
+        """Return a session of its own for a subagent; `key` is the host's own name for it."""
         new = replace(
-            self._like(), kind="subagent", title=title, goal=goal, model=model or self._info.model
-        )
+            self._like(), kind="subagent", title=title, goal=goal, source_id=key,
+            model=model or self._info.model,
+        )  # fmt: skip
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         return self._child(made, "delegation", switches=False)
 
@@ -265,7 +269,7 @@ class Session(FollowingConversation):
         """Answer a call of one of `tools`; a sentence if it cannot be answered, never an error.
 
         `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the
-        window. `ignored` is what hosts hand over beside it.
+        window, and 8,000 tokens. `ignored` is what hosts hand over beside it.
         """
         try:
             answer = self._answered(name, _arguments(arguments))

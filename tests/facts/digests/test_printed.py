@@ -16,6 +16,7 @@ from holdfast.facts.digests.runs import Printed, read_printed
     ('{"output": "body", "exit_code": 2}', Printed("body", 2)),
     ('{"stdout": "out", "stderr": "err", "metadata": {"exit_code": 1}}', Printed("out\nerr", 1)),
     ('{"output": "body", "exit_code": "odd"}', Printed("body", None)),
+    ('{"output": "body", "exit_code": 1}\n\n[a note of the host]', Printed("body", 1)),
     ('{"output": "torn', Printed('{"output": "torn', None)),
     ("Command: make\nOutput: cc\nError: (none)\nExit Code: 2\n", Printed("cc\nExit Code: 2\n", 2)),
     ("Command running in background with ID: bash_3",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -32,6 +33,20 @@ def test_a_command_carries_how_it_ended(ledger_of: LedgerOf) -> None:
         ("`npm test` -> exit 1", True), ("`ls src`", False), ("`make`", False),
     ]  # fmt: skip
     assert ledger.command_count == 3
+
+
+@pytest.mark.parametrize("note", ["", "\n\n[Tool loop warning: it has failed 3 times.]"])
+def test_a_result_in_an_object_of_json_is_read_by_its_lines(
+    facts: Callable[..., list[Fact]], note: str
+) -> None:
+    """As in Hermes, which may add a note after the object: it tells what the plain one tells."""
+    printed = "ok disk\nTypeError: x is not a function, see /var/lock/kestrel_07.lck"
+    wrapped = json.dumps({"output": printed, "exit_code": 1, "error": None}) + note
+    told = facts(*run(("npm test", wrapped)))
+    assert set(facts(*run(("npm test", f"{printed}\nexit code: 1")))) <= set(told)
+    assert "TypeError: x is not a function, see /var/lock/kestrel_07.lck" in {
+        one.text for one in told if one.kind == "error"
+    }
 
 
 def test_all_commands_are_counted_and_the_newest_kept(ledger_of: LedgerOf) -> None:

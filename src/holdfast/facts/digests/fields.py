@@ -15,7 +15,7 @@ from holdfast.facts.rows import shorten_row, value_rows
 from holdfast.reduction.signals import error_lines
 from holdfast.regex import Regex
 
-_READ_WHOLE_CHARS = 100_000
+READ_WHOLE_CHARS = 100_000
 """A longer result is not decoded; chosen, it bounds the time."""
 _END_CHARS = 2_000
 """Of a longer result, read at each end; chosen."""
@@ -68,7 +68,7 @@ def object_in(output: str) -> dict[str, Any] | None:
 
 
 def _read(output: str) -> Any:
-    if len(output) > _READ_WHOLE_CHARS:
+    if len(output) > READ_WHOLE_CHARS:
         return None
     try:
         return msgspec.json.decode(output)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from json import JSONDecoder
 from typing import Any, cast
 
 from msgspec import Struct
 
-from holdfast.facts.digests.fields import object_in
+from holdfast.facts.digests.fields import READ_WHOLE_CHARS
 from holdfast.facts.digests.line import clip, failure_in, first_of, path_of, size_of, words_of
 from holdfast.facts.tools import ARGUMENTS
 from holdfast.reduction.signals import (
@@ -31,6 +32,7 @@ _STATUS_CHARS = 400
 """Next to the output, where the exit code is; chosen."""
 _TEXTS = ("output", "stdout", "stderr", "error", "traceback")
 _STATUS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
+_JSON = JSONDecoder()
 _RUNNING = Regex(
     r"(?:[Pp]rocess running with session ID|running in (?:the )?background(?: with)? ID:?|"
     r"<status>running</status>|still running)\W{0,3}(\w{0,40})"
@@ -53,11 +55,9 @@ def read_printed(output: str) -> Printed:
     Forms that are known: a head of lines before `Output:`, a JSON object with `output` or
     `stdout`, and words at the start or end of the text itself.
     """
-    if output[:1] == "{":
-        found = object_in(output)
-        if found is not None and ("output" in found or "stdout" in found):
-            texts = [text for key in _TEXTS if isinstance(text := found.get(key), str) and text]
-            return Printed("\n".join(texts), _status_in(found))
+    wrapped = _wrapped(output)
+    if wrapped is not None:
+        return Printed(wrapped.body, wrapped.status)
     if output.startswith(_HEADS):
         at = output.find(_OUTPUT, 0, _HEAD_CHARS)
         if at >= 0:
@@ -71,6 +71,39 @@ def read_printed(output: str) -> Printed:
             return Printed(body, int(found[1]))
     status = _status(output)
     return Printed(output, status, _running(output, status))
+
+
+def without_wrapper(output: str) -> str:
+    """Return a command's result as lines: if it is an object of JSON, what was printed, then what
+    the host added after the object, and the exit status.
+    """
+    wrapped = _wrapped(output)
+    if wrapped is None:
+        return output
+    ended = () if wrapped.status is None else (f"exit code: {wrapped.status}",)
+    return "\n".join((wrapped.body, *wrapped.added, *ended))
+
+
+class _Wrapped(Struct, frozen=True):
+    body: str
+    status: int | None
+    added: tuple[str, ...]
+
+
+def _wrapped(output: str) -> _Wrapped | None:
+    """Return what a JSON object with `output` or `stdout` holds; a host may add a note after it."""
+    if output[:1] != "{" or len(output) > READ_WHOLE_CHARS:
+        return None
+    try:
+        value, end = _JSON.raw_decode(output)
+    except (ValueError, RecursionError):
+        return None
+    found = cast("dict[str, Any]", value)
+    if "output" not in found and "stdout" not in found:
+        return None
+    texts = [text for key in _TEXTS if isinstance(text := found.get(key), str) and text]
+    note = output[end:].strip()
+    return _Wrapped("\n".join(texts), _status_in(found), (note,) if note else ())
 
 
 def _status(text: str) -> int | None:

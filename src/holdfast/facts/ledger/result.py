@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.facts.dialogue.statements import constraints, is_rule
 from holdfast.facts.digests.line import first_of, refusal_in, words_of
+from holdfast.facts.digests.runs import without_wrapper
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
@@ -153,7 +154,8 @@ class _Result:
         self.reads_lines, self.reads_edits = lines, edits
         self.source, self.at = message.label, message.position
         given = [part.text for part in result.parts if isinstance(part, Text)]
-        self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
+        text = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
+        self.output = without_wrapper(text)
         self.call = call
         self.name = call.name if call is not None else result.name
         self.arguments: Mapping[str, Any] = arguments_given(call) if call is not None else {}
