@@ -30,6 +30,7 @@ from holdfast.facts.ledger import (
     Fact,
     Ledger,
     facts_of,
+    is_beside_calls,
     is_piece,
     update,
     without_secrets,
@@ -320,9 +321,11 @@ class LogIndex(ABC):
         looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
         it is left to the caller to look through the words that are added there.
         """
-        readings, row, speaker = self._readings, (self._log[at], self._answered(at)), None
-        if row[0].role == "user":
-            speaker = self._speaker(at)
+        message = self._log[at]
+        if message.role == "assistant" and is_beside_calls(message):
+            return ()
+        readings, row = self._readings, (message, self._answered(at))
+        speaker = self._speaker(at) if message.role == "user" else None
 
         def read(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
             return facts_of(

@@ -180,8 +180,7 @@ def _bulk_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
                 found.append(part.text)
             else:
                 total += _take_texts(part, found, counter)
-        for text in found[known:]:
-            chars += len(text)
+        chars += sum(map(len, found[known:]))
         if chars > _BULK_CHARS:
             total += counter.count("\n".join(found))
             found, chars = [], 0

@@ -88,7 +88,7 @@ def is_piece(fact: Fact) -> bool:
     """
     if (fact.kind in _TOLD and fact.text) or (fact.effect is not None and fact.effect.detail):
         return True
-    return any("…" in text for text in _all_texts(fact))
+    return "…" in "".join(_all_texts(fact))
 
 
 def redact_fact(fact: Fact, redact: Redact) -> Fact:

@@ -101,6 +101,14 @@ def facts_of(
     return tuple(map(encodable, found))
 
 
+def is_beside_calls(message: Message) -> bool:
+    """Return whether a message of the agent tells nothing without its lines: it calls tools, and
+    what they did is told by their results.
+    """
+    kinds = [*map(type, message.parts)]
+    return ToolCall in kinds and ToolResult not in kinds
+
+
 def _is_encodable(message: Message, calls: Mapping[str, ToolCall]) -> bool:
     """Return whether all that facts are taken from can surely be written as JSON.
 
