@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -25,10 +25,9 @@ from holdfast.compaction.references import reference_of
 from holdfast.facts.cleaning import cleaned, cleaned_call, cleaned_result, words_of
 from holdfast.facts.ledger import (
     KEPT_ASKS,
-    KEPT_EDITS,
-    KEPT_RULES,
     Fact,
     Ledger,
+    Past,
     facts_of,
     is_beside_calls,
     is_piece,
@@ -60,42 +59,6 @@ _TERMS_SHOWN = 200
 """Terms of one kept message that count as still shown; chosen, so that a pasted document does not
 hide everything."""
 _NO_CALLS: dict[str, ToolCall] = {}
-
-
-class _Past:
-    """What was read of a log from its end: commands, rules, how many requests and edits."""
-
-    def __init__(self, *, all_edits: bool) -> None:
-        """Begin at the end; with `all_edits` older ones count too, for the lines that they took
-        out of files.
-        """
-        self.ran: set[str] = set()
-        self.rules: set[str] = set()
-        self.asked = 0
-        self.edited = 0
-        self.all_edits = all_edits
-
-    def copy(self) -> _Past:
-        """Return another one that goes on from here."""
-        other = _Past(all_edits=self.all_edits)
-        other.ran, other.rules = set(self.ran), set(self.rules)
-        other.asked, other.edited = self.asked, self.edited
-        return other
-
-    def take(self, facts: Iterable[Fact]) -> None:
-        """Note the facts of one more message."""
-        for fact in facts:
-            match fact.kind:
-                case "command":
-                    self.ran.add(fact.key)
-                case "edit":
-                    self.edited += 1
-                case "constraint":
-                    self.rules.add(fact.text)
-                case "ask":
-                    self.asked += 1
-                case _:
-                    pass
 
 
 class LogReading(Struct, frozen=True):
@@ -252,8 +215,8 @@ class LogIndex(ABC):
         what a command printed that ran again, is not looked for.
         """
         redact = self._readings.redact
-        past = _Past(all_edits=start > 0)  # nothing is known before the first message
-        past.take([fact for fact in newer if fact.kind in ("command", "edit")])
+        past = Past(all_edits=start > 0)  # nothing is known before the first message
+        past.take([fact for fact in newer if fact.kind in ("command", "test", "edit")])
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             positions = range(last - 1, max(start, last - _STRETCH) - 1, -1)
@@ -264,12 +227,11 @@ class LogIndex(ABC):
                 stretch, _ = self._deeds_of(positions, past, one_by_one=True)
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
-        asked = past.asked
         older = [fact for facts in reversed(found) for fact in facts]
-        return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+        return older if past.asked <= KEPT_ASKS else self._with_first_ask(older)
 
     def _deeds_of(
-        self, positions: Sequence[int], past: _Past, *, one_by_one: bool = False
+        self, positions: Sequence[int], past: Past, *, one_by_one: bool = False
     ) -> tuple[list[Sequence[Fact]], list[str]]:
         """Return the facts of messages from the last one on, and words in which a secret may be.
 
@@ -278,14 +240,7 @@ class LogIndex(ABC):
         stretch: list[Sequence[Fact]] = []
         doubtful: list[str] = []
         for at in positions:
-            facts = self._deeds_at(
-                at,
-                rules=len(past.rules) < KEPT_RULES,
-                asks=past.asked < KEPT_ASKS,
-                edits=past.all_edits or past.edited < KEPT_EDITS,
-                ran_again=past.ran,
-                doubtful=None if one_by_one else doubtful,
-            )
+            facts = self._deeds_at(at, past=past, doubtful=None if one_by_one else doubtful)
             if facts:
                 stretch.append(facts)
                 past.take(facts)
@@ -309,10 +264,8 @@ class LogIndex(ABC):
         self,
         at: int,
         *,
-        rules: bool,
-        asks: bool = True,
-        edits: bool = True,
-        ran_again: Set[str] | None = None,
+        rules: bool = True,
+        past: Past | None = None,
         doubtful: list[str] | None = None,
     ) -> tuple[Fact, ...]:
         """Return the facts of one message without its lines; no piece of a secret is among them.
@@ -328,10 +281,7 @@ class LogIndex(ABC):
         speaker = self._speaker(at) if message.role == "user" else None
 
         def read(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
-            return facts_of(
-                message, calls, lines=False, rules=rules, asks=asks, edits=edits,
-                ran_again=ran_again, speaker=speaker,
-            )  # fmt: skip
+            return facts_of(message, calls, lines=False, rules=rules, past=past, speaker=speaker)
 
         found = read(*row)
         if readings.redact is str or at in self._clean or not any(map(is_piece, found)):

@@ -180,7 +180,8 @@ def _bulk_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
                 found.append(part.text)
             else:
                 total += _take_texts(part, found, counter)
-        chars += sum(map(len, found[known:]))
+        for text in found[known:]:
+            chars += len(text)
         if chars > _BULK_CHARS:
             total += counter.count("\n".join(found))
             found, chars = [], 0

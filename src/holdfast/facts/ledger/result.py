@@ -6,7 +6,7 @@ What a fact is worth here is on the scale of `rank.py`, where a plain term is wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 from zlib import crc32
 
@@ -17,7 +17,15 @@ from holdfast.facts.digests.line import first_of, refusal_in, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
-from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, NOTHING_FOUND, ROW, Fact, FactKind
+from holdfast.facts.ledger.fact import (
+    HEAD_CHARS,
+    NOT_FOUND,
+    NOTHING_FOUND,
+    ROW,
+    Fact,
+    FactKind,
+    Past,
+)
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import masks_failures, outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
@@ -124,17 +132,15 @@ def facts_of_result(
     call: ToolCall | None,
     *,
     lines: bool,
-    edits: bool = True,
-    ran_again: Set[str] | None = None,
+    past: Past | None = None,
 ) -> Iterable[Fact]:
-    """Return what the call did, how it ended, and the lines that may be needed again; without
-    `edits` not what it took out of files and put there.
+    """Return what the call did, how it ended, and the lines that may be needed again.
 
-    `ran_again` are the keys of later commands: what an older run of one printed is out of date.
-    Where they are given, commands that only looked at something tell nothing.
+    With the `past` of a log that is read from its end, commands that only looked at something tell
+    nothing, and what an older run of a command printed is not read.
     """
-    one = _Result(message, result, call, lines=lines, edits=edits, ran_again=ran_again)
-    return one.facts() if ran_again is None or not one.only_looked() else ()
+    one = _Result(message, result, call, lines=lines, past=past)
+    return one.facts() if past is None or not one.only_looked() else ()
 
 
 class _Result:
@@ -147,10 +153,9 @@ class _Result:
         call: ToolCall | None,
         *,
         lines: bool,
-        edits: bool,
-        ran_again: Set[str] | None,
+        past: Past | None,
     ) -> None:
-        self.reads_lines, self.reads_edits = lines, edits
+        self.reads_lines, self.past = lines, past
         self.source, self.at = message.label, message.position
         given = [part.text for part in result.parts if isinstance(part, Text)]
         self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
@@ -162,11 +167,11 @@ class _Result:
         self.line = "" if self.process else self._line()
         self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
         self.line_key = _key_of(self.line) if self.line else ""
-        is_old = bool(ran_again) and bool(self.line) and self.line_key in ran_again
+        is_old = past is not None and bool(self.line) and self.line_key in past.ran
         self.end = outcome_of(
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
         )
-        counts = lines or ran_again is None
+        counts = lines or past is None
         runs = bool(self.line or self.process) and not self.end.looked
         self.tests = signals.test_counts(self.output) if runs and counts else None
         if self.tests is not None and self.end.code in (None, 0) and self._passed(self.tests):
@@ -312,7 +317,7 @@ class _Result:
             text = f"{made[2]} {text}"
         yield Fact(kind, text, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
-        is_edit = self.reads_edits and self.family != "other"
+        is_edit = self.family != "other" and (self.past is None or self.past.wants_edits)
         is_edit = is_edit and (not by_command or _PATCH in self.line)
         if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
             yield self._edit(effect)
@@ -390,6 +395,22 @@ class _Result:
         return found[1] if found else self.end.running
 
     def _ran(self, command: str, key: str, effects: tuple[Effect, ...]) -> Iterator[Fact]:
+        end, past = self.end, self.past
+        # what goes on in the background has not succeeded yet
+        known_by = "" if end.running else key
+        if past is None or past.wants_commands:
+            yield self._told_command(command, known_by, effects)
+        else:
+            yield Fact("command", command, self.source, self.at, known_by, end.failed)
+        if not end.failed:
+            yield from self._published(command)
+        is_newest = past is None or key not in past.tested
+        if is_newest and not end.looked and (self._has_counts() or _TESTS.search(self.line)):
+            words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
+            yield self._fact("test", words, key)
+
+    def _told_command(self, command: str, key: str, effects: tuple[Effect, ...]) -> Fact:
+        """Return a command with what it is worth, how it ended, and what it printed."""
         end = self.end
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
@@ -399,17 +420,9 @@ class _Result:
         if purpose:
             text = f"{cut(purpose, HEAD_CHARS)} (`{cut(first, HEAD_CHARS)}`{ended})"
         shows = worth > _LOOKED and not end.failed
-        # what goes on in the background has not succeeded yet
-        yield Fact("command", text, self.source, self.at,
-                   "" if end.running else key, end.failed,
-                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
-                   head=self._printed(is_script=bool(purpose)) if shows else "",
-        )  # fmt: skip
-        if not end.failed:
-            yield from self._published(command)
-        if not end.looked and (self._has_counts() or _TESTS.search(self.line)):
-            words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
-            yield self._fact("test", words, key)
+        return Fact("command", text, self.source, self.at, key, end.failed,
+                    terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
+                    head=self._printed(is_script=bool(purpose)) if shows else "")  # fmt: skip
 
     def _has_counts(self) -> bool:
         return self.tests is not None and bool(self.tests.passed or self.tests.failed)
