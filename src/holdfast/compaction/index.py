@@ -102,21 +102,30 @@ class LogReading(Struct, frozen=True):
     def prepared(
         self, result: ToolResult, calls: Mapping[str, ToolCall], *, is_clean: bool = False
     ) -> Prepared | None:
-        """Return what pruning needs of a result, without the secrets that a digest would show.
+        """Return what pruning needs of a result; its line is made of what holds no secret.
 
         Call and output are cleaned before a line is made of them: a digest shows pieces, and a
         piece of a secret is none that the redactor knows. `is_clean` says that they hold none.
         """
         found = prepare(result, calls, self.policy)
-        if found is None or self.redact is str:
+        if found is None or self.redact is str or is_clean:
             return found
         call = calls.get(result.call_id)
-        shown, asked = result, call
-        if not is_clean:
-            shown = cleaned_result(result, self.redact)
-            asked = call and cleaned_call(call, self.redact)
-        line = found.line if shown is result and asked is call else line_of(shown, asked)
-        return replace(found, line=self.redact(line))
+        shown = cleaned_result(result, self.redact)
+        asked = call and cleaned_call(call, self.redact)
+        return (
+            found
+            if shown is result and asked is call
+            else replace(found, line=line_of(shown, asked))
+        )
+
+    def without_secrets(self, found: Sequence[Prepared]) -> Sequence[Prepared]:
+        """Return prepared results without what a digest would give away; most hold nothing, so they
+        are looked through together.
+        """
+        if self.are_clean(one.line for one in found):
+            return found
+        return [replace(one, line=self.redact(one.line)) for one in found]
 
     def reference(self, message: Message) -> str:
         """Return the reference of a message, "" where none may be written."""
@@ -316,16 +325,6 @@ class LogIndex(ABC):
                     self._clean.update(some)
                 some, words, chars = [], [], 0
 
-    def _is_clean(self, at: int) -> bool:
-        """Return whether a message holds no secret; it is looked through with those before it."""
-        if at not in self._looked:
-            start, chars = at, text_length(self._log[at])
-            while start and chars <= _TOGETHER_CHARS:
-                start -= 1
-                chars += text_length(self._log[start])
-            self._look_through(range(start, at + 1))
-        return at in self._clean
-
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
         if found is None:
@@ -348,16 +347,32 @@ class LogIndex(ABC):
 
     def prepared(self, at: int) -> dict[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""
-        found = self._prepared.get(at)
-        if found is None:
-            calls = self._answered(at)
-            found = self._prepared[at] = {}
+        if at not in self._prepared:
+            start, chars = at, text_length(self._log[at])
+            while start and chars <= _TOGETHER_CHARS and start - 1 not in self._prepared:
+                start -= 1
+                chars += text_length(self._log[start])
+            self._prepare(range(start, at + 1))
+        return self._prepared[at]
+
+    def _prepare(self, positions: Sequence[int]) -> None:
+        """Make the results of messages ready for pruning, looked through for secrets together."""
+        made: list[tuple[int, str, Prepared]] = []
+        for at in positions:
+            self._prepared[at] = {}
             for part in self._log[at].parts:
-                if isinstance(part, ToolResult):
-                    ready = self._readings.prepared(part, calls, is_clean=self._is_clean(at))
-                    if ready is not None:
-                        found[part.call_id] = ready
-        return found
+                if type(part) is not ToolResult:
+                    continue
+                if at not in self._looked:
+                    self._look_through(positions)
+                ready = self._readings.prepared(
+                    part, self._answered(at), is_clean=at in self._clean
+                )
+                if ready is not None:
+                    made.append((at, part.call_id, ready))
+        safe = self._readings.without_secrets([ready for _, _, ready in made])
+        for (at, call_id, _), ready in zip(made, safe, strict=True):
+            self._prepared[at][call_id] = ready
 
     def shortened(self, at: int) -> Shortened | None:
         """Return the short form of one message, None where pruning gains nothing."""

@@ -474,14 +474,14 @@ class _Result:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
-        given = " ".join(str(value) for value in self.arguments.values())
-        text = cut(f"{self.name} {given}", HEAD_CHARS)
-        if not self.line and self.family == "other" and self.output.strip() in _NOTHING:
+        is_other = not self.line and self.family == "other"
+        if is_other and self.output.strip() in _NOTHING:
+            text = self._given_words()
             yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
                        head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
             return
         if _is_json(self.output):
-            head = head if self.line or self.family != "other" else text.rstrip()
+            head = self._given_words().rstrip() if is_other else head
             for row in data_rows(self.output, _MOST_ROWS):
                 yield Fact("line", row, self.source, self.at, ROW, terms=terms_of(row, 48),
                            head=head)  # fmt: skip
@@ -491,6 +491,11 @@ class _Result:
             Fact("line", line.text, source, at, terms=line.terms, head=head, number=line.number)
             for line in lines_of(self.output, _MOST_LINES)
         ]
+
+    def _given_words(self) -> str:
+        """Return the tool and the values of its arguments."""
+        given = " ".join(map(str, self.arguments.values()))
+        return cut(f"{self.name} {given}", HEAD_CHARS)
 
     def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
         terms = terms_of(text, 12) if text else ()
