@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
-from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -27,7 +26,13 @@ from holdfast.facts.ledger.fact import (
     Past,
 )
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
-from holdfast.facts.ledger.outcome import masks_failures, outcome_of
+from holdfast.facts.ledger.outcome import (
+    COMMAND_CHARS,
+    command_key,
+    cut_apart,
+    masks_failures,
+    outcome_of,
+)
 from holdfast.facts.ledger.update import task_told, todo_text
 from holdfast.facts.rows import data_rows
 from holdfast.facts.speakers import without_blocks
@@ -37,8 +42,6 @@ from holdfast.reduction import signals
 from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
-_COMMAND_CHARS = 240
-"""Of a command, in a fact."""
 _TARGET_CHARS = 160
 """Of the arguments of a call that has no command and no file."""
 _FIRST_LINE_CHARS = 120
@@ -102,12 +105,6 @@ _STARTED_CHARS = 400
 """Of a result, where the id of a started process is told."""
 _REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
-_TRAILER = Regex(r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z")
-"""What says how much of a command's output is wanted: the command is the same without it."""
-_MOST_TRAILERS = 4
-"""So many are taken off one command."""
-_TRAILER_CHARS = 200
-"""Of the end of a command, where they are looked for."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _CHANGES = frozenset({"create", "write", "change", "append", "delete", "rename"})
 _MOST_SIDE_TERMS = 4
@@ -165,8 +162,8 @@ class _Result:
         self.family: Family = family_of(self.name) if self.name else "other"
         self.process = self._process()
         self.line = "" if self.process else self._line()
-        self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
-        self.line_key = _key_of(self.line) if self.line else ""
+        self.command = cut(self.line, COMMAND_CHARS) if self.line else ""
+        self.line_key = command_key(self.line) if self.line else ""
         is_old = past is not None and bool(self.line) and self.line_key in past.ran
         self.end = outcome_of(
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
@@ -288,7 +285,7 @@ class _Result:
             _NAME_PARTS.split(self.name.lower())
         ):
             return ""
-        return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
+        return f"{self.name} {cut(self.call.arguments if self.call else '', COMMAND_CHARS)}"
 
     def _target(self, effects: tuple[Effect, ...]) -> str:
         """Return what a call was about: its tool and file, or its tool and first argument."""
@@ -296,7 +293,9 @@ class _Result:
             if effect.path:
                 return f"{self.name} {effect.path}"
         given = self.call.arguments if self.call is not None else ""
-        return self.name if given in ("", "{}") else f"{self.name} {_told(given, _TARGET_CHARS)}"
+        return (
+            self.name if given in ("", "{}") else f"{self.name} {cut_apart(given, _TARGET_CHARS)}"
+        )
 
     def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
@@ -501,31 +500,6 @@ class _Result:
         terms = terms_of(text, 12) if text else ()
         return Fact(kind, text, self.source, self.at, key, self.end.failed, terms,
                     was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
-
-
-def _key_of(command: str) -> str:
-    """Return what a command is known by when it comes again.
-
-    A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
-    """
-    line = command.strip()
-    for _ in range(_MOST_TRAILERS):
-        # only the end is looked at, so that a long line costs no more
-        start = max(len(line) - _TRAILER_CHARS, 1)
-        if line.find("|", start) < 0 and line.find(">", start) < 0:
-            break
-        found = _TRAILER.search(line, start)
-        if found is None:
-            break
-        line = line[: found.start()]
-    return _told(line, _COMMAND_CHARS)
-
-
-def _told(text: str, most: int) -> str:
-    shown = cut(text, most)
-    if not shown.endswith("…"):
-        return shown
-    return f"{shown}#{crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _names_file(effect: Effect) -> bool:
