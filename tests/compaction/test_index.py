@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -121,19 +123,37 @@ def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
     )
 
 
-def test_edits_that_newer_ones_would_push_out_make_no_difference() -> None:
-    """They are not looked for; the ledger is that of every fact of every message."""
-    rows: list[Message | ToolResult] = [user("Rename them all.")]
-    for n in range(260):
-        change = {"path": f"src/m{n % 7}.py", "old_string": f"old_name_{n} = 1", "new_string": "x"}
-        rows += [assistant(call("patch", **change)), result("ok")]
+def changes(n: int) -> tuple[ToolCall, str]:
+    """Return the call and the output of one of many edits."""
+    change = {"path": f"src/m{n % 7}.py", "old_string": f"old_name_{n} = 1", "new_string": "x"}
+    return call("patch", **change), "ok"
+
+
+def deploys(n: int) -> tuple[ToolCall, str]:
+    """Return the call and the output of one of many commands; every third failed."""
+    return call("bash", command=f"./deploy.sh host_{n}"), f"done_{n}\nexit code {n % 3 == 0:d}"
+
+
+def checks(n: int) -> tuple[ToolCall, str]:
+    """Return the call and the output of one of many test runs; each comes again and again."""
+    return call("bash", command=f"pytest tests/test_{n % 7}.py"), f"exit code {n % 5 == 0:d}"
+
+
+@pytest.mark.parametrize("one", [changes, deploys, checks])
+def test_what_newer_ones_would_push_out_makes_no_difference(
+    one: Callable[[int], tuple[ToolCall, str]],
+) -> None:
+    """Of edits, commands and test runs: the ledger is that of every fact of every message."""
+    rows: list[Message | ToolResult] = [user("Do them all.")]
+    for made, output in map(one, range(260)):
+        rows += [assistant(made), result(output)]
     log = talk(*rows, assistant(call("bash", command="cat big")), result("a b\n" * 70_000)).messages
     index, calls = index_of(log), answered_calls(log)
     found = index.facts(0, len(log))
     every = [fact for at in range(len(log) - 2)
              for fact in facts_of(log[at], calls.get(at, {}), lines=False)]  # fmt: skip
     every += index.facts(len(log) - 2, len(log))
-    assert sum(fact.kind == "edit" for fact in found) < 260
+    assert len(msgspec.json.encode(found)) < len(msgspec.json.encode(every))
     assert msgspec.json.encode(update(Ledger(), found)) == msgspec.json.encode(
         update(Ledger(), every)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -25,11 +25,11 @@ from holdfast.compaction.references import reference_of
 from holdfast.facts.cleaning import cleaned, cleaned_call, cleaned_result, words_of
 from holdfast.facts.ledger import (
     KEPT_ASKS,
-    KEPT_EDITS,
-    KEPT_RULES,
     Fact,
     Ledger,
+    Past,
     facts_of,
+    is_beside_calls,
     is_piece,
     update,
     without_secrets,
@@ -59,42 +59,6 @@ _TERMS_SHOWN = 200
 """Terms of one kept message that count as still shown; chosen, so that a pasted document does not
 hide everything."""
 _NO_CALLS: dict[str, ToolCall] = {}
-
-
-class _Past:
-    """What was read of a log from its end: commands, rules, how many requests and edits."""
-
-    def __init__(self, *, all_edits: bool) -> None:
-        """Begin at the end; with `all_edits` older ones count too, for the lines that they took
-        out of files.
-        """
-        self.ran: set[str] = set()
-        self.rules: set[str] = set()
-        self.asked = 0
-        self.edited = 0
-        self.all_edits = all_edits
-
-    def copy(self) -> _Past:
-        """Return another one that goes on from here."""
-        other = _Past(all_edits=self.all_edits)
-        other.ran, other.rules = set(self.ran), set(self.rules)
-        other.asked, other.edited = self.asked, self.edited
-        return other
-
-    def take(self, facts: Iterable[Fact]) -> None:
-        """Note the facts of one more message."""
-        for fact in facts:
-            match fact.kind:
-                case "command":
-                    self.ran.add(fact.key)
-                case "edit":
-                    self.edited += 1
-                case "constraint":
-                    self.rules.add(fact.text)
-                case "ask":
-                    self.asked += 1
-                case _:
-                    pass
 
 
 class LogReading(Struct, frozen=True):
@@ -138,21 +102,30 @@ class LogReading(Struct, frozen=True):
     def prepared(
         self, result: ToolResult, calls: Mapping[str, ToolCall], *, is_clean: bool = False
     ) -> Prepared | None:
-        """Return what pruning needs of a result, without the secrets that a digest would show.
+        """Return what pruning needs of a result; its line is made of what holds no secret.
 
         Call and output are cleaned before a line is made of them: a digest shows pieces, and a
         piece of a secret is none that the redactor knows. `is_clean` says that they hold none.
         """
         found = prepare(result, calls, self.policy)
-        if found is None or self.redact is str:
+        if found is None or self.redact is str or is_clean:
             return found
         call = calls.get(result.call_id)
-        shown, asked = result, call
-        if not is_clean:
-            shown = cleaned_result(result, self.redact)
-            asked = call and cleaned_call(call, self.redact)
-        line = found.line if shown is result and asked is call else line_of(shown, asked)
-        return replace(found, line=self.redact(line))
+        shown = cleaned_result(result, self.redact)
+        asked = call and cleaned_call(call, self.redact)
+        return (
+            found
+            if shown is result and asked is call
+            else replace(found, line=line_of(shown, asked))
+        )
+
+    def without_secrets(self, found: Sequence[Prepared]) -> Sequence[Prepared]:
+        """Return prepared results without what a digest would give away; most hold nothing, so they
+        are looked through together.
+        """
+        if self.are_clean(one.line for one in found):
+            return found
+        return [replace(one, line=self.redact(one.line)) for one in found]
 
     def reference(self, message: Message) -> str:
         """Return the reference of a message, "" where none may be written."""
@@ -251,8 +224,8 @@ class LogIndex(ABC):
         what a command printed that ran again, is not looked for.
         """
         redact = self._readings.redact
-        past = _Past(all_edits=start > 0)  # nothing is known before the first message
-        past.take([fact for fact in newer if fact.kind in ("command", "edit")])
+        past = Past(all_edits=start > 0)  # nothing is known before the first message
+        past.take([fact for fact in newer if fact.kind in ("command", "test", "edit")])
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             positions = range(last - 1, max(start, last - _STRETCH) - 1, -1)
@@ -263,12 +236,11 @@ class LogIndex(ABC):
                 stretch, _ = self._deeds_of(positions, past, one_by_one=True)
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
-        asked = past.asked
         older = [fact for facts in reversed(found) for fact in facts]
-        return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+        return older if past.asked <= KEPT_ASKS else self._with_first_ask(older)
 
     def _deeds_of(
-        self, positions: Sequence[int], past: _Past, *, one_by_one: bool = False
+        self, positions: Sequence[int], past: Past, *, one_by_one: bool = False
     ) -> tuple[list[Sequence[Fact]], list[str]]:
         """Return the facts of messages from the last one on, and words in which a secret may be.
 
@@ -277,14 +249,7 @@ class LogIndex(ABC):
         stretch: list[Sequence[Fact]] = []
         doubtful: list[str] = []
         for at in positions:
-            facts = self._deeds_at(
-                at,
-                rules=len(past.rules) < KEPT_RULES,
-                asks=past.asked < KEPT_ASKS,
-                edits=past.all_edits or past.edited < KEPT_EDITS,
-                ran_again=past.ran,
-                doubtful=None if one_by_one else doubtful,
-            )
+            facts = self._deeds_at(at, past=past, doubtful=None if one_by_one else doubtful)
             if facts:
                 stretch.append(facts)
                 past.take(facts)
@@ -308,10 +273,8 @@ class LogIndex(ABC):
         self,
         at: int,
         *,
-        rules: bool,
-        asks: bool = True,
-        edits: bool = True,
-        ran_again: Set[str] | None = None,
+        rules: bool = True,
+        past: Past | None = None,
         doubtful: list[str] | None = None,
     ) -> tuple[Fact, ...]:
         """Return the facts of one message without its lines; no piece of a secret is among them.
@@ -320,15 +283,14 @@ class LogIndex(ABC):
         looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
         it is left to the caller to look through the words that are added there.
         """
-        readings, row, speaker = self._readings, (self._log[at], self._answered(at)), None
-        if row[0].role == "user":
-            speaker = self._speaker(at)
+        message = self._log[at]
+        if message.role == "assistant" and is_beside_calls(message):
+            return ()
+        readings, row = self._readings, (message, self._answered(at))
+        speaker = self._speaker(at) if message.role == "user" else None
 
         def read(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
-            return facts_of(
-                message, calls, lines=False, rules=rules, asks=asks, edits=edits,
-                ran_again=ran_again, speaker=speaker,
-            )  # fmt: skip
+            return facts_of(message, calls, lines=False, rules=rules, past=past, speaker=speaker)
 
         found = read(*row)
         if readings.redact is str or at in self._clean or not any(map(is_piece, found)):
@@ -363,16 +325,6 @@ class LogIndex(ABC):
                     self._clean.update(some)
                 some, words, chars = [], [], 0
 
-    def _is_clean(self, at: int) -> bool:
-        """Return whether a message holds no secret; it is looked through with those before it."""
-        if at not in self._looked:
-            start, chars = at, text_length(self._log[at])
-            while start and chars <= _TOGETHER_CHARS:
-                start -= 1
-                chars += text_length(self._log[start])
-            self._look_through(range(start, at + 1))
-        return at in self._clean
-
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
         if found is None:
@@ -395,16 +347,32 @@ class LogIndex(ABC):
 
     def prepared(self, at: int) -> dict[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""
-        found = self._prepared.get(at)
-        if found is None:
-            calls = self._answered(at)
-            found = self._prepared[at] = {}
+        if at not in self._prepared:
+            start, chars = at, text_length(self._log[at])
+            while start and chars <= _TOGETHER_CHARS and start - 1 not in self._prepared:
+                start -= 1
+                chars += text_length(self._log[start])
+            self._prepare(range(start, at + 1))
+        return self._prepared[at]
+
+    def _prepare(self, positions: Sequence[int]) -> None:
+        """Make the results of messages ready for pruning, looked through for secrets together."""
+        made: list[tuple[int, str, Prepared]] = []
+        for at in positions:
+            self._prepared[at] = {}
             for part in self._log[at].parts:
-                if isinstance(part, ToolResult):
-                    ready = self._readings.prepared(part, calls, is_clean=self._is_clean(at))
-                    if ready is not None:
-                        found[part.call_id] = ready
-        return found
+                if type(part) is not ToolResult:
+                    continue
+                if at not in self._looked:
+                    self._look_through(positions)
+                ready = self._readings.prepared(
+                    part, self._answered(at), is_clean=at in self._clean
+                )
+                if ready is not None:
+                    made.append((at, part.call_id, ready))
+        safe = self._readings.without_secrets([ready for _, _, ready in made])
+        for (at, call_id, _), ready in zip(made, safe, strict=True):
+            self._prepared[at][call_id] = ready
 
     def shortened(self, at: int) -> Shortened | None:
         """Return the short form of one message, None where pruning gains nothing."""

@@ -74,5 +74,9 @@ def rehydrated(state: CompactionState, carried: Sequence[str]) -> CompactionStat
 
 def carried_in(log: Sequence[Message], merged: Mapping[int, str]) -> list[str]:
     """Return the bodies of the summaries that messages are or carry (`merged`), in order."""
-    bodies = (merged.get(at) or summary_of(message) for at, message in enumerate(log))
+    bodies = [
+        merged.get(at) or summary_of(message)
+        for at, message in enumerate(log)
+        if at in merged or message.origin == "summary"
+    ]
     return [body for body in bodies if body is not None]

@@ -21,9 +21,10 @@ def with_safe_names(transcript: Transcript, hide: Redact) -> Transcript:
         part.name
         for message in transcript.messages
         for part in message.parts
-        if isinstance(part, ToolCall) and _LEGAL.fullmatch(part.name) is None
+        if type(part) is ToolCall
     }
-    hidden = {name: safe for name in names if (safe := hide(name)) != name}
+    illegal = [name for name in names if _LEGAL.fullmatch(name) is None]
+    hidden = {name: safe for name in illegal if (safe := hide(name)) != name}
     if not hidden:
         return transcript
     return replace(

@@ -168,12 +168,15 @@ def recognize(
     messages come as they are said, one that comes later counts only after tool results. Anywhere
     else it is what its speaker said.
     """
-    found = [_recognized(message) for message in messages]
+    found = list(map(_recognized, messages))
     first = max(head, _HEAD_MESSAGES)
-    for at, message in enumerate(messages):
-        is_framed = found[at] is not message and found[at].origin == "summary"
-        if is_framed and _is_said(messages, at, before, first, live=live):
-            found[at] = message
+    for at, message in enumerate(found):
+        if (
+            message.origin == "summary"
+            and message is not messages[at]
+            and _is_said(messages, at, before, first, live=live)
+        ):
+            found[at] = messages[at]
     return tuple(found)
 
 
@@ -182,11 +185,11 @@ def _recognized(message: Message) -> Message:
     if not parts or message.origin != "real":
         return message
     first = parts[0]
-    in_result = isinstance(first, ToolResult)
-    if isinstance(first, ToolResult):
-        parts = first.parts
+    in_result = False
+    if type(first) is ToolResult:
+        in_result, parts = True, first.parts
         first = parts[0] if parts else None
-    if not isinstance(first, Text) or len(parts) > 1 or first.text[:1] not in _STARTS:
+    if type(first) is not Text or len(parts) > 1 or first.text[:1] not in _STARTS:
         return message
     origin = origin_of(first.text)
     if not in_result and origin != "placeholder":
@@ -263,7 +266,9 @@ def carried_summary(message: Message) -> str | None:
     looks at the form alone: `merged_summaries` also looks at where the message is.
     """
     first = _first_text(message)
-    if first is None or (framed := split_summary(first.text)) is None:
+    if first is None or first.text[:1] not in _STARTS:
+        return None
+    if (framed := split_summary(first.text)) is None:
         return None
     is_alone = not any(isinstance(part, (Text, ToolResult)) for part in message.parts[:-1])
     is_whole = not framed.rest and message.parts[-1] is first and is_alone

@@ -193,23 +193,29 @@ def _object(
     room. Items among them that do not fit whole go to `moved`. What `known` says is not told again.
     """
     rows = [
-        (key, below)
+        (key, below, words)
         for key, below in islice(fields.items(), _MOST_FIELDS)
-        if _says_something(key, below) and not (known and known.endswith(_plain(below)))
+        if _says_something(key, words := _plain(below))
+        and not (known and known.endswith(words) and not _is_nested(below))
     ]
+    worths = [_worth(*row) for row in rows]
     told: dict[int, str] = {}
     left_out: list[int] = []
-    for at in sorted(range(len(rows)), key=lambda at: -_worth(*rows[at])):
-        key, below = rows[at]
+    for at in sorted(range(len(rows)), key=worths.__getitem__, reverse=True):
+        key, below, words = rows[at]
         left = room - len(_label(key)) - _AROUND_CHARS
-        words, is_whole = _inline(below, left, depth + 1) if left > 0 else ("", False)
+        is_whole = left > 0
+        if not is_whole:
+            words = ""
+        elif _is_nested(below):
+            words, is_whole = _inline(below, left, depth + 1)
         is_part = not is_whole and _is_plain_list(below) and left >= _LEAST_CHARS
         if (is_whole and len(words) <= left) or is_part or not (told or _is_nested(below)):
             told[at] = _field(key, below, words, between)
             room -= len(told[at])
         else:
             left_out.append(at)
-    moved += [rows[at] for at in sorted(left_out) if _has_items(rows[at][1])]
+    moved += [rows[at][:2] for at in sorted(left_out) if _has_items(rows[at][1])]
     count = sum(not _has_items(rows[at][1]) for at in left_out)
     return "".join(told.values()).removeprefix(between).lstrip(), count
 
@@ -331,19 +337,15 @@ def _id_of(item: object) -> str:
     return next((one for one in ids if _ID.match(one)), "")
 
 
-def _says_something(key: str, value: object) -> bool:
-    if isinstance(value, (dict, list)):
-        return bool(cast("object", value))
-    words = _plain(value)
+def _says_something(key: str, words: str) -> bool:
     return words not in _EMPTY and (key, words) not in _SAYS_NOTHING
 
 
-def _worth(key: str, value: object) -> float:
+def _worth(key: str, value: object, words: str) -> float:
     """Return how likely a field is needed again, by its name and by what it holds."""
     worth = worth_of(key)
     if _is_nested(value):
         return worth if _items_of(value) is None else max(worth, _ITEMS_WORTH)
-    words = _plain(value)
     if len(words) > _SHORT_CHARS:
         return worth - _LONG_COST
     return max(worth, _ID_WORTH) if _ID.match(words) else worth
@@ -363,14 +365,19 @@ def _joined(*words: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a plain value as JSON writes it, on one line; of a text its beginning."""
+    """Return a plain value as JSON writes it, on one line; of a text its beginning; of items only
+    whether there are any.
+    """
     if isinstance(value, str):
-        words = value if value.isprintable() else " ".join(value.split())
-        words = "".join(sign for sign in words if sign.isprintable())
+        words = value
+        if not words.isprintable():
+            words = "".join([sign for sign in " ".join(value.split()) if sign.isprintable()])
         if len(words) <= _TEXT_CHARS:
             return words
         start = words[:_TEXT_CHARS].rpartition(" ")[0]
         return f"{start}…" if start else "…"
     if value is None:
         return "null"
+    if isinstance(value, (dict, list)):
+        return "…" if cast("object", value) else ""
     return str(value).lower() if isinstance(value, bool) else str(value)

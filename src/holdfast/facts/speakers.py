@@ -21,6 +21,7 @@ which the agent is to follow; everything else of the host's is information."""
 _INSTRUCTIONS = tuple(WORDS["instructions"])
 _HOST = (*WORDS["host_texts"], *_INSTRUCTIONS)
 _SUMMARIES = tuple(WORDS["summary_texts"])
+_NOT_OWN = (*_HOST, *_SUMMARIES)
 _REPORT_CHARS = 24_000
 """Of a report no more is read, as of any other text (`MOST_READ_CHARS`)."""
 _LAUNCHED = "Launching skill:"
@@ -61,14 +62,14 @@ def own_words(text: str) -> str:
     Of a slash command it is what stands behind it, or its name where nothing does: both together
     stand nowhere in the message. Of words around a block it is the longest stretch.
     """
-    words = max(_stretches(text), key=len).strip()
+    words = max(_stretches(text), key=len).strip() if "<" in text else text.strip()
     if _NAME[0] in words[:400]:
         name = _between(words, *_NAME).strip()
         if name in WORDS["local_commands"]:
             return ""
         return _between(words, *_ARGUMENTS).strip() or name
     is_local = words == "/" or words in WORDS["local_commands"]
-    return "" if is_local or words.startswith((*_HOST, *_SUMMARIES)) else words
+    return "" if is_local or words.startswith(_NOT_OWN) else words
 
 
 def speaker_of(message: Message, previous: Message | None) -> Speaker | None:

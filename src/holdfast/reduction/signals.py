@@ -251,7 +251,8 @@ def summary_spans(text: str) -> list[tuple[int, int]]:
     """Return the lines in which a test run reports its counts."""
     for gate, rows in SUMMARIES.items():
         for signs, pattern in rows if gate in text else ():
-            spans = sorted({span for sign in signs for span in places(text, sign)})
+            held = [sign for sign in signs if sign in text]
+            spans = sorted({span for sign in held for span in places(text, sign)})
             found = [span for span in spans if pattern.match(plain(text[span[0] : span[1]]))]
             if found:
                 return found

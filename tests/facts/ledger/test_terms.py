@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger.lines import terms_of
+from holdfast.facts.ledger.lines import runs_of, terms_of
 
 PIECES = st.sampled_from((
     "src/app.py", "max_retries", "camelCase", "8081", "v1.2.3", "--dry-run", "HTTP", "#12", "word",
@@ -63,3 +63,11 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     terms_of(text)
     terms_of(f"{text}!")
     assert time.process_time() - started < 2
+
+
+@given(text=TEXTS | st.text(st.sampled_from("a中…→│ \n\ud800٣"), max_size=40))
+def test_a_text_in_any_alphabet_is_parted_sign_by_sign(text: str) -> None:
+    """Letters, digits and the signs of names stay, whatever else is in the text."""
+    stay = "_$.@/~+:#-\n"
+    kept = [sign if sign.isalnum() or sign in stay else " " for sign in text]
+    assert runs_of(text) == "".join(kept)

@@ -243,10 +243,11 @@ def _are_surely_clean(messages: Sequence[Message]) -> bool:
         wire: Any = message.wire
         if not message.intact or wire is None:
             return False
-        if type(wire) is not dict or not _USUAL.issuperset(cast("Payload", wire)):
+        fields: Payload = wire
+        if type(wire) is not dict or not _USUAL.issuperset(fields):
             rest.append(wire)
             continue
-        for value in cast("Payload", wire).values():
+        for value in fields.values():
             if type(value) is str and value.isascii():
                 if "\0" in value:
                     return False

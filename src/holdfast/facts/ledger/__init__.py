@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from holdfast.facts.ledger.fact import (
+    KEPT_ASKS,
     Fact,
     FactKind,
     FileState,
     Ledger,
+    Past,
     is_complex,
     is_piece,
     redact_fact,
     without_secrets,
 )
 from holdfast.facts.ledger.summarize import Around, summarize, tokens_per_char
-from holdfast.facts.ledger.take import facts_of
-from holdfast.facts.ledger.update import KEPT_ASKS, KEPT_EDITS, KEPT_RULES, update
+from holdfast.facts.ledger.take import facts_of, is_beside_calls
+from holdfast.facts.ledger.update import update
 
-__all__ = ["KEPT_ASKS", "KEPT_EDITS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState",
-           "Ledger", "facts_of", "is_complex", "is_piece", "redact_fact", "summarize",
-           "tokens_per_char", "update", "without_secrets"]  # fmt: skip
+__all__ = ["KEPT_ASKS", "Around", "Fact", "FactKind", "FileState", "Ledger", "Past", "facts_of",
+           "is_beside_calls", "is_complex", "is_piece", "redact_fact",
+           "summarize", "tokens_per_char", "update", "without_secrets"]  # fmt: skip

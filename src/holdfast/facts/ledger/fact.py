@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -88,7 +88,7 @@ def is_piece(fact: Fact) -> bool:
     """
     if (fact.kind in _TOLD and fact.text) or (fact.effect is not None and fact.effect.detail):
         return True
-    return any("…" in text for text in _all_texts(fact))
+    return "…" in "".join(_all_texts(fact))
 
 
 def redact_fact(fact: Fact, redact: Redact) -> Fact:
@@ -246,3 +246,78 @@ def is_complex(ledger: Ledger) -> bool:
     """Return whether a session holds much at once: many files changed, several open failures."""
     touched = sum(state.is_touched for state in ledger.files.values())
     return touched >= _MANY_FILES or len(ledger.errors) >= _MANY_FAILURES
+
+
+KEPT_ASKS = 400
+"""Beside the first, the newest: a summary has room for fewer."""
+KEPT_COMMANDS = 200
+"""The newest; others are only counted."""
+KEPT_EDITS = 200
+"""The newest; a summary has room for fewer."""
+KEPT_RULES = 200
+"""Of so many different newer ones, older constraints make no difference to a ledger."""
+
+
+class Past:
+    """What was read of a log that is read from its end: commands, test runs, rules, how many
+    requests and edits. What a ledger lets go for them need not be read.
+    """
+
+    def __init__(self, *, all_edits: bool) -> None:
+        """Begin at the end; with `all_edits` older ones count too, for the lines that they took
+        out of files.
+        """
+        self.ran: set[str] = set()
+        """The keys of commands: what an older run of one printed is out of date."""
+        self.tested: set[str] = set()
+        """The keys of test runs: how an older one ended is out of date."""
+        self.asked = 0
+        self._rules: set[str] = set()
+        self._commands = 0
+        self._edits = 0
+        self._all_edits = all_edits
+
+    def copy(self) -> Past:
+        """Return another one that goes on from here."""
+        other = Past(all_edits=self._all_edits)
+        other.ran, other.tested, other._rules = set(self.ran), set(self.tested), set(self._rules)
+        other.asked, other._commands, other._edits = self.asked, self._commands, self._edits
+        return other
+
+    def take(self, facts: Iterable[Fact]) -> None:
+        """Note the facts of one more message."""
+        for fact in facts:
+            match fact.kind:
+                case "command":
+                    self.ran.add(fact.key)
+                    self._commands += bool(fact.text)
+                case "test" if not fact.was:  # of a running process the key is not known here
+                    self.tested.add(fact.key)
+                case "edit":
+                    self._edits += 1
+                case "constraint":
+                    self._rules.add(fact.text)
+                case "ask":
+                    self.asked += 1
+                case _:
+                    pass
+
+    @property
+    def wants_asks(self) -> bool:
+        """Whether a ledger would keep the words of an older request."""
+        return self.asked < KEPT_ASKS
+
+    @property
+    def wants_rules(self) -> bool:
+        """Whether it would keep an older rule."""
+        return len(self._rules) < KEPT_RULES
+
+    @property
+    def wants_edits(self) -> bool:
+        """Whether it would keep an older edit."""
+        return self._all_edits or self._edits < KEPT_EDITS
+
+    @property
+    def wants_commands(self) -> bool:
+        """Whether it would keep an older command, and not only count it."""
+        return self._commands < KEPT_COMMANDS

@@ -1,8 +1,9 @@
-"""How a call ended, as far as its result tells."""
+"""How a call ended, as far as its result tells, and what a command is known by."""
 
 from __future__ import annotations
 
 import re
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -238,3 +239,39 @@ def _is_refusal(start: str) -> bool:
         if words in start:
             return True
     return False
+
+
+COMMAND_CHARS = 240
+"""Of a command, in a fact."""
+_TRAILER = Regex(r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z")
+"""What says how much of a command's output is wanted: the command is the same without it."""
+_MOST_TRAILERS = 4
+"""So many are taken off one command."""
+_TRAILER_CHARS = 200
+"""Of the end of a command, where they are looked for."""
+
+
+def command_key(command: str) -> str:
+    """Return what a command is known by when it comes again.
+
+    A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
+    """
+    line = command.strip()
+    for _ in range(_MOST_TRAILERS):
+        # only the end is looked at, so that a long line costs no more
+        start = max(len(line) - _TRAILER_CHARS, 1)
+        if line.find("|", start) < 0 and line.find(">", start) < 0:
+            break
+        found = _TRAILER.search(line, start)
+        if found is None:
+            break
+        line = line[: found.start()]
+    return cut_apart(line, COMMAND_CHARS)
+
+
+def cut_apart(text: str, most: int) -> str:
+    """Return `text` on one line, cut to `most` characters; others that begin alike differ."""
+    shown = cut(text, most)
+    if not shown.endswith("…"):
+        return shown
+    return f"{shown}#{crc32(text.encode('utf-8', 'surrogatepass')):08x}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from holdfast.facts.ledger.fact import Fact, Ledger
@@ -23,8 +24,7 @@ class Quotes:
     def __init__(self, ledger: Ledger) -> None:
         self._files = ledger.files
         self._named = {path for path, state in ledger.files.items() if state.is_touched}
-        names = [posixpath.basename(path) for path in ledger.files]
-        self._alone = {name for name in names if names.count(name) == 1}
+        self._names = Counter(map(posixpath.basename, ledger.files))
 
     def entry(self, head: str, rows: Sequence[tuple[float, Fact]]) -> Entry:
         """Return lines, each with its weight, in their order, as one entry."""
@@ -49,7 +49,7 @@ class Quotes:
 
     def _name(self, path: str) -> str:
         name = posixpath.basename(path)
-        if path in self._named and name in self._alone:
+        if path in self._named and self._names[name] == 1:
             return name
         self._named.add(path)
         return path

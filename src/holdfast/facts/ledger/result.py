@@ -6,9 +6,8 @@ What a fact is worth here is on the scale of `rank.py`, where a plain term is wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
-from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -18,9 +17,23 @@ from holdfast.facts.digests.runs import without_wrapper
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
 from holdfast.facts.frame import before_note
-from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, NOTHING_FOUND, ROW, Fact, FactKind
+from holdfast.facts.ledger.fact import (
+    HEAD_CHARS,
+    NOT_FOUND,
+    NOTHING_FOUND,
+    ROW,
+    Fact,
+    FactKind,
+    Past,
+)
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
-from holdfast.facts.ledger.outcome import masks_failures, outcome_of
+from holdfast.facts.ledger.outcome import (
+    COMMAND_CHARS,
+    command_key,
+    cut_apart,
+    masks_failures,
+    outcome_of,
+)
 from holdfast.facts.ledger.update import task_told, todo_text
 from holdfast.facts.rows import data_rows
 from holdfast.facts.speakers import without_blocks
@@ -30,8 +43,6 @@ from holdfast.reduction import signals
 from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
-_COMMAND_CHARS = 240
-"""Of a command, in a fact."""
 _TARGET_CHARS = 160
 """Of the arguments of a call that has no command and no file."""
 _FIRST_LINE_CHARS = 120
@@ -95,12 +106,6 @@ _STARTED_CHARS = 400
 """Of a result, where the id of a started process is told."""
 _REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
-_TRAILER = Regex(r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z")
-"""What says how much of a command's output is wanted: the command is the same without it."""
-_MOST_TRAILERS = 4
-"""So many are taken off one command."""
-_TRAILER_CHARS = 200
-"""Of the end of a command, where they are looked for."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _CHANGES = frozenset({"create", "write", "change", "append", "delete", "rename"})
 _MOST_SIDE_TERMS = 4
@@ -125,17 +130,15 @@ def facts_of_result(
     call: ToolCall | None,
     *,
     lines: bool,
-    edits: bool = True,
-    ran_again: Set[str] | None = None,
+    past: Past | None = None,
 ) -> Iterable[Fact]:
-    """Return what the call did, how it ended, and the lines that may be needed again; without
-    `edits` not what it took out of files and put there.
+    """Return what the call did, how it ended, and the lines that may be needed again.
 
-    `ran_again` are the keys of later commands: what an older run of one printed is out of date.
-    Where they are given, commands that only looked at something tell nothing.
+    With the `past` of a log that is read from its end, commands that only looked at something tell
+    nothing, and what an older run of a command printed is not read.
     """
-    one = _Result(message, result, call, lines=lines, edits=edits, ran_again=ran_again)
-    return one.facts() if ran_again is None or not one.only_looked() else ()
+    one = _Result(message, result, call, lines=lines, past=past)
+    return one.facts() if past is None or not one.only_looked() else ()
 
 
 class _Result:
@@ -148,10 +151,9 @@ class _Result:
         call: ToolCall | None,
         *,
         lines: bool,
-        edits: bool,
-        ran_again: Set[str] | None,
+        past: Past | None,
     ) -> None:
-        self.reads_lines, self.reads_edits = lines, edits
+        self.reads_lines, self.past = lines, past
         self.source, self.at = message.label, message.position
         given = [part.text for part in result.parts if isinstance(part, Text)]
         text = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
@@ -162,13 +164,13 @@ class _Result:
         self.family: Family = family_of(self.name) if self.name else "other"
         self.process = self._process()
         self.line = "" if self.process else self._line()
-        self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
-        self.line_key = _key_of(self.line) if self.line else ""
-        is_old = bool(ran_again) and bool(self.line) and self.line_key in ran_again
+        self.command = cut(self.line, COMMAND_CHARS) if self.line else ""
+        self.line_key = command_key(self.line) if self.line else ""
+        is_old = past is not None and bool(self.line) and self.line_key in past.ran
         self.end = outcome_of(
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
         )
-        counts = lines or ran_again is None
+        counts = lines or past is None
         runs = bool(self.line or self.process) and not self.end.looked
         self.tests = signals.test_counts(self.output) if runs and counts else None
         if self.tests is not None and self.end.code in (None, 0) and self._passed(self.tests):
@@ -285,7 +287,7 @@ class _Result:
             _NAME_PARTS.split(self.name.lower())
         ):
             return ""
-        return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
+        return f"{self.name} {cut(self.call.arguments if self.call else '', COMMAND_CHARS)}"
 
     def _target(self, effects: tuple[Effect, ...]) -> str:
         """Return what a call was about: its tool and file, or its tool and first argument."""
@@ -293,7 +295,9 @@ class _Result:
             if effect.path:
                 return f"{self.name} {effect.path}"
         given = self.call.arguments if self.call is not None else ""
-        return self.name if given in ("", "{}") else f"{self.name} {_told(given, _TARGET_CHARS)}"
+        return (
+            self.name if given in ("", "{}") else f"{self.name} {cut_apart(given, _TARGET_CHARS)}"
+        )
 
     def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
@@ -314,7 +318,7 @@ class _Result:
             text = f"{made[2]} {text}"
         yield Fact(kind, text, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
-        is_edit = self.reads_edits and self.family != "other"
+        is_edit = self.family != "other" and (self.past is None or self.past.wants_edits)
         is_edit = is_edit and (not by_command or _PATCH in self.line)
         if kind == "file" and not failed and is_edit and effect.action in _CHANGES:
             yield self._edit(effect)
@@ -392,6 +396,22 @@ class _Result:
         return found[1] if found else self.end.running
 
     def _ran(self, command: str, key: str, effects: tuple[Effect, ...]) -> Iterator[Fact]:
+        end, past = self.end, self.past
+        # what goes on in the background has not succeeded yet
+        known_by = "" if end.running else key
+        if past is None or past.wants_commands:
+            yield self._told_command(command, known_by, effects)
+        else:
+            yield Fact("command", command, self.source, self.at, known_by, end.failed)
+        if not end.failed:
+            yield from self._published(command)
+        is_newest = past is None or key not in past.tested
+        if is_newest and not end.looked and (self._has_counts() or _TESTS.search(self.line)):
+            words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
+            yield self._fact("test", words, key)
+
+    def _told_command(self, command: str, key: str, effects: tuple[Effect, ...]) -> Fact:
+        """Return a command with what it is worth, how it ended, and what it printed."""
         end = self.end
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
@@ -401,17 +421,9 @@ class _Result:
         if purpose:
             text = f"{cut(purpose, HEAD_CHARS)} (`{cut(first, HEAD_CHARS)}`{ended})"
         shows = worth > _LOOKED and not end.failed
-        # what goes on in the background has not succeeded yet
-        yield Fact("command", text, self.source, self.at,
-                   "" if end.running else key, end.failed,
-                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
-                   head=self._printed(is_script=bool(purpose)) if shows else "",
-        )  # fmt: skip
-        if not end.failed:
-            yield from self._published(command)
-        if not end.looked and (self._has_counts() or _TESTS.search(self.line)):
-            words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
-            yield self._fact("test", words, key)
+        return Fact("command", text, self.source, self.at, key, end.failed,
+                    terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
+                    head=self._printed(is_script=bool(purpose)) if shows else "")  # fmt: skip
 
     def _has_counts(self) -> bool:
         return self.tests is not None and bool(self.tests.passed or self.tests.failed)
@@ -463,14 +475,14 @@ class _Result:
                 for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
-        given = " ".join(str(value) for value in self.arguments.values())
-        text = cut(f"{self.name} {given}", HEAD_CHARS)
-        if not self.line and self.family == "other" and self.output.strip() in _NOTHING:
+        is_other = not self.line and self.family == "other"
+        if is_other and self.output.strip() in _NOTHING:
+            text = self._given_words()
             yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
                        head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
             return
         if _is_json(self.output):
-            head = head if self.line or self.family != "other" else text.rstrip()
+            head = self._given_words().rstrip() if is_other else head
             for row in data_rows(self.output, _MOST_ROWS):
                 yield Fact("line", row, self.source, self.at, ROW, terms=terms_of(row, 48),
                            head=head)  # fmt: skip
@@ -481,35 +493,15 @@ class _Result:
             for line in lines_of(self.output, _MOST_LINES)
         ]
 
+    def _given_words(self) -> str:
+        """Return the tool and the values of its arguments."""
+        given = " ".join(map(str, self.arguments.values()))
+        return cut(f"{self.name} {given}", HEAD_CHARS)
+
     def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
         terms = terms_of(text, 12) if text else ()
         return Fact(kind, text, self.source, self.at, key, self.end.failed, terms,
                     was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
-
-
-def _key_of(command: str) -> str:
-    """Return what a command is known by when it comes again.
-
-    A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
-    """
-    line = command.strip()
-    for _ in range(_MOST_TRAILERS):
-        # only the end is looked at, so that a long line costs no more
-        start = max(len(line) - _TRAILER_CHARS, 1)
-        if line.find("|", start) < 0 and line.find(">", start) < 0:
-            break
-        found = _TRAILER.search(line, start)
-        if found is None:
-            break
-        line = line[: found.start()]
-    return _told(line, _COMMAND_CHARS)
-
-
-def _told(text: str, most: int) -> str:
-    shown = cut(text, most)
-    if not shown.endswith("…"):
-        return shown
-    return f"{shown}#{crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _names_file(effect: Effect) -> bool:

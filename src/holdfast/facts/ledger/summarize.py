@@ -211,7 +211,8 @@ class _Made:
                 kept.append(index)
         for index in sorted(kept):
             self.add(section, rows[index])
-        return [rows[index] for index in order if index not in kept]
+        taken = set(kept)
+        return [rows[index] for index in order if index not in taken]
 
     def summary(self, ledger: Ledger, older: int) -> Summary:
         """Return the sections; `older` counts what was done before the ledger begins."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 from holdfast.facts.dialogue.statements import (
     Constraint,
@@ -14,7 +14,7 @@ from holdfast.facts.dialogue.statements import (
 from holdfast.facts.dialogue.values import stated_values
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
-from holdfast.facts.ledger.fact import Fact, FactKind, encodable
+from holdfast.facts.ledger.fact import Fact, FactKind, Past, encodable
 from holdfast.facts.ledger.lines import both_ends, cut, lines_of, terms_of, whole_words
 from holdfast.facts.ledger.result import facts_of_result
 from holdfast.facts.speakers import (
@@ -61,18 +61,16 @@ def facts_of(
     *,
     lines: bool = True,
     rules: bool = True,
-    asks: bool = True,
-    edits: bool = True,
-    ran_again: Set[str] | None = None,
+    past: Past | None = None,
     speaker: Speaker | None = None,
 ) -> tuple[Fact, ...]:
     """Return the facts of one message. `calls` holds the calls that its results answer, `speaker`
     who wrote it if its role is user; found by its form alone if it is not given.
 
     Generated messages have none: what they report was recorded from the originals. Without
-    `lines` what is found by reading every line is left out, without `rules` the constraints,
-    without `asks` the words of a request; without `edits`, and with `ran_again`, what
-    `facts_of_result` says.
+    `lines` what is found by reading every line is left out, without `rules` the constraints. With
+    the `past` of a log that is read from its end, what a ledger would let go for what is newer is
+    left out too.
     """
     if message.origin != "real" or message.role in ("system", "developer"):
         return ()
@@ -84,21 +82,27 @@ def facts_of(
         if type(part) is ToolResult:
             call = calls.get(part.call_id)
             if lines or not _only_looks(part, call):
-                found.extend(
-                    facts_of_result(
-                        message, part, call, lines=lines, edits=edits, ran_again=ran_again
-                    )
-                )
+                found.extend(facts_of_result(message, part, call, lines=lines, past=past))
     if message.role == "user" and is_ask(message):
         if (speaker or speaker_of(message, None)) == "instructions":
             found.append(_instructions(message))
         else:
+            asks = past is None or past.wants_asks
+            rules = rules if past is None else past.wants_rules
             found.extend(_asked(message, lines=lines, rules=rules, asks=asks))
     if not found:
         return ()
     if len(found) >= _MANY and _is_encodable(message, calls):
         return tuple(found)
     return tuple(map(encodable, found))
+
+
+def is_beside_calls(message: Message) -> bool:
+    """Return whether a message of the agent tells nothing without its lines: it calls tools, and
+    what they did is told by their results.
+    """
+    kinds = [*map(type, message.parts)]
+    return ToolCall in kinds and ToolResult not in kinds
 
 
 def _is_encodable(message: Message, calls: Mapping[str, ToolCall]) -> bool:

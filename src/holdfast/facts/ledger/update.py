@@ -12,7 +12,18 @@ from msgspec.structs import replace
 
 from holdfast.facts.dialogue.statements import is_question
 from holdfast.facts.effects.effect import Effect
-from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
+from holdfast.facts.ledger.fact import (
+    KEPT_ASKS,
+    KEPT_COMMANDS,
+    KEPT_EDITS,
+    KEPT_RULES,
+    AgentQuestion,
+    Ask,
+    Fact,
+    FileState,
+    Ledger,
+    Slot,
+)
 from holdfast.facts.ledger.lines import LINE_CHARS, cut
 from holdfast.facts.speakers import goes_on
 from holdfast.facts.tools import ARGUMENTS
@@ -111,10 +122,7 @@ def _flat(text: str) -> str:
     return cut(text, _ITEM_CHARS)
 
 
-KEPT_EDITS = 200
-"""The newest; a summary has room for fewer."""
-_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200,
-         "questions": 60, "commits": 40}  # fmt: skip
+_KEPT = {"said": 24, "replies": 80, "decisions": 200, "questions": 60, "commits": 40}
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OLDER_REPLY_CHARS = 900
 """Of a reply that is not the newest."""
@@ -124,8 +132,6 @@ _SENTENCE_CHARS = 160
 """Of what the agent said before an edit."""
 _ANSWER_CHARS = 200
 """Of the answer to a question, and of a question of the user's that is told with its answer."""
-KEPT_ASKS = 400
-"""Beside the first, the newest: a summary has room for fewer."""
 _KEPT_LINES = 1_500
 """A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
@@ -138,8 +144,6 @@ _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
 """Errors, tests and slots: the newest keys."""
-KEPT_RULES = 200
-"""Of so many different newer ones, older constraints make no difference to a ledger."""
 
 Value = TypeVar("Value")
 
@@ -390,7 +394,7 @@ class _Book:
             files=self.files,
             opened=self.opened,
             folders=tuple(self.folders),
-            commands=tuple(self.commands[-_KEPT["commands"] :]),
+            commands=tuple(self.commands[-KEPT_COMMANDS:]),
             command_count=self.command_count,
             errors=self.errors,
             tests=self.tests,
