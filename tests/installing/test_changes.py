@@ -180,15 +180,35 @@ def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> 
     """Cline has one file for each hook."""
     client = client_named("cline")
     additions = everything(client, tmp_path)
-    file = tmp_path / ".cline" / "hooks" / "TaskComplete"
+    file = tmp_path / ".cline" / "hooks" / "TaskComplete.sh"
     write(file, b"#!/bin/sh\nmine\n")
     install(client, tmp_path, additions)
     uninstall(client, tmp_path, additions)
     assert file.read_bytes() == b"#!/bin/sh\nmine\n"
     file.unlink()
     install(client, tmp_path, additions)
-    assert os.access(file, os.X_OK)
-    assert b"hook cline --event TaskComplete" in file.read_bytes()
+    programs = [one.file for one in additions if one.is_program]
+    assert all(os.access(one, os.X_OK) and b" hook cline" in one.read_bytes() for one in programs)
+    assert {one.parent for one in programs} == {file.parent, tmp_path / "Documents/Cline/Hooks"}
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ('# x\nXDG_DOCUMENTS_DIR="$HOME/Dokumente"\n', "Dokumente/Cline"),
+        ("", "Cline"),
+        (None, "Cline"),
+    ],
+)
+def test_documents_are_where_the_desktop_says(said: str | None, place: str, tmp_path: Path) -> None:
+    """As `xdg-user-dir` prints it, which is the home folder if nothing is set."""
+    program = tmp_path / "bin" / "xdg-user-dir"
+    write(program, b"#!/bin/sh\n")
+    program.chmod(0o755)
+    write(tmp_path / ".config" / "user-dirs.dirs", None if said is None else said.encode())
+    environment = {"HOME": str(tmp_path), "PATH": str(program.parent)}
+    files = [one.file for one in client_named("cline").additions(environment)]
+    assert tmp_path / place / "Hooks" / "PreCompact" in files
 
 
 def test_a_plug_in_is_a_copy_of_the_package_in_a_folder_that_goes_with_it(tmp_path: Path) -> None:

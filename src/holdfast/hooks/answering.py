@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct
 
@@ -22,7 +23,8 @@ _AFTER = (
     "Facts from this session before it was compacted, in its own words. They are background, not "
     "a new request; messages after this one are newer:"
 )
-_OUTPUT = "updatedToolOutput"
+_KEYS = {"context": "additionalContext", "output": "updatedToolOutput"}
+_TASK = "api_conversation_history.json"
 _MORE = "The whole session can be searched with holdfast_sessions_search."
 
 
@@ -62,21 +64,27 @@ class HookHost(Struct, frozen=True):
 
 
 def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
-    """Return the event that an agent tells of; `name` if the agent does not say which it is."""
+    """Return the event that an agent tells of; `name` is which it is, "" if the agent says it."""
 
     def text(*keys: str) -> str:
         found = next((given[key] for key in keys if isinstance(given.get(key), str)), "")
         return str(found)
 
     return HookEvent(
-        name=text("hook_event_name", "event") or name,
+        name=name or text("hook_event_name", "event", "hookName"),
         session=text("session_id", "sessionId", "taskId"),
-        path=text("transcript_path", "transcriptPath"),
+        path=text("transcript_path", "transcriptPath") or _task_file(given.get("preCompact")),
         cwd=text("cwd"), source=text("source"),
         focus=text("custom_instructions", "customInstructions"), tool=text("tool_name", "toolName"),
         call=text("tool_use_id", "timestamp"),
         response=given.get("tool_response", given.get("toolResult")),
     )  # fmt: skip
+
+
+def _task_file(told: object) -> str:
+    """Return the file of a task of Cline, which names a copy beside it that goes with the hook."""
+    copy = cast("dict[str, object]", told).get("contextJsonPath") if isinstance(told, dict) else ""
+    return os.path.join(os.path.dirname(copy), _TASK) if isinstance(copy, str) and copy else ""
 
 
 def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
@@ -86,22 +94,23 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
         return ""
     if hook.does == "shorten":
         return _shortened(client, event, options, host)
-    said = ""
+    said, more = "", _MORE if find_spec("mcp") else ""
     if hook.does == "facts":
         from holdfast.hooks.facts import session_facts
 
-        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens, event.focus))
+        found = session_facts(event.path, options.facts_tokens, event.focus)
+        said = _framed(_AFTER, found, more) if hook.late else _framed(_BEFORE, found)
     elif hook.does == "dropped":
         from holdfast.hooks.facts import dropped_facts
 
         is_new = event.source == "compact"
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
-        said = _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
+        said = _framed(_AFTER, found, more)
     if hook.imports:
         host.import_later(client.name, event.path)
     if hook.says == "text" or not said:
         return said
-    return _answered(client, event.name, "additionalContext", said)
+    return _answered(client, event.name, "context", said)
 
 
 def framed_facts(facts: str, *, is_after: bool) -> str:
@@ -113,10 +122,10 @@ def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
-def _answered(client: Client, event: str, key: str, value: Any) -> str:
-    if client.hooks is not None and client.hooks.plain:
-        return json.dumps({"modifiedResult" if key == _OUTPUT else key: value})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, key: value}})
+def _answered(client: Client, event: str, what: Literal["context", "output"], value: Any) -> str:
+    if client.hooks is not None and client.hooks.keys:
+        return json.dumps({client.hooks.keys[what]: value})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, _KEYS[what]: value}})
 
 
 def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
@@ -135,4 +144,4 @@ def _shortened(client: Client, event: HookEvent, options: HookOptions, host: Hoo
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown and shown.originals and not host.keep(shown.originals, client.name, event):
         shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
-    return "" if shown is None else _answered(client, event.name, _OUTPUT, shown.value)
+    return "" if shown is None else _answered(client, event.name, "output", shown.value)

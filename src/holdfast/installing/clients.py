@@ -9,6 +9,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -60,6 +61,7 @@ class AgentHook(Struct, frozen=True, kw_only=True):
     does: Deed
     says: Answering = "nothing"
     matcher: str = ""
+    late: bool = False
 
     @property
     def imports(self) -> bool:
@@ -72,7 +74,7 @@ class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
 
     entry: dict[str, Any]
     grouped: bool = True
-    plain: bool = False
+    keys: dict[str, str] = {}
     own: dict[str, Any] | None = None
     transcript: str = ""
     events: dict[str, AgentHook]
@@ -310,4 +312,19 @@ def _place(text: str, environment: Mapping[str, str]) -> Path:
     config = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
     support = f"{home}/Library/Application Support" if sys.platform == "darwin" else config
     found = text.replace("{config}", config).replace("{support}", support)
+    if "{documents}" in found:
+        found = found.replace("{documents}", _documents(home, config, environment))
     return Path(home + found[1:]) if found.startswith("~/") else Path(found)
+
+
+def _documents(home: str, config: str, environment: Mapping[str, str]) -> str:
+    """Return the folder for documents: what `xdg-user-dir DOCUMENTS` prints if that is here."""
+    if not shutil.which("xdg-user-dir", path=environment.get("PATH", "")):
+        return f"{home}/Documents"
+    with suppress(OSError, UnicodeDecodeError):
+        text = Path(config, "user-dirs.dirs").read_text("utf-8")
+        for line in text.splitlines():
+            name, _, value = line.strip().partition("=")
+            if name == "XDG_DOCUMENTS_DIR":
+                return value.strip('"').replace("$HOME", home)
+    return home
