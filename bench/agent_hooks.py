@@ -131,8 +131,11 @@ def own_program(folder: Path) -> Path:
     return place / "python"
 
 
-def holdfast(python: Path, home: Path, *arguments: str) -> str:
-    env = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
+def holdfast(
+    python: Path, home: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> str:  # fmt: skip
+    usual = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
+    env = {**usual, **(env or {})}
     done = subprocess.run(
         [str(python), "-m", "holdfast", *arguments], env=env, capture_output=True, text=True,
         check=False,
@@ -178,7 +181,9 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
             )
             found = ["--plugin-dir", str(ROOT / wanted.plugin), *found]
         else:
-            holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
+            holdfast(
+                python, home, "install", wanted.client, "--results", "1000", "--yes", env=wanted.env
+            )
         installed.update(contents(files))
         if wanted.trouble == "absent":
             (python.parent / "holdfast").rename(python.parent / "gone")

@@ -25,6 +25,8 @@ _AFTER = (
 )
 _KEYS = {"context": "additionalContext", "output": "updatedToolOutput"}
 _TASK = "api_conversation_history.json"
+_EACH_TIME = 2
+"""A message that goes with every request, and is never cached, has so much less room; chosen."""
 _MORE = "The whole session can be searched with holdfast_sessions_search."
 
 
@@ -61,6 +63,8 @@ class HookHost(Struct, frozen=True):
     """Keeps originals of an agent, and returns whether that was done in time."""
     import_later: Callable[[str, str], None]
     """Starts the import of a file, or of all of an agent, and does not wait for it."""
+    message_file: str = ""
+    """What the agent reads before each request, if the user named such a file."""
 
 
 def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
@@ -94,6 +98,10 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
         return ""
     if hook.does == "shorten":
         return _shortened(client, event, options, host)
+    if host.message_file and (hook.says == "file" or hook.does == "import"):
+        _refresh(event, options, host, ends=hook.does == "import")
+    if hook.says == "file":
+        return ""
     said, more = "", _MORE if find_spec("mcp") else ""
     if hook.does == "facts":
         from holdfast.hooks.facts import session_facts
@@ -116,6 +124,21 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
 def framed_facts(facts: str, *, is_after: bool) -> str:
     """Return facts for a compaction, or for the agent after it; "" if there are none."""
     return _framed(_AFTER if is_after else _BEFORE, facts)
+
+
+def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bool) -> None:
+    """Write the facts into the file of messages; one who `ends` leaves none there."""
+    from holdfast.hooks.facts import dropped_facts
+    from holdfast.hooks.message_file import refresh
+    from holdfast.importers.goose import compacted_at
+
+    def facts() -> str:
+        tokens = options.facts_tokens // _EACH_TIME
+        found = dropped_facts(event.path, tokens, is_new=False, session=event.session)
+        return _framed(_AFTER, found)
+
+    compacted = 0.0 if ends else compacted_at(event.path, event.session)
+    refresh(host.message_file, _AFTER, compacted, facts)
 
 
 def _framed(before: str, facts: str, after: str = "") -> str:

@@ -12,6 +12,7 @@ from holdfast.facts.frame import recognize
 from holdfast.facts.ledger import Around, Ledger, summarize, tokens_per_char
 from holdfast.facts.names import Known, likeness, names_in
 from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, focused, render_summary
+from holdfast.importers.goose import read_stored
 from holdfast.importers.imported import SUBAGENTS, ImportedSession
 from holdfast.importers.read import read_bytes
 from holdfast.policy import Policy
@@ -42,19 +43,23 @@ def session_facts(path: str, tokens: int, focus: str = "") -> str:
     return facts_of(found.transcript.messages, "", tokens, focus)
 
 
-def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
+def dropped_facts(path: str, tokens: int, *, is_new: bool, session: str = "") -> str:
     """Return the facts of what a session's last compaction folded that its summary does not tell.
 
     Some agents write the summary into the file only later: right after a compaction, `is_new`, all
     facts are returned then. A session that was never compacted has lost nothing.
     """
-    found = _session(path)
+    found = _session(path, session)
     if found is None or not (found.summaries or is_new):
         return ""
     if not found.summaries:
         return facts_of(found.transcript.messages, "", tokens)
-    at, messages = found.summaries[-1], found.transcript.messages
-    return facts_of(messages[:at], "\n".join(texts(messages[at])), tokens)
+    at = last = found.summaries[-1]
+    while at - 1 in found.summaries:  # goose says in a message of its own that there is one
+        at -= 1
+    messages = found.transcript.messages
+    told = [text for one in messages[at : last + 1] for text in texts(one)]
+    return facts_of(messages[:at], "\n".join(told), tokens)
 
 
 def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str = "") -> str:
@@ -98,8 +103,13 @@ def untold(record: Summary, summary: str, tokens: int) -> str:
     return render_summary(replace(record, sections=left), Estimator(), tokens) if left else ""
 
 
-def _session(path: str) -> ImportedSession | None:
-    """Return the main session of a file that goes on last, None if there is none."""
+def _session(path: str, session: str = "") -> ImportedSession | None:
+    """Return the main session of a file that goes on last, None if there is none.
+
+    A database has many; of one, `session` says which.
+    """
+    if path.endswith(".db"):
+        return read_stored(path, session)
     mains = [
         one for one in read_bytes(_ends(path), path)
         if one.lineage is None or one.lineage.relation not in SUBAGENTS

@@ -84,8 +84,11 @@ def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
     if not isinstance(told, dict):
         return ""
     options = HookOptions(facts_tokens=int(given["facts"]), result_tokens=results, redact=redact)
-    host = HookHost(keep=partial(_keep, given), import_later=partial(_import_later, given))
     client, event = client_named(agent), event_of(cast("dict[str, Any]", told), name)
+    host = HookHost(
+        keep=partial(_keep, given), import_later=partial(_import_later, given),
+        message_file=client.message_file(os.environ),
+    )  # fmt: skip
     if not event.path:
         event = replace(event, path=client.transcript_of(event.session, os.environ))
     return answer(client, event, options, host)

@@ -23,8 +23,9 @@ Form: TypeAlias = Literal["json", "toml", "yaml", "whole"]
 Deed: TypeAlias = Literal["facts", "dropped", "shorten", "import"]
 """What a hook does: give a compaction the facts of the session, give the agent those that a summary
 dropped, shorten a result, or only import the session."""
-Answering: TypeAlias = Literal["text", "context", "output", "nothing"]
-"""How a hook answers: with plain text, or with JSON that has a context or a result."""
+Answering: TypeAlias = Literal["text", "context", "output", "file", "nothing"]
+"""How a hook answers: with plain text, with JSON that has a context or a result, or by writing the
+file of messages that the user named to the agent."""
 _GIVEN_ON = {
     "HOLDFAST_CONFIG": "--config", "HOLDFAST_HOME": "--home", "HOLDFAST_PROFILE": "--profile",
 }  # fmt: skip
@@ -77,6 +78,7 @@ class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
     keys: dict[str, str] = {}
     own: dict[str, Any] | None = None
     transcript: str = ""
+    message: str = ""
     events: dict[str, AgentHook]
 
 
@@ -169,6 +171,10 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         place = SettingsPlace(file=file, variable=self.hooks.variable)
         return str(place.settings_file(environment))
 
+    def message_file(self, environment: Mapping[str, str]) -> str:
+        """Return the file that the agent reads before each request; "" if the user named none."""
+        return environment.get(self.hooks.message, "") if self.hooks and self.hooks.message else ""
+
     def server_additions(
         self, environment: Mapping[str, str], *, all_projects: bool = False
     ) -> list[Addition]:
@@ -214,6 +220,8 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         file, values = hooks.settings_file(environment), dict[str, Any]()
         for event, hook in hooks.events.items():
             if hook.does == "shorten" and not shortens:
+                continue
+            if hook.says == "file" and not self.message_file(environment):
                 continue
             value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
             matcher = "" if redacts and hook.does == "shorten" else hook.matcher
@@ -311,7 +319,8 @@ def _place(text: str, environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or os.path.expanduser("~")
     config = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
     support = f"{home}/Library/Application Support" if sys.platform == "darwin" else config
-    found = text.replace("{config}", config).replace("{support}", support)
+    data = environment.get("XDG_DATA_HOME") or f"{home}/.local/share"
+    found = text.replace("{config}", config).replace("{support}", support).replace("{data}", data)
     if "{documents}" in found:
         found = found.replace("{documents}", _documents(home, config, environment))
     return Path(home + found[1:]) if found.startswith("~/") else Path(found)
