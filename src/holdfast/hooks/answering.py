@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -63,6 +63,8 @@ class HookHost(Struct, frozen=True):
     """Keeps originals of an agent, and returns whether that was done in time."""
     import_later: Callable[[str, str], None]
     """Starts the import of a file, or of all of an agent, and does not wait for it."""
+    is_news: Callable[[str, str], bool] = lambda path, sign: False
+    """Whether the session in a file was compacted since this was asked last, by a sign in it."""
     message_file: str = ""
     """What the agent reads before each request, if the user named such a file."""
 
@@ -97,7 +99,7 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
     if hook is None:
         return ""
     if hook.does == "shorten":
-        return _shortened(client, event, options, host)
+        return _shortened(client, event, options, host, _reminder(client, event, options, host))
     if host.message_file and (hook.says == "file" or hook.does == "import"):
         _refresh(event, options, host, ends=hook.does == "import")
     if hook.says == "file":
@@ -112,13 +114,15 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
         from holdfast.hooks.facts import dropped_facts
 
         is_new = event.source == "compact"
+        if client.hooks is not None and client.hooks.sign:
+            host.is_news(event.path, client.hooks.sign)
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
         said = _framed(_AFTER, found, more)
     if hook.imports:
         host.import_later(client.name, event.path)
     if hook.says == "text" or not said:
         return said
-    return _answered(client, event.name, "context", said)
+    return _answered(client, event.name, {"context": said})
 
 
 def framed_facts(facts: str, *, is_after: bool) -> str:
@@ -145,14 +149,32 @@ def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
-def _answered(client: Client, event: str, what: Literal["context", "output"], value: Any) -> str:
+def _reminder(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return the facts that the newest compaction dropped, if the agent was not told them yet.
+
+    For agents that have no event after a compaction: they are told with the next result.
+    """
+    sign = client.hooks.sign if client.hooks else ""
+    if not sign or not event.path or not host.is_news(event.path, sign):
+        return ""
+    from holdfast.hooks.facts import dropped_facts
+
+    found = dropped_facts(event.path, options.facts_tokens, is_new=False)
+    return _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
+
+
+def _answered(client: Client, event: str, parts: Mapping[str, Any]) -> str:
+    """Return an answer that has a context, an output or both."""
     if client.hooks is not None and client.hooks.keys:
-        return json.dumps({client.hooks.keys[what]: value})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, _KEYS[what]: value}})
+        return json.dumps({client.hooks.keys[what]: value for what, value in parts.items()})
+    named = {_KEYS[what]: value for what, value in parts.items()}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **named}})
 
 
-def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
-    """Return a result as the model will see it; "" if it stays.
+def _shortened(
+    client: Client, event: HookEvent, options: HookOptions, host: HookHost, context: str
+) -> str:
+    """Return a result as the model will see it, and a context; "" if it stays and there is none.
 
     It is not shortened if its original is not kept.
     """
@@ -167,4 +189,6 @@ def _shortened(client: Client, event: HookEvent, options: HookOptions, host: Hoo
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown and shown.originals and not host.keep(shown.originals, client.name, event):
         shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
-    return "" if shown is None else _answered(client, event.name, "output", shown.value)
+    parts = {"context": context} if context else {}
+    parts |= {"output": shown.value} if shown else {}
+    return _answered(client, event.name, parts) if parts else ""

@@ -79,6 +79,7 @@ class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
     own: dict[str, Any] | None = None
     transcript: str = ""
     message: str = ""
+    sign: str = ""
     trust: tuple[str, ...] = ()
     events: dict[str, AgentHook]
 
