@@ -25,6 +25,8 @@ _AFTER = (
 )
 _KEYS = {"context": "additionalContext", "output": "updatedToolOutput"}
 _TASK = "api_conversation_history.json"
+_LEAST_CHARS = 2
+"""A result of fewer characters a token is not worth a look (`LEAST_CHARS_PER_TOKEN`)."""
 _EACH_TIME = 2
 """A message that goes with every request, and is never cached, has so much less room; chosen."""
 _MORE = "The whole session can be searched with holdfast_sessions_search."
@@ -178,6 +180,19 @@ def _shortened(
 
     It is not shortened if its original is not kept.
     """
+    parts = {"context": context} if context else {}
+    if options.redact or _chars(event.response) >= _LEAST_CHARS * options.result_tokens > 0:
+        parts |= _shown(client, event, options, host)
+    return _answered(client, event.name, parts) if parts else ""
+
+
+def _chars(response: Any) -> int:
+    return len(json.dumps(response, ensure_ascii=False))
+
+
+def _shown(
+    client: Client, event: HookEvent, options: HookOptions, host: HookHost
+) -> dict[str, Any]:  # fmt: skip
     from holdfast.hooks.results import shown_result
 
     redact = None
@@ -189,6 +204,4 @@ def _shortened(
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown and shown.originals and not host.keep(shown.originals, client.name, event):
         shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
-    parts = {"context": context} if context else {}
-    parts |= {"output": shown.value} if shown else {}
-    return _answered(client, event.name, parts) if parts else ""
+    return {"output": shown.value} if shown else {}

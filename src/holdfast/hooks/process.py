@@ -125,10 +125,14 @@ def _keep(
 
 
 def _is_news(given: dict[str, str], transcript: str, sign: str) -> bool:
-    from holdfast.config import home_folder
     from holdfast.hooks.telling import is_news
 
-    return is_news(transcript, sign, Path(given["home"] or home_folder()) / "told")
+    def folder() -> Path:
+        from holdfast.config import home_folder
+
+        return Path(given["home"] or home_folder()) / "told"
+
+    return is_news(transcript, sign, folder)
 
 
 def _import_later(given: dict[str, str], agent: str, path: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,13 +17,17 @@ _PIECE_BYTES = 1 << 20
 """Of a file that are read at once; chosen."""
 
 
-def is_news(transcript: str, sign: str, notes: Path) -> bool:
+def is_news(transcript: str, sign: str, folder: Callable[[], Path]) -> bool:
     """Return whether a session was compacted since this was asked last.
 
-    Its file has `sign` once for each compaction. What is known is noted in the folder `notes`.
+    Its file has `sign` once for each compaction. What is known is noted in a folder, which is asked
+    for only if there was one.
     """
-    note = notes / hashlib.sha256(transcript.encode()).hexdigest()[:16]
     known, count = 0, _count(transcript, sign.encode())
+    if not count:
+        return False
+    notes = folder()
+    note = notes / hashlib.sha256(transcript.encode()).hexdigest()[:16]
     with suppress(FileNotFoundError, ValueError):
         known = int(note.read_text())
     if count != known:
