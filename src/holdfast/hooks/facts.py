@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -19,11 +20,21 @@ from holdfast.policy import Policy
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Message, texts, whole
 
-_HEAD_BYTES = 1 << 18
+_WHOLE_BYTES = 5 << 18
+"""A file of lines that is longer is not read as a whole: 1.2 MB take 270 ms of CPU
+(`bench/notes/hooks.md`), as what is read of 10 MB does."""
+_HEAD_BYTES = 1 << 17
 """Of a long file, its beginning: the first request is there."""
-_TAIL_BYTES = 1 << 20
-"""Of a long file, its end. Twice as much takes more than 300 ms of CPU (`bench/notes/hooks.md`).
-What is between is not seen: rules that the user stated there are missing."""
+_TAIL_BYTES = 7 << 16
+"""Of a long file, its end."""
+_BETWEEN_BYTES = 1 << 16
+"""Of a long file, what the user said between, the newest of it: 65 prompts of 1,000 bytes."""
+_SEARCHED_BYTES = 1 << 23
+"""Of what is between, the end: 8 MB are searched in 25 ms."""
+_PROMPT_BYTES = 1 << 14
+"""A line that is longer has more than words of the user; chosen."""
+_PROMPT = re.compile(rb'"(?:role|type)": ?"user(?:\.message)?"')
+_NO_PROMPT = (b"tool_result", b"toolUseResult", b"functionResponse", b'"isMeta":true')
 _WITH_SOURCES = 1.3
 """Entries are chosen for so much more room: their sources, which agents do not know, are left out.
 Chosen."""
@@ -118,11 +129,31 @@ def _session(path: str, session: str = "") -> ImportedSession | None:
 
 
 def _ends(path: str) -> bytes:
-    """Return a file, of a long one of lines its beginning and its end."""
+    """Return a file, of a long one of lines its beginning, its end, and the user's words between.
+
+    What was done between is not seen.
+    """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if size <= _HEAD_BYTES + _TAIL_BYTES or not path.endswith(".jsonl"):
+        if size <= _WHOLE_BYTES or not path.endswith(".jsonl"):
             return file.read()
         head = file.read(_HEAD_BYTES).rpartition(b"\n")[0]
-        file.seek(size - _TAIL_BYTES)
-        return head + b"\n" + file.read().partition(b"\n")[2]
+        file.seek(max(len(head), size - _TAIL_BYTES - _SEARCHED_BYTES))
+        rest = file.read()
+    cut = rest.find(b"\n", max(0, len(rest) - _TAIL_BYTES)) + 1
+    return b"\n".join([head, *_prompts(rest[:cut]), rest[cut:]])
+
+
+def _prompts(data: bytes) -> list[bytes]:
+    """Return the lines that have nothing but words of the user, the newest of them."""
+    found, room = list[bytes](), _BETWEEN_BYTES
+    for line in reversed(data.split(b"\n")):
+        # an expression with alternatives would take most of the time that there is
+        if b'"user' not in line or any(map(line.__contains__, _NO_PROMPT)):
+            continue
+        if len(line) <= _PROMPT_BYTES and _PROMPT.search(line):
+            room -= len(line)
+            if room < 0:
+                break
+            found.append(line)
+    return found[::-1]
