@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.installing.changes import (
@@ -258,36 +256,7 @@ def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
     assert not (tmp_path / ".qwen" / "settings.json").exists()
 
 
-@given(st.sampled_from(["json", "toml", "yaml"]), st.data())
-def test_uninstall_keeps_what_somebody_else_has_written_since(
-    form: str, data: st.DataObject
-) -> None:
-    """Only our entry goes; the backup is older than the file and is not used."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
-        client = next(one for one in clients().values() if one.form == form)
-        content = data.draw(st.sampled_from(KINDS[form]))
-        file = begin(home, client, content)
-        change = plan(client, home)
-        assert change is not None
-        apply_install(change, home)
-        comment = b"// late\n" if form == "json" else b"# late\n"
-        file.write_bytes(file.read_bytes().rstrip(b"\n") + b"\n" + comment)
-        back = plan_uninstall(client, server(client, home), home)
-        assert [one.is_restored for one in back] == [False]
-        apply_uninstall(back[0], home)
-        left = file.read_bytes()
-        assert left.endswith(comment)
-        assert b"holdfast" not in left
-
-
-KINDS_OF_CLIENTS = ["cursor", "claude-code", "codex", "goose", "copilot-cli"]
-"""A server alone; hooks in a list, a key of its own; TOML; YAML; a file of ours alone."""
-
-
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None:
     """What it leads to is changed; nobody else may read it afterwards who could not before."""
     client = client_named(name)
@@ -308,7 +277,7 @@ def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None
     assert set(contents(additions).values()) == {b""}
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
     name: str, tmp_path: Path
 ) -> None:
@@ -354,7 +323,7 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
     assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     """With what to do; nobody may make a folder there, not even root."""
     client, home = client_named(name), Path("/proc")
@@ -365,7 +334,7 @@ def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -
             apply_install(change, tmp_path / "kept")
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
     """With its place, and nothing is written."""
     client = client_named(name)
