@@ -73,14 +73,14 @@ def offered() -> list[dict[str, Any]]:
 
 def choose(url: str, model: str, ask: str) -> Choice:
     body = {
-        "model": model, "temperature": 0, "max_tokens": 160, "tools": offered(),
+        "model": model, "temperature": 0, "max_tokens": 96, "tools": offered(),
         "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ask}],
     }  # fmt: skip
     request = urllib.request.Request(
         f"{url}/chat/completions", json.dumps(body).encode(),
         {"content-type": "application/json", "authorization": "Bearer none"},
     )  # fmt: skip
-    with urllib.request.urlopen(request, timeout=900) as answer:
+    with urllib.request.urlopen(request, timeout=3600) as answer:
         said = json.loads(answer.read())["choices"][0]["message"]
     for call in said.get("tool_calls") or ():
         return Choice(call["function"]["name"], call["function"]["arguments"])
