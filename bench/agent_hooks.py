@@ -46,6 +46,7 @@ ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)|"message
 RECALLED = re.compile(rb'Past material.{0,200}[\\\\"]+originals|"\[\{[\\\\]+"role')
 OFFERED = re.compile(r"holdfast_(sessions_)?search")
 IMPORT_SECONDS = 20.0
+QUERY = {"query": "module"}
 
 
 class Options(Struct, frozen=True):
@@ -130,8 +131,11 @@ def own_program(folder: Path) -> Path:
     return place / "python"
 
 
-def holdfast(python: Path, home: Path, *arguments: str) -> str:
-    env = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
+def holdfast(
+    python: Path, home: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> str:  # fmt: skip
+    usual = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
+    env = {**usual, **(env or {})}
     done = subprocess.run(
         [str(python), "-m", "holdfast", *arguments], env=env, capture_output=True, text=True,
         check=False,
@@ -142,7 +146,7 @@ def holdfast(python: Path, home: Path, *arguments: str) -> str:
 
 
 def settings_files(client: str, home: Path) -> list[Path]:
-    additions = client_named(client).additions({"HOME": str(home), "PATH": ""})
+    additions = client_named(client).additions({"HOME": str(home), "PATH": os.environ["PATH"]})
     return list(dict.fromkeys(one.file for one in additions))
 
 
@@ -177,7 +181,9 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
             )
             found = ["--plugin-dir", str(ROOT / wanted.plugin), *found]
         else:
-            holdfast(python, home, "install", wanted.client, "--results", "1000", "--yes")
+            holdfast(
+                python, home, "install", wanted.client, "--results", "1000", "--yes", env=wanted.env
+            )
         installed.update(contents(files))
         if wanted.trouble == "absent":
             (python.parent / "holdfast").rename(python.parent / "gone")
@@ -190,7 +196,7 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
     agents.AGENTS[name] = replace(known, start=arguments)
     stop = threading.Event()
     threading.Thread(
-        target=recall_when_seen, args=(provider, name, wanted, folder, stop), daemon=True
+        target=complete_when_seen, args=(provider, name, wanted, folder, stop), daemon=True
     ).start()
     if wanted.trouble == "killed":
         threading.Thread(target=kill_when_seen, args=(home, stop), daemon=True).start()
@@ -223,21 +229,27 @@ def actions(wanted: HookedAgent) -> list[list[Any]]:
     found = [list(usual[at % len(usual)]) for at in range(wanted.steps)]
     found[3] = ["shell", LONG]
     if wanted.search:
-        found[wanted.steps - 2] = [wanted.search, wanted.arguments or {"query": "module"}]
+        found[wanted.steps - 2] = [wanted.search, wanted.arguments or QUERY]
     return found
 
 
-def recall_when_seen(
+def complete_when_seen(
     provider: Any, name: str, wanted: HookedAgent, folder: Path, stop: threading.Event
 ) -> None:
-    """Have the agent recall a reference as soon as one arrived at the stub."""
-    tool = wanted.recall
-    while tool and not stop.wait(0.2):
+    """Have the agent search by the tool's whole name, and recall a reference, once they arrived."""
+    search = re.compile(rb'"([\w.-]*%s)"' % re.escape(wanted.search).encode())
+    todo = {wanted.search: search, wanted.recall: ANY_REFERENCE}
+    todo.pop("", None)
+    while todo and not stop.wait(0.2):
         for file in sorted((folder / "provider" / name).glob("*.req")):
-            if found := ANY_REFERENCE.search(file.read_bytes()):
-                script = provider.script(name)
-                script.actions[wanted.steps - 3] = [tool, {"ref": found[1].decode()}]
-                return
+            for tool, pattern in list(todo.items()):
+                if found := pattern.search(file.read_bytes()):
+                    del todo[tool]
+                    said, actions = found[1].decode(), provider.script(name).actions
+                    if pattern is search:
+                        actions[wanted.steps - 2] = [said, wanted.arguments or QUERY]
+                    else:
+                        actions[wanted.steps - 3] = [tool, {"ref": said}]
 
 
 def kill_when_seen(home: Path, stop: threading.Event) -> None:

@@ -106,8 +106,10 @@ def write_session(path: Path, messages: int) -> None:
             "message": {"role": kind, "content": content},
         })  # fmt: skip
 
+    asked = 0
     while len(rows) < messages:
-        if len(rows) % 40 == 0:
+        if len(rows) >= 40 * asked:
+            asked += 1
             words = " ".join(chosen.choice(WORDS) for _ in range(12))
             add("user", f"Please fix the {words}. Never touch config_{len(rows)}.py.")
         name = f"src/module_{chosen.randrange(60):02d}.py"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import fill, indent
@@ -52,6 +53,14 @@ def main() -> None:
         compress = ("compress", "examples/session.json.gz", "-o", small, "--target-tokens", "12000")
         picture("compress", *compress, hide=(small, "small.json"))
         picture("inspect", "inspect", "examples/session.json.gz")
+        home = Path(scratch, "home")
+        for name in (".claude", ".codex", ".gemini"):
+            (home / name).mkdir(parents=True)
+        own = {"HOME": str(home), "PATH": "", "PYTHONUTF8": "1"}
+        output("install", "claude-code", "--yes", env=own)
+        picture("install-list", "install", "--list", env=own)
+    for name in ("claude-code", "run"):  # recorded by bench/screens.py
+        draw(name, Text.from_ansi((ROOT / f"docs/pictures/{name}.ansi").read_text("utf-8")))
 
 
 def with_help(page: str) -> str:
@@ -147,11 +156,12 @@ def contexts() -> dict[str, click.Context]:
     return found
 
 
-def output(*arguments: str, colour: bool = False, columns: int = 80) -> str:
-    """Return what the real command prints."""
-    env = {
-        **os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": str(columns), "PYTHONUTF8": "1",
-    }  # fmt: skip
+def output(
+    *arguments: str, colour: bool = False, columns: int = 80, env: Mapping[str, str] | None = None
+) -> str:
+    """Return what the real command prints, in our environment or a given one."""
+    given = dict(os.environ if env is None else env)
+    env = given | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": str(columns), "PYTHONUTF8": "1"}
     if colour:
         env |= {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color"}
     done = subprocess.run(
@@ -163,13 +173,22 @@ def output(*arguments: str, colour: bool = False, columns: int = 80) -> str:
     return done.stdout.rstrip()
 
 
-def picture(name: str, *arguments: str, hide: tuple[str, str] = ("", "")) -> None:
+def picture(
+    name: str, *arguments: str, hide: tuple[str, str] = ("", ""),
+    env: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
     """Write a picture of what the real command prints."""
     shown = " ".join(arguments).replace(*hide) if hide[0] else " ".join(arguments)
-    text = output(*arguments, colour=True, columns=COLUMNS)
+    text = output(*arguments, colour=True, columns=COLUMNS, env=env)
+    command = Text(f"$ holdfast {shown}", "bold")
+    draw(name, command, Text.from_ansi(text.replace(*hide) if hide[0] else text))
+
+
+def draw(name: str, *lines: Text) -> None:
+    """Write a picture of a terminal."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(Text(f"$ holdfast {shown}", "bold"))
-    console.print(Text.from_ansi(text.replace(*hide) if hide[0] else text))
+    for one in lines:
+        console.print(one)
     svg = console.export_svg(
         title="holdfast", code_format=FONT.sub("", CONSOLE_SVG_FORMAT), unique_id=name
     )

@@ -54,19 +54,19 @@ def test_every_event_of_the_table_is_answered(agent: str, session: Callable[...,
             cwd="/p", source="compact", tool_name="Bash", tool_response={"stdout": LOG},
         )  # fmt: skip
         assert host.imported == ([str(path)] if hook.imports else [])
-        if hook.says == "nothing":
+        if hook.says in ("nothing", "file"):
             assert said == ""
         elif hook.says == "text":
             assert RULE in said
         else:
             specific = json.loads(said)
-            if not hooks.plain:
+            if not hooks.keys:
                 specific = specific["hookSpecificOutput"]
                 assert specific["hookEventName"] == event
             if hook.says == "context":
-                assert RULE in specific["additionalContext"]
+                assert RULE in specific[hooks.keys.get("context", "additionalContext")]
             else:
-                shown = specific["modifiedResult" if hooks.plain else "updatedToolOutput"]
+                shown = specific[hooks.keys.get("output", "updatedToolOutput")]
                 assert len(shown["stdout"]) < len(LOG)
                 assert host.kept[0].text == LOG
 
@@ -106,3 +106,40 @@ def test_secrets_are_hidden_also_if_the_store_is_locked() -> None:
 def test_an_event_that_is_not_ours_is_not_answered(event: str) -> None:
     """Whoever installed it."""
     assert tell("claude-code", Host(), hook_event_name=event) == ""
+
+
+def test_a_compaction_of_cline_gets_facts_of_its_task_beside_the_copy(tmp_path: Path) -> None:
+    """Cline names a copy for the hook. Its own words in a message are no requests of the user."""
+    host_says = "# task_progress RECOMMENDED\n\nWhen starting a new task, include a todo list."
+    messages = [
+        {"role": "user", "ts": 1, "content": [
+            {"type": "text", "text": f"<task>\nFix the parser. {RULE}\n</task>"},
+            {"type": "text", "text": host_says},
+            {"type": "text", "text": "<environment_details>\n# Mode\n</environment_details>"},
+        ]},
+        {"role": "assistant", "ts": 2, "content": [{"type": "text", "text": "It is fixed."}]},
+        {"role": "user", "ts": 3, "content": [
+            {"type": "text", "text": "<explicit_instructions type=\"summarize_task\">\nSummarize."}
+        ]},
+    ]  # fmt: skip
+    task = tmp_path / "tasks" / "17" / "api_conversation_history.json"
+    task.parent.mkdir(parents=True)
+    task.write_text(json.dumps(messages))
+    host = Host()
+    told = {"taskId": "17", "contextJsonPath": str(task.with_name("conversation_history_9.json"))}
+    said = json.loads(tell("cline", host, hookName="PreCompact", taskId="17", preCompact=told))
+    assert RULE in said["contextModification"]
+    assert "todo list" not in said["contextModification"]
+    assert "Summarize" not in said["contextModification"]
+    assert host.imported == [str(task)]
+
+
+def test_an_event_that_cline_names_otherwise_is_left_to_its_other_folder() -> None:
+    """Cline 3 reads the folder of editors too; the session is imported once."""
+    host = Host()
+    assert tell("cline", host, hookName="agent_end", taskId="c1") == ""
+    assert host.imported == []
+    client = client_named("cline")
+    event = event_of({"hookName": "agent_end", "taskId": "c1"}, "TaskComplete")
+    assert answer(client, event, HookOptions(), host.host) == ""
+    assert host.imported == [""]

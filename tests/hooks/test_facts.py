@@ -59,22 +59,29 @@ def test_a_summary_that_is_not_written_yet_gets_all_facts(session: Callable[...,
     assert dropped_facts(str(session()), 2_000, is_new=False) == ""
 
 
-def test_of_a_long_file_its_beginning_and_its_end_are_read(
+def test_of_a_long_file_the_ends_are_read_and_what_the_user_said_between(
     session: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first request is there, and the last; what is between may be missing."""
+    """The first request is there, and the last, and a rule in the middle; other lines are not."""
     lines = session().read_text().splitlines()
     filler = {**json.loads(lines[-1]), "message": {"role": "assistant", "content": "x" * 500}}
-    newest = {**json.loads(lines[0]), "uuid": "z", "parentUuid": None,
-              "message": {"role": "user", "content": "Now write the changelog."}}  # fmt: skip
-    path = tmp_path / "long.jsonl"
+    first = json.loads(lines[0])
+
+    def said(own: str, text: str) -> str:
+        message = {"role": "user", "content": text}
+        return json.dumps({**first, "uuid": own, "parentUuid": None, "message": message})
+
     rows = [json.dumps({**filler, "uuid": f"f{n}"}) for n in range(200)]
-    path.write_text("\n".join([*lines, *rows, json.dumps(newest)]) + "\n")
-    monkeypatch.setattr(facts, "_HEAD_BYTES", 4_000)
-    monkeypatch.setattr(facts, "_TAIL_BYTES", 8_000)
+    rows[100] = said("y", "Never push to the branch release-9.")
+    rows[101] = rows[101].replace("xxxx", "only the agent said this")
+    path = tmp_path / "long.jsonl"
+    path.write_text("\n".join([*lines, *rows, said("z", "Now write the changelog.")]) + "\n")
+    for name, size in (("_WHOLE", 9_000), ("_HEAD", 4_000), ("_TAIL", 8_000)):
+        monkeypatch.setattr(facts, f"{name}_BYTES", size)
     found = session_facts(str(path), 2_000)
-    assert RULE in found
-    assert "changelog" in found
+    for words in (RULE, "release-9", "changelog"):
+        assert words in found
+    assert b"only the agent" not in facts._ends(str(path))
 
 
 def test_a_file_that_is_no_session_is_an_error(tmp_path: Path) -> None:

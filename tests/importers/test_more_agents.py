@@ -417,3 +417,16 @@ def test_a_session_that_was_imported_without_usage_gets_it_with_the_next_import(
     for _ in range(2):
         take(store, session)
         assert len(store.usage(taken.session.id)) == len(session.usage)
+
+
+def test_a_summary_of_cline_is_one() -> None:
+    """The result of its tool for summaries; a compaction is seen by whoever reads the session."""
+    messages = [
+        {"role": "user", "ts": 1, "content": [{"type": "text", "text": "<task>\nGo.\n</task>"}]},
+        {"role": "assistant", "ts": 2, "content": [{"type": "text", "text": "<summarize_task>"}]},
+        {"role": "user", "ts": 3, "content": [
+            {"type": "text", "text": "[summarize_task] Result:\n\nThis session is being continued"}
+        ]},
+    ]  # fmt: skip
+    (one,) = read_bytes(json.dumps(messages).encode(), "api_conversation_history.json")
+    assert list(one.summaries) == [2]

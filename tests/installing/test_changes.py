@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.installing.changes import (
@@ -182,15 +180,35 @@ def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> 
     """Cline has one file for each hook."""
     client = client_named("cline")
     additions = everything(client, tmp_path)
-    file = tmp_path / ".cline" / "hooks" / "TaskComplete"
+    file = tmp_path / ".cline" / "hooks" / "TaskComplete.sh"
     write(file, b"#!/bin/sh\nmine\n")
     install(client, tmp_path, additions)
     uninstall(client, tmp_path, additions)
     assert file.read_bytes() == b"#!/bin/sh\nmine\n"
     file.unlink()
     install(client, tmp_path, additions)
-    assert os.access(file, os.X_OK)
-    assert b"hook cline --event TaskComplete" in file.read_bytes()
+    programs = [one.file for one in additions if one.is_program]
+    assert all(os.access(one, os.X_OK) and b" hook cline" in one.read_bytes() for one in programs)
+    assert {one.parent for one in programs} == {file.parent, tmp_path / "Documents/Cline/Hooks"}
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ('# x\nXDG_DOCUMENTS_DIR="$HOME/Dokumente"\n', "Dokumente/Cline"),
+        ("", "Cline"),
+        (None, "Cline"),
+    ],
+)
+def test_documents_are_where_the_desktop_says(said: str | None, place: str, tmp_path: Path) -> None:
+    """As `xdg-user-dir` prints it, which is the home folder if nothing is set."""
+    program = tmp_path / "bin" / "xdg-user-dir"
+    write(program, b"#!/bin/sh\n")
+    program.chmod(0o755)
+    write(tmp_path / ".config" / "user-dirs.dirs", None if said is None else said.encode())
+    environment = {"HOME": str(tmp_path), "PATH": str(program.parent)}
+    files = [one.file for one in client_named("cline").additions(environment)]
+    assert tmp_path / place / "Hooks" / "PreCompact" in files
 
 
 def test_a_plug_in_is_a_copy_of_the_package_in_a_folder_that_goes_with_it(tmp_path: Path) -> None:
@@ -240,36 +258,7 @@ def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
     assert not (tmp_path / ".qwen" / "settings.json").exists()
 
 
-@given(st.sampled_from(["json", "toml", "yaml"]), st.data())
-def test_uninstall_keeps_what_somebody_else_has_written_since(
-    form: str, data: st.DataObject
-) -> None:
-    """Only our entry goes; the backup is older than the file and is not used."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
-        client = next(one for one in clients().values() if one.form == form)
-        content = data.draw(st.sampled_from(KINDS[form]))
-        file = begin(home, client, content)
-        change = plan(client, home)
-        assert change is not None
-        apply_install(change, home)
-        comment = b"// late\n" if form == "json" else b"# late\n"
-        file.write_bytes(file.read_bytes().rstrip(b"\n") + b"\n" + comment)
-        back = plan_uninstall(client, server(client, home), home)
-        assert [one.is_restored for one in back] == [False]
-        apply_uninstall(back[0], home)
-        left = file.read_bytes()
-        assert left.endswith(comment)
-        assert b"holdfast" not in left
-
-
-KINDS_OF_CLIENTS = ["cursor", "claude-code", "codex", "goose", "copilot-cli"]
-"""A server alone; hooks in a list, a key of its own; TOML; YAML; a file of ours alone."""
-
-
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None:
     """What it leads to is changed; nobody else may read it afterwards who could not before."""
     client = client_named(name)
@@ -290,7 +279,7 @@ def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None
     assert set(contents(additions).values()) == {b""}
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
     name: str, tmp_path: Path
 ) -> None:
@@ -336,7 +325,7 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
     assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     """With what to do; nobody may make a folder there, not even root."""
     client, home = client_named(name), Path("/proc")
@@ -347,7 +336,7 @@ def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -
             apply_install(change, tmp_path / "kept")
 
 
-@pytest.mark.parametrize("name", KINDS_OF_CLIENTS)
+@pytest.mark.parametrize("name", clients())
 def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
     """With its place, and nothing is written."""
     client = client_named(name)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.installing import json_text, toml_text, yaml_text
+from holdfast.installing.changes import (
+    apply_install,
+    apply_uninstall,
+    plan_install,
+    plan_uninstall,
+)
+from holdfast.installing.clients import Addition, Client, clients
 from holdfast.installing.plain import NotEditable
 
 PATH = ("servers", "holdfast")
@@ -26,7 +36,7 @@ def keeps_all(before: str, after: str) -> bool:
 
 
 @st.composite
-def json_texts(draw: st.DrawFn) -> str:
+def json_texts(draw: st.DrawFn, sections: Sequence[str] = ("servers",)) -> str:
     """Settings in any layout: comments, CRLF, trailing commas, on one line, without an end."""
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     unit = draw(st.sampled_from(["  ", "\t", "    "]))
@@ -39,7 +49,7 @@ def json_texts(draw: st.DrawFn) -> str:
         flat = draw(st.booleans())
         members: list[str] = []
         for name in names:
-            if name == "servers":
+            if name in sections:
                 inner = draw(st.lists(st.sampled_from(["a", "b", "c"]), unique=True, max_size=2))
                 value = an_object(depth + 1, inner)
             elif depth < 2 and draw(st.booleans()):
@@ -52,7 +62,8 @@ def json_texts(draw: st.DrawFn) -> str:
         close = "" if flat else newline + unit * depth
         return "{" + draw(gap) + line + f",{line or ' '}".join(members) + end + close + "}"
 
-    names = draw(st.lists(st.sampled_from(["p", "q", "servers", "z"]), unique=True, max_size=4))
+    keys = st.sampled_from(["p", "q", *sections, "z"])
+    names = draw(st.lists(keys, unique=True, max_size=4))
     start = draw(st.sampled_from(["", "\ufeff", f"// mine{newline}"]))
     return start + an_object(0, names) + draw(st.sampled_from(["", newline, f"{newline}// end"]))
 
@@ -263,3 +274,64 @@ def test_json_with_comments_says_what_json_says() -> None:
         text = json.dumps(value, indent=indent)
         assert json_text.entry(text, ("c",)) == value["c"]
         assert json_text.entry(f"/* x */{text}// y", ("a",)) == value["a"]
+
+
+def settings_texts(addition: Addition) -> st.SearchStrategy[str]:
+    """Return what may be in the file of an addition: settings of others in any layout and order."""
+    if addition.form == "whole":
+        return st.just("")
+    if addition.form == "json":
+        return json_texts(("mcpServers", "hooks", *addition.path[:1]))
+    choices = _TOML if addition.form == "toml" else _YAML
+    return blocks([one.replace("servers", addition.path[0]) for one in choices])
+
+
+def plain(form: str, text: str) -> Any:
+    """Return the settings in a text, without sections that have nothing in them."""
+    found: Any = None
+    if form == "json":
+        found = json_text.entry(f'{{"all": {text.removeprefix(BOM)}\n}}', ("all",))
+    elif form != "whole":
+        found = tomllib.loads(text) if form == "toml" else of_yaml(text)
+    return filled(found or {})
+
+
+def filled(section: dict[str, Any]) -> dict[str, Any]:
+    """Return a section without those in it that have nothing in them."""
+    inner = {key: filled(one) if isinstance(one, dict) else one for key, one in section.items()}
+    return {key: one for key, one in inner.items() if one not in ({}, None)}
+
+
+BOM = "\ufeff"
+LATE = {"json": "\n// late", "toml": "\n# late", "yaml": "\n# late", "whole": ""}
+
+
+@given(client=st.sampled_from(list(clients().values())), data=st.data(), is_edited=st.booleans())
+@settings(max_examples=30)
+def test_whatever_is_in_the_files_of_a_client_is_there_afterwards(
+    client: Client, data: st.DataObject, is_edited: bool
+) -> None:
+    """Byte for byte if nobody edited them in between; otherwise every setting and the edit."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        additions = client.additions({"HOME": place, "PATH": ""})
+        files = {one.file: one for one in additions}
+        before = {file: data.draw(settings_texts(one)) for file, one in files.items()}
+        for file, text in before.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode())
+        for change in plan_install(client, additions):
+            apply_install(change, home / "kept")
+        assert not any(change.additions for change in plan_install(client, additions))
+        if is_edited:
+            for file, one in files.items():
+                file.write_bytes(file.read_bytes() + LATE[one.form].encode())
+        for change in plan_uninstall(client, additions, home / "kept"):
+            apply_uninstall(change, home / "kept")
+        for file, one in files.items():
+            after = file.read_bytes().decode() if file.exists() else ""
+            if is_edited:
+                assert after.endswith(LATE[one.form])
+                assert plain(one.form, after) == plain(one.form, before[file])
+            else:
+                assert after == before[file]

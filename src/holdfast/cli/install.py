@@ -138,7 +138,8 @@ def install_into(
         kept = apply_install(change, home_folder())
         told = f"; as it was: {kept}" if kept else ""
         click.echo(f"{change.client.title}: {change.path.name} written{told}")
-    for note in dict.fromkeys(change.client.note for change in changes if change.client.note):
+    noted = [change.client for change in changes if not change.client.message_file(os.environ)]
+    for note in dict.fromkeys(client.note for client in noted if client.note):
         click.echo(note)
     click.echo(f"Restart a program that is running. `holdfast {undo}` removes it again.")
     return code

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -22,7 +23,12 @@ _AFTER = (
     "Facts from this session before it was compacted, in its own words. They are background, not "
     "a new request; messages after this one are newer:"
 )
-_OUTPUT = "updatedToolOutput"
+_KEYS = {"context": "additionalContext", "output": "updatedToolOutput"}
+_TASK = "api_conversation_history.json"
+_LEAST_CHARS = 2
+"""A result of fewer characters a token is not worth a look (`LEAST_CHARS_PER_TOKEN`)."""
+_EACH_TIME = 2
+"""A message that goes with every request, and is never cached, has so much less room; chosen."""
 _MORE = "The whole session can be searched with holdfast_sessions_search."
 
 
@@ -59,24 +65,34 @@ class HookHost(Struct, frozen=True):
     """Keeps originals of an agent, and returns whether that was done in time."""
     import_later: Callable[[str, str], None]
     """Starts the import of a file, or of all of an agent, and does not wait for it."""
+    is_news: Callable[[str, str], bool] = lambda path, sign: False
+    """Whether the session in a file was compacted since this was asked last, by a sign in it."""
+    message_file: str = ""
+    """What the agent reads before each request, if the user named such a file."""
 
 
 def event_of(given: Mapping[str, Any], name: str = "") -> HookEvent:
-    """Return the event that an agent tells of; `name` if the agent does not say which it is."""
+    """Return the event that an agent tells of; `name` is which it is, "" if the agent says it."""
 
     def text(*keys: str) -> str:
         found = next((given[key] for key in keys if isinstance(given.get(key), str)), "")
         return str(found)
 
     return HookEvent(
-        name=text("hook_event_name", "event") or name,
+        name=name or text("hook_event_name", "event", "hookName"),
         session=text("session_id", "sessionId", "taskId"),
-        path=text("transcript_path", "transcriptPath"),
+        path=text("transcript_path", "transcriptPath") or _task_file(given.get("preCompact")),
         cwd=text("cwd"), source=text("source"),
         focus=text("custom_instructions", "customInstructions"), tool=text("tool_name", "toolName"),
         call=text("tool_use_id", "timestamp"),
         response=given.get("tool_response", given.get("toolResult")),
     )  # fmt: skip
+
+
+def _task_file(told: object) -> str:
+    """Return the file of a task of Cline, which names a copy beside it that goes with the hook."""
+    copy = cast("dict[str, object]", told).get("contextJsonPath") if isinstance(told, dict) else ""
+    return os.path.join(os.path.dirname(copy), _TASK) if isinstance(copy, str) and copy else ""
 
 
 def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
@@ -85,23 +101,30 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
     if hook is None:
         return ""
     if hook.does == "shorten":
-        return _shortened(client, event, options, host)
-    said = ""
+        return _shortened(client, event, options, host, _reminder(client, event, options, host))
+    if host.message_file and (hook.says == "file" or hook.does == "import"):
+        _refresh(event, options, host, ends=hook.does == "import")
+    if hook.says == "file":
+        return ""
+    said, more = "", _MORE if find_spec("mcp") else ""
     if hook.does == "facts":
         from holdfast.hooks.facts import session_facts
 
-        said = _framed(_BEFORE, session_facts(event.path, options.facts_tokens, event.focus))
+        found = session_facts(event.path, options.facts_tokens, event.focus)
+        said = _framed(_AFTER, found, more) if hook.late else _framed(_BEFORE, found)
     elif hook.does == "dropped":
         from holdfast.hooks.facts import dropped_facts
 
         is_new = event.source == "compact"
+        if client.hooks is not None and client.hooks.sign:
+            host.is_news(event.path, client.hooks.sign)
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
-        said = _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
+        said = _framed(_AFTER, found, more)
     if hook.imports:
         host.import_later(client.name, event.path)
     if hook.says == "text" or not said:
         return said
-    return _answered(client, event.name, "additionalContext", said)
+    return _answered(client, event.name, {"context": said})
 
 
 def framed_facts(facts: str, *, is_after: bool) -> str:
@@ -109,21 +132,67 @@ def framed_facts(facts: str, *, is_after: bool) -> str:
     return _framed(_AFTER if is_after else _BEFORE, facts)
 
 
+def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bool) -> None:
+    """Write the facts into the file of messages; one who `ends` leaves none there."""
+    from holdfast.hooks.facts import dropped_facts
+    from holdfast.hooks.message_file import refresh
+    from holdfast.importers.goose import compacted_at
+
+    def facts() -> str:
+        tokens = options.facts_tokens // _EACH_TIME
+        found = dropped_facts(event.path, tokens, is_new=False, session=event.session)
+        return _framed(_AFTER, found)
+
+    compacted = 0.0 if ends else compacted_at(event.path, event.session)
+    refresh(host.message_file, _AFTER, compacted, facts)
+
+
 def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
-def _answered(client: Client, event: str, key: str, value: Any) -> str:
-    if client.hooks is not None and client.hooks.plain:
-        return json.dumps({"modifiedResult" if key == _OUTPUT else key: value})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, key: value}})
+def _reminder(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+    """Return the facts that the newest compaction dropped, if the agent was not told them yet.
+
+    For agents that have no event after a compaction: they are told with the next result.
+    """
+    sign = client.hooks.sign if client.hooks else ""
+    if not sign or not event.path or not host.is_news(event.path, sign):
+        return ""
+    from holdfast.hooks.facts import dropped_facts
+
+    found = dropped_facts(event.path, options.facts_tokens, is_new=False)
+    return _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
 
 
-def _shortened(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
-    """Return a result as the model will see it; "" if it stays.
+def _answered(client: Client, event: str, parts: Mapping[str, Any]) -> str:
+    """Return an answer that has a context, an output or both."""
+    if client.hooks is not None and client.hooks.keys:
+        return json.dumps({client.hooks.keys[what]: value for what, value in parts.items()})
+    named = {_KEYS[what]: value for what, value in parts.items()}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **named}})
+
+
+def _shortened(
+    client: Client, event: HookEvent, options: HookOptions, host: HookHost, context: str
+) -> str:
+    """Return a result as the model will see it, and a context; "" if it stays and there is none.
 
     It is not shortened if its original is not kept.
     """
+    parts = {"context": context} if context else {}
+    if options.redact or _chars(event.response) >= _LEAST_CHARS * options.result_tokens > 0:
+        parts |= _shown(client, event, options, host)
+    return _answered(client, event.name, parts) if parts else ""
+
+
+def _chars(response: Any) -> int:
+    return len(json.dumps(response, ensure_ascii=False))
+
+
+def _shown(
+    client: Client, event: HookEvent, options: HookOptions, host: HookHost
+) -> dict[str, Any]:  # fmt: skip
     from holdfast.hooks.results import shown_result
 
     redact = None
@@ -135,4 +204,4 @@ def _shortened(client: Client, event: HookEvent, options: HookOptions, host: Hoo
     shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown and shown.originals and not host.keep(shown.originals, client.name, event):
         shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
-    return "" if shown is None else _answered(client, event.name, _OUTPUT, shown.value)
+    return {"output": shown.value} if shown else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -12,17 +13,28 @@ from holdfast.facts.frame import recognize
 from holdfast.facts.ledger import Around, Ledger, summarize, tokens_per_char
 from holdfast.facts.names import Known, likeness, names_in
 from holdfast.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, focused, render_summary
+from holdfast.importers.goose import read_stored
 from holdfast.importers.imported import SUBAGENTS, ImportedSession
 from holdfast.importers.read import read_bytes
 from holdfast.policy import Policy
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Message, texts, whole
 
-_HEAD_BYTES = 1 << 18
+_WHOLE_BYTES = 5 << 18
+"""A file of lines that is longer is not read as a whole: 1.2 MB take 270 ms of CPU
+(`bench/notes/hooks.md`), as what is read of 10 MB does."""
+_HEAD_BYTES = 1 << 17
 """Of a long file, its beginning: the first request is there."""
-_TAIL_BYTES = 1 << 20
-"""Of a long file, its end. Twice as much takes more than 300 ms of CPU (`bench/notes/hooks.md`).
-What is between is not seen: rules that the user stated there are missing."""
+_TAIL_BYTES = 7 << 16
+"""Of a long file, its end."""
+_BETWEEN_BYTES = 1 << 16
+"""Of a long file, what the user said between, the newest of it: 65 prompts of 1,000 bytes."""
+_SEARCHED_BYTES = 1 << 23
+"""Of what is between, the end: 8 MB are searched in 25 ms."""
+_PROMPT_BYTES = 1 << 14
+"""A line that is longer has more than words of the user; chosen."""
+_PROMPT = re.compile(rb'"(?:role|type)": ?"user(?:\.message)?"')
+_NO_PROMPT = (b"tool_result", b"toolUseResult", b"functionResponse", b'"isMeta":true')
 _WITH_SOURCES = 1.3
 """Entries are chosen for so much more room: their sources, which agents do not know, are left out.
 Chosen."""
@@ -42,19 +54,23 @@ def session_facts(path: str, tokens: int, focus: str = "") -> str:
     return facts_of(found.transcript.messages, "", tokens, focus)
 
 
-def dropped_facts(path: str, tokens: int, *, is_new: bool) -> str:
+def dropped_facts(path: str, tokens: int, *, is_new: bool, session: str = "") -> str:
     """Return the facts of what a session's last compaction folded that its summary does not tell.
 
     Some agents write the summary into the file only later: right after a compaction, `is_new`, all
     facts are returned then. A session that was never compacted has lost nothing.
     """
-    found = _session(path)
+    found = _session(path, session)
     if found is None or not (found.summaries or is_new):
         return ""
     if not found.summaries:
         return facts_of(found.transcript.messages, "", tokens)
-    at, messages = found.summaries[-1], found.transcript.messages
-    return facts_of(messages[:at], "\n".join(texts(messages[at])), tokens)
+    at = last = found.summaries[-1]
+    while at - 1 in found.summaries:  # goose says in a message of its own that there is one
+        at -= 1
+    messages = found.transcript.messages
+    told = [text for one in messages[at : last + 1] for text in texts(one)]
+    return facts_of(messages[:at], "\n".join(told), tokens)
 
 
 def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str = "") -> str:
@@ -98,8 +114,13 @@ def untold(record: Summary, summary: str, tokens: int) -> str:
     return render_summary(replace(record, sections=left), Estimator(), tokens) if left else ""
 
 
-def _session(path: str) -> ImportedSession | None:
-    """Return the main session of a file that goes on last, None if there is none."""
+def _session(path: str, session: str = "") -> ImportedSession | None:
+    """Return the main session of a file that goes on last, None if there is none.
+
+    A database has many; of one, `session` says which.
+    """
+    if path.endswith(".db"):
+        return read_stored(path, session)
     mains = [
         one for one in read_bytes(_ends(path), path)
         if one.lineage is None or one.lineage.relation not in SUBAGENTS
@@ -108,11 +129,31 @@ def _session(path: str) -> ImportedSession | None:
 
 
 def _ends(path: str) -> bytes:
-    """Return a file, of a long one of lines its beginning and its end."""
+    """Return a file, of a long one of lines its beginning, its end, and the user's words between.
+
+    What was done between is not seen.
+    """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if size <= _HEAD_BYTES + _TAIL_BYTES or not path.endswith(".jsonl"):
+        if size <= _WHOLE_BYTES or not path.endswith(".jsonl"):
             return file.read()
         head = file.read(_HEAD_BYTES).rpartition(b"\n")[0]
-        file.seek(size - _TAIL_BYTES)
-        return head + b"\n" + file.read().partition(b"\n")[2]
+        file.seek(max(len(head), size - _TAIL_BYTES - _SEARCHED_BYTES))
+        rest = file.read()
+    cut = rest.find(b"\n", max(0, len(rest) - _TAIL_BYTES)) + 1
+    return b"\n".join([head, *_prompts(rest[:cut]), rest[cut:]])
+
+
+def _prompts(data: bytes) -> list[bytes]:
+    """Return the lines that have nothing but words of the user, the newest of them."""
+    found, room = list[bytes](), _BETWEEN_BYTES
+    for line in reversed(data.split(b"\n")):
+        # an expression with alternatives would take most of the time that there is
+        if b'"user' not in line or any(map(line.__contains__, _NO_PROMPT)):
+            continue
+        if len(line) <= _PROMPT_BYTES and _PROMPT.search(line):
+            room -= len(line)
+            if room < 0:
+                break
+            found.append(line)
+    return found[::-1]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 if TYPE_CHECKING:
@@ -70,8 +71,7 @@ def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
     name, results = given["event"], int(given["results"])
     data = sys.stdin.buffer.read(_MOST_BYTES)
     # most calls come with a short result: these cost no more than the start of the process
-    is_result = b'"PostToolUse"' in data or name == "postToolUse"
-    if is_result and not redact and len(data) < 2 * results:
+    if b'"PostToolUse"' in data and not redact and len(data) < 2 * results:
         return ""
     import json
 
@@ -84,8 +84,11 @@ def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
     if not isinstance(told, dict):
         return ""
     options = HookOptions(facts_tokens=int(given["facts"]), result_tokens=results, redact=redact)
-    host = HookHost(keep=partial(_keep, given), import_later=partial(_import_later, given))
     client, event = client_named(agent), event_of(cast("dict[str, Any]", told), name)
+    host = HookHost(
+        keep=partial(_keep, given), import_later=partial(_import_later, given),
+        is_news=partial(_is_news, given), message_file=client.message_file(os.environ),
+    )  # fmt: skip
     if not event.path:
         event = replace(event, path=client.transcript_of(event.session, os.environ))
     return answer(client, event, options, host)
@@ -119,6 +122,17 @@ def _keep(
     thread.start()
     thread.join(_STORE_SECONDS)
     return bool(kept)
+
+
+def _is_news(given: dict[str, str], transcript: str, sign: str) -> bool:
+    from holdfast.hooks.telling import is_news
+
+    def folder() -> Path:
+        from holdfast.config import home_folder
+
+        return Path(given["home"] or home_folder()) / "told"
+
+    return is_news(transcript, sign, folder)
 
 
 def _import_later(given: dict[str, str], agent: str, path: str) -> None:

@@ -32,6 +32,7 @@ from holdfast.transcript import Payload
 _HISTORY = "api_conversation_history"
 _FOLDER = re.compile(r"# Current Working Directory \((.{1,500}?)\)")
 _TASK = re.compile(r"<task>\s*(.*?)\s*</task>", re.DOTALL)
+_SUMMARY = re.compile(r"\[summarize_task\] Result:")
 _RESULT = re.compile(r"\[(\w+)[^\n]*?\] Result:\n?")
 _COUNT_APART = frozenset({"anthropic", "bedrock", "vertex", "claude-code"})
 """Providers of whose prompts Cline counts what was cached apart."""
@@ -96,7 +97,8 @@ def _take(draft: SessionDraft, messages: Sequence[Any]) -> None:
         place, when = f"message {index}", seconds(message.get("ts"))
         if content:
             own = text(message.get("id")) or identifier(message.get("ts"))
-            draft.add(blocks.message(role, content), own, when, place)
+            is_summary = any(_SUMMARY.match(text(fields(block).get("text"))) for block in given)
+            draft.add(blocks.message(role, content), own, when, place, summary=is_summary)
         else:
             draft.note("left out", place, "a message without words, calls or results")
         _used(draft, message)

@@ -9,14 +9,17 @@ A compaction leaves all rows and adds some for the model alone: the summary, and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from holdfast.dialects.limits import DEFAULT_LIMITS
 from holdfast.importers import blocks
 from holdfast.importers.files import (
     AgentDatabase,
     elements,
     fields,
     identifier,
+    open_database,
     parsed,
     seconds,
     text,
@@ -45,9 +48,29 @@ def read_export(session: Payload, path: str) -> Iterator[ImportedSession]:
     yield from _read(session, rows, path)
 
 
-def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSession]:
+def read_stored(path: str, session: str) -> ImportedSession | None:
+    """Return one session of a database, None if it is not there."""
+    with open_database(Path(path), DEFAULT_LIMITS) as database:
+        return next(read_database(database, path, session), None)
+
+
+def compacted_at(path: str, session: str) -> float:
+    """Return when a session of a database was compacted last, 0.0 if never."""
+    with open_database(Path(path), DEFAULT_LIMITS) as database:
+        rows = database.rows("messages", where="session_id", value=session, order="id")
+        times = [
+            seconds(row.get("created_timestamp")) or 0.0 for row in rows
+            if _is_for_model(fields(parsed(row.get("metadata_json"))))
+        ]  # fmt: skip
+    return max(times, default=0.0)
+
+
+def read_database(
+    database: AgentDatabase, path: str, only: str = ""
+) -> Iterator[ImportedSession]:  # fmt: skip
     """Yield the sessions of a database, oldest first, each put together as an export would be."""
-    for session in database.rows("sessions", order="rowid"):
+    where = "id" if only else ""
+    for session in database.rows("sessions", order="rowid", where=where, value=only):
         rows = database.rows("messages", where="session_id", value=session["id"], order="id")
         messages = [
             {

@@ -95,12 +95,15 @@ def entry_of(addition: Addition) -> Any:
 
     Raises `NotReadable`.
     """
-    path, data = _read(addition.file)
+    return settings_at(addition.file, addition.form, addition.path)
+
+
+def settings_at(file: Path, form: Form, keys: Sequence[str]) -> Any:
+    """Return what a settings file has under a path of keys, all of it if its form is "whole"."""
+    path, data = _read(file)
     text = _text(path, data)
     try:
-        return text if addition.form == "whole" else _FORMS[addition.form].entry(
-            text, addition.path
-        )  # fmt: skip
+        return text if form == "whole" else _FORMS[form].entry(text, keys)
     except NotEditable as why:
         raise NotReadable(f"it cannot be read ({why})", where=str(path)) from None
 

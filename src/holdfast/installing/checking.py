@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from holdfast.errors import HoldfastError
-from holdfast.installing.changes import entry_of
+from holdfast.installing.changes import entry_of, settings_at
 from holdfast.installing.clients import COMMAND_FILE, Addition, Client
 
 _SECONDS = 20.0
@@ -57,6 +57,7 @@ def problems_of(
             yield from _engine_problems(client, environment)
         elif one.is_item and one.form == "json":
             yield from _hook_problems(client, one.path[-1], there, environment)
+    yield from _trust_problems(client, installed, environment)
 
 
 def _hook_problems(
@@ -77,6 +78,23 @@ def _hook_problems(
     if _RULE not in said:
         yield f"{client.title}: its hooks do not answer ({line}); run `holdfast install " \
               f"{client.name}` again"  # fmt: skip
+
+
+def _trust_problems(
+    client: Client, installed: Sequence[Addition], environment: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield that nobody told an agent yet that it may run our hooks.
+
+    Whether they are still the same as then only the agent can tell.
+    """
+    hooks = [one.file for one in installed if one.is_item]
+    if client.hooks is None or not client.hooks.trust or not hooks:
+        return
+    noted = settings_at(client.settings_file(environment), client.form, client.hooks.trust)
+    trusted = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
+    if not any(key.startswith(f"{hooks[0]}:") for key in trusted):
+        yield f"{client.title}: its hooks do not run before you trust them; start {client.title} " \
+              "and choose it there"  # fmt: skip
 
 
 def _server_problems(

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -22,8 +23,9 @@ Form: TypeAlias = Literal["json", "toml", "yaml", "whole"]
 Deed: TypeAlias = Literal["facts", "dropped", "shorten", "import"]
 """What a hook does: give a compaction the facts of the session, give the agent those that a summary
 dropped, shorten a result, or only import the session."""
-Answering: TypeAlias = Literal["text", "context", "output", "nothing"]
-"""How a hook answers: with plain text, or with JSON that has a context or a result."""
+Answering: TypeAlias = Literal["text", "context", "output", "file", "nothing"]
+"""How a hook answers: with plain text, with JSON that has a context or a result, or by writing the
+file of messages that the user named to the agent."""
 _GIVEN_ON = {
     "HOLDFAST_CONFIG": "--config", "HOLDFAST_HOME": "--home", "HOLDFAST_PROFILE": "--profile",
 }  # fmt: skip
@@ -60,6 +62,7 @@ class AgentHook(Struct, frozen=True, kw_only=True):
     does: Deed
     says: Answering = "nothing"
     matcher: str = ""
+    late: bool = False
 
     @property
     def imports(self) -> bool:
@@ -72,9 +75,12 @@ class AgentHooks(SettingsPlace, frozen=True, kw_only=True):
 
     entry: dict[str, Any]
     grouped: bool = True
-    plain: bool = False
+    keys: dict[str, str] = {}
     own: dict[str, Any] | None = None
     transcript: str = ""
+    message: str = ""
+    sign: str = ""
+    trust: tuple[str, ...] = ()
     events: dict[str, AgentHook]
 
 
@@ -172,6 +178,10 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         place = SettingsPlace(file=file, variable=self.hooks.variable)
         return str(place.settings_file(environment))
 
+    def message_file(self, environment: Mapping[str, str]) -> str:
+        """Return the file that the agent reads before each request; "" if the user named none."""
+        return environment.get(self.hooks.message, "") if self.hooks and self.hooks.message else ""
+
     def server_additions(
         self, environment: Mapping[str, str], *, all_projects: bool = False
     ) -> list[Addition]:
@@ -218,6 +228,8 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
         file, values = hooks.settings_file(environment), dict[str, Any]()
         for event, hook in hooks.events.items():
             if hook.does == "shorten" and not shortens:
+                continue
+            if hook.says == "file" and not self.message_file(environment):
                 continue
             value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
             matcher = "" if redacts and hook.does == "shorten" else hook.matcher
@@ -315,5 +327,21 @@ def _place(text: str, environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or os.path.expanduser("~")
     config = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
     support = f"{home}/Library/Application Support" if sys.platform == "darwin" else config
-    found = text.replace("{config}", config).replace("{support}", support)
+    data = environment.get("XDG_DATA_HOME") or f"{home}/.local/share"
+    found = text.replace("{config}", config).replace("{support}", support).replace("{data}", data)
+    if "{documents}" in found:
+        found = found.replace("{documents}", _documents(home, config, environment))
     return Path(home + found[1:]) if found.startswith("~/") else Path(found)
+
+
+def _documents(home: str, config: str, environment: Mapping[str, str]) -> str:
+    """Return the folder for documents: what `xdg-user-dir DOCUMENTS` prints if that is here."""
+    if not shutil.which("xdg-user-dir", path=environment.get("PATH", "")):
+        return f"{home}/Documents"
+    with suppress(OSError, UnicodeDecodeError):
+        text = Path(config, "user-dirs.dirs").read_text("utf-8")
+        for line in text.splitlines():
+            name, _, value = line.strip().partition("=")
+            if name == "XDG_DOCUMENTS_DIR":
+                return value.strip('"').replace("$HOME", home)
+    return home

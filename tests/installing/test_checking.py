@@ -1,0 +1,32 @@
+"""What `holdfast doctor` says of what is installed, by calling it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from holdfast.installing.changes import apply_install, plan_install
+from holdfast.installing.checking import problems_of
+from holdfast.installing.clients import client_named
+
+
+def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) -> None:
+    """Codex notes in its own settings which hooks the user trusts."""
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    client = client_named("codex")
+    hooks = [one for one in client.additions(environment) if one.is_item]
+    for change in plan_install(client, hooks):
+        apply_install(change, tmp_path / "kept")
+    (problem,) = problems_of(client, hooks, environment)
+    assert "trust" in problem
+    file = hooks[0].file
+    (tmp_path / ".codex" / "config.toml").write_text(
+        f'[hooks.state."{file}:session_start:0:0"]\ntrusted_hash = "sha256:0"\n'
+    )
+    assert list(problems_of(client, hooks, environment)) == []
+    table = json.loads(file.read_text())
+    table["hooks"]["SessionStart"][0]["hooks"][0]["command"] = "true # holdfast hook codex"
+    file.write_text(json.dumps(table))
+    (problem,) = problems_of(client, hooks, environment)
+    assert "do not answer" in problem
