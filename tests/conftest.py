@@ -1,8 +1,9 @@
 """What all tests share.
 
 How much hypothesis searches: a little in `make test`, a lot in `make soak`, which also runs every
-law of `make test` on more examples (`--examples`). Examples are new in every run. One that failed
-is kept and comes first in the next run; its report says how to reproduce it elsewhere.
+law of `make test` on more examples (`--examples`). Examples are new in every run, but not in
+`.ci/run` (`--same-examples`): there a change is judged, and the same change has the same result.
+One that failed is kept and comes first in the next run; its report says how to reproduce it.
 Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
 """
 
@@ -42,19 +43,22 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=_SLOW_IS_FINE,
 )
+settings.register_profile("same", settings.get_profile("default"), derandomize=True, database=None)
 settings.register_profile("soak", settings.get_profile("default"), max_examples=10_000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--soak`; `HOLDFAST_SOAK=1` does the same."""
     parser.addoption("--soak", action="store_true", help="10,000 examples for every law")
+    parser.addoption("--same-examples", action="store_true", help="the same ones in every run")
     parser.addoption("--examples", type=int, help="this many new examples for every law")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the profile."""
     soak = config.getoption("--soak") or os.environ.get("HOLDFAST_SOAK") == "1"
-    settings.load_profile("soak" if soak else "default")
+    same = "same" if config.getoption("--same-examples") else "default"
+    settings.load_profile("soak" if soak else same)
     if examples := config.getoption("--examples"):
         settings.register_profile("asked", settings.get_profile("soak"), max_examples=examples)
         settings.load_profile("asked")
