@@ -46,6 +46,7 @@ def test_the_packages_are_named_with_their_versions() -> None:
     assert all(line.count("==") == 1 for line in named)
 
 
+@pytest.mark.soak
 def test_the_demo_shows_what_the_gate_took_away() -> None:
     """Every entry of the answer is listed with what became of it."""
     with ModelServer(json.dumps(NOTE)) as server:

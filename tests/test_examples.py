@@ -121,8 +121,8 @@ def leave_a_call_open(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [
-    "openai", "follow", pytest.param("anthropic", marks=pytest.mark.soak),
-    pytest.param("async", marks=pytest.mark.soak),
+    "openai",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in ("follow", "anthropic", "async")),
 ])  # fmt: skip
 def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) -> None:
     """Each runs twice against a server on loopback: what it sends is always valid and fits, and

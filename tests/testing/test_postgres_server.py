@@ -22,7 +22,9 @@ except ServerUnavailable as reason:
 """
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [
+    signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak),
+])  # fmt: skip
 def test_a_server_is_gone_with_the_group_of_who_started_it(ending: signal.Signals) -> None:
     """However a run of tests ends, its server and its files go."""
     starter = subprocess.Popen(

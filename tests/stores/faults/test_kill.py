@@ -57,6 +57,7 @@ def together(home: Any, start: Any, verify: Any, processes: int, seconds: float)
     return verify(home.open(), said)
 
 
+@pytest.mark.soak
 def test_processes_work_on_one_store_at_a_time(home: Any, start: Any, verify: Any) -> None:
     """Nobody fails because another one writes, and nothing is lost."""
     together(home, start, verify, processes=3, seconds=1.0)
