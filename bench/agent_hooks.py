@@ -74,6 +74,7 @@ class HookedAgent(Struct, frozen=True):
     script: dict[str, Any] = {}
     files: dict[str, tuple[str, str]] = {}
     trouble: Literal["", "absent", "killed"] = ""
+    breaks: tuple[str, ...] = ()
 
 
 TABLE = msgspec.toml.decode(
@@ -212,7 +213,7 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
         agents.AGENTS[name] = known
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.stop(), loop))
         loop.call_soon_threadsafe(loop.stop)
-    seen = judged(name, folder, python, home)
+    seen = judged(wanted, folder / "provider" / name, python, home)
     changed = contents(files)
     holdfast(python, home, "uninstall", wanted.client, "--yes")
     faults = [f"no {one}" for one in wanted.expects if not seen[one]]
@@ -265,17 +266,16 @@ def kill_when_seen(home: Path, stop: threading.Event) -> None:
                 os.kill(int(entry.name), signal.SIGKILL)
 
 
-def judged(name: str, folder: Path, python: Path, home: Path) -> dict[str, Any]:
-    """Return what arrived at the stub."""
-    bodies = [file.read_bytes() for file in sorted((folder / "provider" / name).glob("*.req"))]
+def judged(wanted: HookedAgent, folder: Path, python: Path, home: Path) -> dict[str, Any]:
+    """Return what arrived at the stub, which left it in a folder."""
+    bodies = [file.read_bytes() for file in sorted(folder.glob("*.req"))]
     texts = [body.decode(errors="replace") for body in bodies]
     asked = [text for text in texts if FACTS in text]
-    verdicts = [
-        json.loads(file.read_bytes()) for file in (folder / "provider" / name).glob("*.json")
-    ]
+    verdicts = [json.loads(file.read_bytes()) for file in folder.glob("*.json")]
+    own = {"window", *wanted.breaks}
     return {
         "requests": len(texts),
-        "invalid": sum(bool(set(one.get("rules") or ()) - {"window"}) for one in verdicts),
+        "invalid": sum(bool(set(one.get("rules") or ()) - own) for one in verdicts),
         "view": sum(VIEW.search(text) is not None for text in texts),
         "folded": sum(FOLDED in text for text in texts),
         "supplied": sum(SUPPLIED.search(text) is not None for text in texts),
