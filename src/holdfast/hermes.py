@@ -124,7 +124,7 @@ class HoldfastEngine(HermesEngine, HostEngine):
         self._is_placed = True
         try:
             self._descend()
-        except Exception as error:  # noqa: BLE001 Hermes' table may fail in any way; so be it
+        except Exception as error:  # noqa: BLE001 Hermes' table may raise anything; then it has no parent
             log_event("session.passed", error=type(error).__name__)
 
     def _descend(self) -> None:

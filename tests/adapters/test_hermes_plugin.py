@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.adapters.test_hermes import ITEMS, more
+from tests.adapters.test_hermes import ITEMS, TheirEngine, more
 
 from holdfast import Policy
 from holdfast.adapters.hermes import HermesEngine
@@ -25,23 +25,6 @@ from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter
 
 POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
-
-
-class StandInEngine(ABC):
-    """What Hermes asks of an engine, as far as a subclass must have it."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str: ...
-
-    @abstractmethod
-    def update_from_response(self, usage: dict[str, Any]) -> None: ...
-
-    @abstractmethod
-    def should_compress(self, prompt_tokens: int = 0) -> bool: ...
-
-    @abstractmethod
-    def compress(self, messages: list[Any], current_tokens: int = 0) -> list[Any]: ...
 
 
 class StandInMemory(ABC):
@@ -75,7 +58,7 @@ class StandInSessions:
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
     """The module, in a process that looks like Hermes."""
     for name, found in {
-        "agent": {}, "agent.context_engine": {"ContextEngine": StandInEngine},
+        "agent": {}, "agent.context_engine": {"ContextEngine": TheirEngine},
         "agent.memory_provider": {"MemoryProvider": StandInMemory},
         "hermes_constants": {"get_hermes_home": lambda: tmp_path},
     }.items():  # fmt: skip
@@ -100,7 +83,7 @@ def agent(plugin: Any, session_id: str, sessions: Any = None, platform: str = "c
 
     registry = Registry()
     plugin.register(registry)
-    assert isinstance(registry.engine, StandInEngine)
+    assert isinstance(registry.engine, TheirEngine)
     made = copy.deepcopy(registry.engine)
     made._settings["policy"] = POLICY
     made.update_model(model="m", context_length=8_000, base_url="", api_key="", api_mode="chat")

@@ -22,7 +22,7 @@ def follow(agent: str, **given: Any) -> int:
     """Follow the list of an agent for its plug-in; `holdfast install` sets it up.
 
     Reads requests as lines of JSON, and prints the answers, until its input ends. The plug-in
-    starts it, and sends what the agent would have sent if there is no answer.
+    starts it. If it does not answer, the plug-in sends the agent's own list.
 
     \b
     holdfast follow pi < requests.jsonl

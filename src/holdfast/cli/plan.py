@@ -61,7 +61,7 @@ _PAYS_FROM_ROW = (
     "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
 )  # fmt: skip
 LINE_SECONDS = 10
-"""Seconds between two lines of progress, if there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 _BAR = ("{task.percentage:>3.0f} %",)
 Tell: TypeAlias = Callable[[int], None]
 _STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}

@@ -28,7 +28,7 @@ class HostForm(Protocol):
     ) -> list[Payload]:
         """Return messages of Anthropic's form as the agent writes them.
 
-        `own` is the message that they stand in the place of, if there is one; what is the same in
+        `own` is the message that they replace, None if they are new; what is the same in
         it stays the same object's content. `listed` is the agent's whole list.
         """
         ...

@@ -22,7 +22,7 @@ def serve_end(sessions: AgentSessions, lines: BinaryIO, answers: BinaryIO) -> No
         try:
             asked = requests.decode(line)
         except msgspec.DecodeError:
-            continue  # nobody can be told: there is no id
+            continue  # without an id no answer can be given
         try:
             answer = sessions.answer(asked)
         # An agent must not fail because of us.

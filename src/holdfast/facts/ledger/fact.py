@@ -255,7 +255,7 @@ KEPT_COMMANDS = 200
 KEPT_EDITS = 200
 """The newest; a summary has room for fewer."""
 KEPT_RULES = 200
-"""Of so many different newer ones, older constraints make no difference to a ledger."""
+"""Different rules; if there are so many newer ones, a ledger does not keep an older one."""
 
 
 class Past:

@@ -248,7 +248,7 @@ _TRAILER = Regex(r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b
 _MOST_TRAILERS = 4
 """So many are taken off one command."""
 _TRAILER_CHARS = 200
-"""Of the end of a command, where they are looked for."""
+"""So many characters at the end of a command are searched for them."""
 
 
 def command_key(command: str) -> str:
