@@ -1,0 +1,1 @@
+"""Pages on which a person sees sessions: what the model saw, what was folded, what it cost."""
