@@ -10,7 +10,6 @@ from msgspec import to_builtins
 from holdfast.cli.draw import Picture, Piece
 from holdfast.cli.files import counted, format_time
 from holdfast.cli.inputs import print_json
-from holdfast.cli.numbers import money, short
 from holdfast.cli.usage import (
     Gathered,
     dollars,
@@ -22,6 +21,7 @@ from holdfast.cli.usage import (
 )
 from holdfast.spending.figures import Key, UsageRow
 from holdfast.spending.judging import judge
+from holdfast.spending.numbers import money, short
 from holdfast.spending.overview import Overview, overview
 
 JUDGING_SECONDS = 8.0

@@ -19,7 +19,6 @@ from holdfast.catalog import PriceList
 from holdfast.cli.draw import Picture, Piece, progress_bar
 from holdfast.cli.files import counted, is_terminal, on_one_line, printable
 from holdfast.cli.inputs import JSON_ROW, options, print_json, usage_error
-from holdfast.cli.numbers import full, money, short
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import (
     folders_of,
@@ -39,6 +38,7 @@ from holdfast.spending.figures import (
     count_once,
     sum_of,
 )
+from holdfast.spending.numbers import full, money, short
 from holdfast.spending.reading import Tell, UsageReader
 from holdfast.spending.record import SpentSession
 

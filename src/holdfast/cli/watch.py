@@ -22,7 +22,6 @@ from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import counted, is_terminal, on_one_line, read_bytes
 from holdfast.cli.inputs import JSON_ROW, PATH, options, print_json
-from holdfast.cli.numbers import money, short
 from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable, StoreUnavailable
 from holdfast.importers import ImportedSession, files_in, sessions_in
@@ -31,6 +30,7 @@ from holdfast.importers.files import fields
 from holdfast.importers.find import SUBAGENT_FILE
 from holdfast.importers.usage import usage_of
 from holdfast.spending.live import LiveState, live_state
+from holdfast.spending.numbers import money, short
 from holdfast.spending.record import SpentSession, answers_of
 
 STORE_SECONDS = 120.0

@@ -159,11 +159,16 @@ _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
 
 def api_routes(api: ApiContext) -> list[BaseRoute]:
     """Return the routes of the API, for a server that asks who may ask."""
-    below = [_route(row, api) for row in ENDPOINTS if row.path.startswith(ROOT)]
     beside = [_route(row, api, prefix="") for row in ENDPOINTS if not row.path.startswith(ROOT)]
-    app = Starlette(routes=below, exception_handlers={HTTPException: _no_route})
+    return [mounted(api, ROOT), *beside]
+
+
+def mounted(api: ApiContext, at: str) -> Mount:
+    """Return the API below a path: a server may have one for each of its stores."""
+    routes = [_route(row, api) for row in ENDPOINTS if row.path.startswith(ROOT)]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
     app.router.redirect_slashes = False
-    return [Mount(ROOT, app=app), *beside]
+    return Mount(at, app=app)
 
 
 def _route(row: Endpoint, api: ApiContext, prefix: str = ROOT) -> Route:

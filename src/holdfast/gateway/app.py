@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import hmac
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from typing import TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
-from holdfast.gateway.actions import Retention, make_context
+from holdfast.gateway.actions import ApiContext, Retention, make_context
 from holdfast.gateway.api import api_routes
 from holdfast.gateway.conversations import Conversations, GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.figures import Figures
+from holdfast.gateway.guard import Guard, Terms, page_key
 from holdfast.gateway.relay import Relay
 from holdfast.sessions.session import warm
 from holdfast.stores.store import Store
 
-_OWN_NAMES = ("127.0.0.1", "localhost", "::1")
 _KEEPS_ALL = Retention()
+MakePages: TypeAlias = Callable[[ApiContext, Terms], Sequence[BaseRoute]]
+"""Makes the routes of pages for people, which come before what is passed on."""
+
+
+def no_pages(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
+    """Serve programs alone."""
+    return ()
 
 
 def make_app(
@@ -35,6 +41,7 @@ def make_app(
     options: GatewayOptions,
     events: Events | None = None,
     retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
 ) -> ASGIApp:
     """Return the application of a gateway; `events` is told what happens in it."""
     events = events or Events()
@@ -60,54 +67,17 @@ def make_app(
     async def metrics(_: Request) -> Response:
         return Response(figures.text(), media_type="text/plain; version=0.0.4")
 
+    api = make_context(store, options, events, retention, conversations.look_again)
+    terms = Terms(token=options.token, hosts=tuple(options.hosts), page_key=page_key())
     routes = [
         Route("/healthz", healthy),
         Route("/readyz", ready),
         Route("/metrics", metrics),
-        *api_routes(make_context(store, options, events, retention, conversations.look_again)),
+        *pages(api, terms),
+        *api_routes(api),
         Mount("/", app=relay),
     ]
-    return Guard(Starlette(routes=routes, lifespan=life), options)
-
-
-class Guard:
-    """Refuses whoever may not ask: pages in a browser, other names of this machine, no token."""
-
-    def __init__(self, app: ASGIApp, options: GatewayOptions) -> None:
-        """Stand before an application."""
-        self._app, self._options = app, options
-        self._names = {*_OWN_NAMES, *options.hosts}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        why = self._refusal(headers)
-        if why:
-            await JSONResponse({"error": {"message": why}}, 403)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _refusal(self, headers: dict[bytes, str]) -> str:
-        if _name_in(f"//{headers.get(b'host', '')}") not in self._names:
-            return "holdfast: this name is not served; allow it with --allow-host"
-        origin = headers.get(b"origin")
-        if origin is not None and _name_in(origin) not in self._names:
-            return "holdfast: pages of other sites may not ask"
-        token = self._options.token.encode()
-        given = headers.get(b"x-holdfast-token", "").encode("latin-1")
-        if token and not hmac.compare_digest(given, token):
-            return "holdfast: the header x-holdfast-token is missing or wrong"
-        return ""
-
-
-def _name_in(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
+    return Guard(Starlette(routes=routes, lifespan=life), terms)
 
 
 def serve(
@@ -117,13 +87,14 @@ def serve(
     port: int,
     ready: Callable[[str], None],
     retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
 ) -> None:
     """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     threading.Thread(target=warm, daemon=True).start()
     ready(f"http://{shown}:{listening.getsockname()[1]}")
-    make_server(store, options, retention).run(sockets=[listening])
+    make_server(store, options, retention, pages).run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -136,14 +107,21 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def make_server(
-    store: Store, options: GatewayOptions, retention: Retention = _KEEPS_ALL
+    store: Store,
+    options: GatewayOptions,
+    retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
 ) -> GatewayServer:
     """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
     events = Events()
+    return server_of(make_app(store, options, events, retention, pages), events)
+
+
+def server_of(app: ASGIApp, events: Events) -> GatewayServer:
+    """Return a server for an application whose streams end with it."""
     config = uvicorn.Config(
-        make_app(store, options, events, retention), log_level="critical", access_log=False,
-        lifespan="on", timeout_keep_alive=75, server_header=False, date_header=False,
-        proxy_headers=False,
+        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
+        server_header=False, date_header=False, proxy_headers=False,
     )  # fmt: skip
     return GatewayServer(config, events)
 
