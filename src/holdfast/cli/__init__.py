@@ -32,6 +32,7 @@ COMMANDS = {
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
     "memory": "List, add, edit, remove, search and restore what is remembered.",
+    "open": "Open the inspector in a browser: what was spent, what the model saw.",
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
@@ -53,6 +54,7 @@ COMMANDS = {
 """Name of a command and what it does."""
 _FILES = {
     "import": "import_sessions",
+    "open": "open_inspector",
     "recall": "search",
     "repair": "check",
     "rules": "check",
@@ -204,7 +206,7 @@ def _load(name: str) -> object:
     if name == "completion":
         return completion
     file = _FILES.get(name, name)
-    attribute = "import_sessions" if name == "import" else name
+    attribute = file if name in ("import", "open") else name  # words of Python
     return getattr(import_module(f"holdfast.cli.{file}"), attribute)
 
 

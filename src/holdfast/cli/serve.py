@@ -15,13 +15,14 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from holdfast import __version__
 from holdfast.caching.prices import NAMES
 from holdfast.cli import say
 from holdfast.cli.files import is_terminal
 from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.settings import prices_for, settings_from
 from holdfast.cli.stores import opened, store_options
-from holdfast.config import writers_from
+from holdfast.config import home_folder, writers_from
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import MissingExtra
 from holdfast.running.agents import PORT
@@ -82,6 +83,7 @@ def serve(**given: Any) -> int:
         from holdfast.gateway.actions import Retention
         from holdfast.gateway.app import serve as run
         from holdfast.gateway.conversations import GatewayOptions
+        from holdfast.inspector.app import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "holdfast serve") from None
     host = given["host"] or "127.0.0.1"
@@ -112,10 +114,11 @@ def serve(**given: Any) -> int:
     if given["until_eof"]:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
     kept = Retention(settings.retention_days, settings.retention_mb)
+    pages = gateway_pages(Path(given["home"]) if given["home"] else home_folder(), __version__)
     with opened(given, "create") as store:
         is_shared = not Path(store.where).exists()
         try:
-            run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept)
+            run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept, pages)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")

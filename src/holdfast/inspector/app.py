@@ -1,0 +1,196 @@
+"""The pages as a server: beside a gateway, or alone for `holdfast open`."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.types import Receive, Scope, Send
+
+from holdfast.gateway.actions import ApiContext, Retention, make_context
+from holdfast.gateway.api import api_routes, mounted
+from holdfast.gateway.app import GatewayServer, MakePages, listen, server_of
+from holdfast.gateway.conversations import GatewayOptions
+from holdfast.gateway.events import Events
+from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from holdfast.inspector.home import home
+from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
+from holdfast.inspector.site import (
+    HEADERS,
+    ROOT,
+    Handler,
+    Inspector,
+    Page,
+    rendered,
+    route,
+    static,
+)
+from holdfast.inspector.spending import SpendingReader
+from holdfast.stores.store import Store
+
+PAGES: tuple[tuple[str, Handler], ...] = (
+    (ROOT, home),
+    (f"{ROOT}/static/{{name:path}}", static),
+)
+"""Every page, by its address."""
+_MOST_FORM_BYTES = 10_000
+"""Of the form that asks for the token: longer than any token."""
+
+
+def pages_of(inspector: Inspector) -> list[BaseRoute]:
+    """Return the routes of all pages; `/` is the first one for browsers alone."""
+    return [
+        _Front(inspector),
+        Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
+        *(route(inspector, path, handler) for path, handler in PAGES),
+        _Copies(inspector.shelf),
+    ]
+
+
+class _Front(Route):
+    """`/` in a browser; whatever else asks for it is passed on."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        async def front(_: Request) -> Response:
+            return RedirectResponse(inspector.start, 303, headers=HEADERS)
+
+        super().__init__("/", front, methods=["GET"])
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match only somebody who wants to see a page."""
+        wants = dict(scope.get("headers", ())).get(b"accept", b"")
+        return super().matches(scope) if b"text/html" in wants else (Match.NONE, {})
+
+
+class _Copies(Mount):
+    """The API for copies of sessions of files; its store is made when it is first asked."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        super().__init__(COPIES, app=self._answer)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await mounted(self._shelf.copies(), "").app(scope, receive, send)
+
+
+def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Return the page that asks for the token, and remembers it as a cookie."""
+    terms = inspector.terms
+    keys = {inspector.entry_key} - {""}
+
+    async def entry(request: Request) -> Response:
+        key = request.query_params.get("key", "")
+        if request.method == "GET" and key in keys:
+            keys.discard(key)  # it works once: it was on a command line
+            return _let_in(request, terms, inspector.start)
+        given = await _token_in(request) if request.method == "POST" else b""
+        if terms.token and hmac.compare_digest(given, terms.token.encode()):
+            return _let_in(request, terms, inspector.start)
+        values = {"is_wrong": request.method == "POST" or bool(key), "is_open": not terms.token}
+        page = Page("entry.html.j2", values)
+        return Response(
+            rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
+        )
+
+    return entry
+
+
+async def _token_in(request: Request) -> bytes:
+    """Return the token that somebody typed."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_FORM_BYTES:
+            return b""
+    return dict(parse_qsl(body)).get(b"token", b"")
+
+
+def _let_in(request: Request, terms: Terms, start: str) -> Response:
+    answer = RedirectResponse(start, 303, headers=HEADERS)
+    answer.set_cookie(
+        cookie_name(request.scope), cookie_for(terms.token), httponly=True, samesite="strict"
+    )
+    return answer
+
+
+def gateway_pages(cache_folder: Path, version: str) -> MakePages:
+    """Return what gives a gateway its pages; they show its store, and what passes through it."""
+
+    def make(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
+        shelf = Shelf(api, lambda store: _context(store, api.options, api.events))
+        reader = SpendingReader(
+            api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
+        )
+        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, is_live=True))
+
+    return make
+
+
+class OpenServer:
+    """The pages alone, on a free port of this machine, until it is stopped."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        places: Sequence[Path],
+        options: GatewayOptions,
+        *,
+        cache_folder: Path,
+        version: str,
+    ) -> None:
+        """Take the sessions of a store, and those of files and folders."""
+        events = Events()
+        token = secrets.token_urlsafe(24)
+        self._options = replace(options, token=token)
+        self._api = _context(store, self._options, events) if store else None
+        self._events, self._entry_key = events, secrets.token_urlsafe(24)
+        self._terms = Terms(token=token, hosts=options.hosts, page_key=page_key())
+        self.shelf = Shelf(self._api, lambda made: _context(made, self._options, events))
+        self.spending = SpendingReader(
+            store, places, cache_folder=cache_folder, version=version, found=self.shelf.add_files
+        )
+
+    def first_page(self) -> str:
+        """Return the page of the one session in the files, or the first page if there are more."""
+        found = [one for one in self.spending.files() if not one.parent_id]
+        return f"{ROOT}/session/{file_name_of(found[0])}" if len(found) == 1 else ROOT
+
+    def run(self, host: str, port: int, start: str, ready: Callable[[str], None]) -> None:
+        """Serve until interrupted; `ready` is told the address that lets a browser in once.
+
+        Raises `OSError` if the address is taken.
+        """
+        listening = listen(host, port)
+        name = f"[{host}]" if ":" in host else host
+        inspector = Inspector(
+            shelf=self.shelf, spending=self.spending, terms=self._terms, start=start,
+            entry_key=self._entry_key,
+        )  # fmt: skip
+        self.spending.start()
+        try:
+            ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self._entry_key}")
+            self._server(inspector).run(sockets=[listening])
+        finally:
+            self.shelf.close()
+
+    def _server(self, inspector: Inspector) -> GatewayServer:
+        async def healthy(_: Request) -> Response:
+            return JSONResponse({"status": "ok"})
+
+        api = api_routes(self._api) if self._api else []
+        routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
+        app = Guard(Starlette(routes=routes), self._terms)
+        return server_of(app, self._events)
+
+
+def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:
+    return make_context(store, options, events, Retention(), lambda session: None)

@@ -1,0 +1,147 @@
+"""The sessions that can be opened: those of a store, and those of agents' files.
+
+A session of a file is copied into a store of its own, which is gone when the inspector stops: the
+pages know one kind of session, and trying something changes no file and no store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.errors import UnknownSession
+from holdfast.gateway.actions import ApiContext
+from holdfast.importers import sessions_in
+from holdfast.sessions.importing import take_all
+from holdfast.spending.record import SpentSession
+from holdfast.stores.open import open_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo
+
+COPIES = "/inspector/copies"
+"""Where the API for copies of sessions is."""
+_PREFIX = "file-"
+_DIGITS = 16
+"""Of the mark of a session of a file: 64 bits tell any number of sessions apart."""
+_MOST_RELATED = 200
+"""Files of one conversation and its subagents that are copied with it."""
+
+MakeContext = Callable[[Store], ApiContext]
+
+
+class OpenedSession(Struct, frozen=True):
+    """A session, and what it can be asked through."""
+
+    api: ApiContext
+    info: SessionInfo
+    is_copy: bool
+    """Whether it is a copy of a session of a file."""
+
+    @property
+    def store(self) -> Store:
+        """Where it is."""
+        return self.api.store
+
+
+def file_name_of(session: SpentSession) -> str:
+    """Return the name of a session of a file in addresses; it says nothing about the file."""
+    said = repr((session.path, *session.key)).encode("utf-8", "replace")
+    return _PREFIX + hashlib.blake2b(said, digest_size=_DIGITS // 2).hexdigest()
+
+
+class Shelf:
+    """Opens sessions by name. Only sessions that were found can be named, never a path."""
+
+    def __init__(self, api: ApiContext | None, make_context: MakeContext) -> None:
+        """Begin with the sessions of a store, or with none."""
+        self.api = api
+        self._make, self._lock = make_context, threading.Lock()
+        self._files: dict[str, SpentSession] = {}
+        self._copies: ApiContext | None = None
+        self._folder = ""
+        self._taken: dict[str, tuple[int, float]] = {}
+
+    @property
+    def files(self) -> Sequence[SpentSession]:
+        """The sessions of files that were found so far."""
+        return tuple(self._files.values())
+
+    def add_files(self, found: Iterable[SpentSession]) -> None:
+        """Offer sessions of files."""
+        self._files |= {file_name_of(one): one for one in found}
+
+    def open(self, name: str) -> OpenedSession:
+        """Return a session by its id, the beginning of it, or the name of one of a file.
+
+        Raises `UnknownSession` and whatever else a store raises for a name.
+        """
+        if name in self._files:
+            return self._opened_file(self._files[name])
+        copies = self._copies
+        if copies is not None:
+            try:
+                return OpenedSession(copies, copies.store.session(name), is_copy=True)
+            except UnknownSession:
+                pass
+        if self.api is None:
+            raise UnknownSession(name)
+        return OpenedSession(self.api, self.api.find(name), is_copy=False)
+
+    def copies(self) -> ApiContext:
+        """Return what copies can be asked through; their store is made when it is first needed."""
+        with self._lock:
+            if self._copies is None:
+                self._folder = tempfile.mkdtemp(prefix="holdfast-open-")
+                self._copies = self._make(open_store(Path(self._folder)))
+            return self._copies
+
+    def close(self) -> None:
+        """Delete the copies."""
+        if self._copies is not None:
+            self._copies.store.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _opened_file(self, session: SpentSession) -> OpenedSession:
+        copies = self.copies()
+        with self._lock:
+            for path in self._related(session):
+                self._take(copies.store, path)
+        for source_id in (session.source_id, Path(session.path).stem):
+            info = copies.store.by_source(session.agent, source_id)
+            if info is not None:
+                return OpenedSession(copies, info, is_copy=True)
+        return OpenedSession(copies, copies.store.find(session.source_id), is_copy=True)
+
+    def _related(self, session: SpentSession) -> list[str]:
+        """Return the files of a session, those it comes from and those that come from it."""
+        keys, paths = {session.key}, {session.path: None}
+        parents = {(session.agent, session.parent_id)}
+        grows = True
+        while grows and len(paths) < _MOST_RELATED:
+            grows = False
+            for one in self._files.values():
+                is_child = (one.agent, one.parent_id) in keys
+                if one.key not in keys and (is_child or one.key in parents):
+                    keys.add(one.key)
+                    paths[one.path] = None
+                    parents.add((one.agent, one.parent_id))
+                    grows = True
+        return list(paths)
+
+    def _take(self, store: Store, path: str) -> None:
+        """Copy the sessions of a file; a file that did not change since is not read again."""
+        try:
+            about = Path(path).stat()
+        except OSError:
+            return
+        state = (about.st_size, about.st_mtime)
+        if self._taken.get(path) != state:
+            for _ in take_all(store, sessions_in(Path(path))):
+                pass
+            self._taken[path] = state

@@ -1,0 +1,208 @@
+"""What all pages share: templates, files, headers, and what is said if something goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from holdfast import errors
+from holdfast.dialects.jsontext import dump, dump_text
+from holdfast.gateway.actions import NotThere
+from holdfast.gateway.guard import Terms
+from holdfast.inspector.shelf import Shelf
+from holdfast.inspector.spending import SpendingReader
+from holdfast.journal import log_event
+from holdfast.spending.numbers import full, money, short
+
+HERE: Final = Path(__file__).parent
+ROOT: Final = "/inspector"
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What a browser lets a page do: nothing that is not a file of ours, and no other host."""
+HEADERS: Final = {
+    "content-security-policy": POLICY, "cache-control": "no-store",
+    "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
+}  # fmt: skip
+_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_FOREVER = "public, max-age=31536000, immutable"
+"""For files whose address changes with their content."""
+
+
+class Inspector(Struct, frozen=True, kw_only=True):
+    """What the pages are made from."""
+
+    shelf: Shelf
+    spending: SpendingReader
+    terms: Terms
+    is_live: bool = False
+    """Whether a gateway runs in this process, so that there is something to follow."""
+    start: str = ROOT
+    """The page that is shown first."""
+    entry_key: str = ""
+    """What lets a browser in once, without the token."""
+
+
+class Page(Struct, frozen=True):
+    """A template and what it shows."""
+
+    template: str
+    values: Mapping[str, Any]
+    status: int = 200
+
+
+Answer: TypeAlias = Page | Response | Struct
+"""A page, an answer as it is, or a value for a script."""
+Handler: TypeAlias = Callable[[Inspector, Request], Answer]
+
+
+def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> BaseRoute:
+    """Return the route of a page; its work is done in a thread."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(_answered, inspector, handler, request)
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it
+
+    made = Route(path, answer, methods=list(methods) or ["GET"], name=handler.__name__)
+    made.methods = set(methods) or {"GET"}
+    return made
+
+
+def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
+    try:
+        found = handler(inspector, request)
+    except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
+        found = _problem(error)
+    if isinstance(found, Response):
+        return found
+    if not isinstance(found, Page):
+        return Response(dump(found), media_type="application/json", headers=HEADERS)
+    return HTMLResponse(rendered(inspector, found), found.status, headers=HEADERS)
+
+
+def rendered(inspector: Inspector, page: Page) -> str:
+    """Return a page as HTML."""
+    values = {"inspector": inspector, "page_key": inspector.terms.page_key, **page.values}
+    return environment().get_template(page.template).render(values)
+
+
+def _problem(error: Exception) -> Page:
+    """Return the page that says what is wrong; it quotes nothing of a conversation."""
+    match error:
+        case errors.UnknownSession() | errors.AmbiguousSession() | NotThere():
+            return Page("problem.html.j2", {"title": "Not found", "said": str(error)}, 404)
+        case errors.HoldfastError():
+            return Page("problem.html.j2", {"title": "That did not work", "said": str(error)}, 422)
+        case ValueError():
+            said = "The address is not one of a page of the inspector."
+            return Page("problem.html.j2", {"title": "Not found", "said": said}, 404)
+        case _:
+            log_event("inspector.failed", fault=type(error).__name__)
+            said = "An error of the inspector. Nothing was changed."
+            return Page("problem.html.j2", {"title": "That did not work", "said": said}, 500)
+
+
+def number(request: Request, name: str, default: int, *, most: int = 2**31 - 1) -> int:
+    """Return a number of an address, between 0 and `most`; raises `ValueError` for another text."""
+    text = request.query_params.get(name) or request.path_params.get(name)
+    return default if text is None else min(max(int(text), 0), most)
+
+
+# Templates
+
+
+@cache
+def environment() -> Environment:
+    """Return what renders the templates; whatever is not marked as HTML is shown as text."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    filters: dict[str, Callable[..., Any]] = {
+        "short": short, "full": full, "money": money, "moment": moment, "day": day,
+        "percent": percent, "json": as_json, "plural": plural,
+    }  # fmt: skip
+    made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return made
+
+
+def as_json(value: Any) -> Markup:
+    """Return a value as JSON for an element of the page that scripts read."""
+    text = dump_text(value)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def moment(time: float | None) -> str:
+    """Return a time as people write it, in the zone of this machine."""
+    return _formatted(time, "%Y-%m-%d %H:%M")
+
+
+def day(time: float | None) -> str:
+    """Return the day of a time."""
+    return _formatted(time, "%Y-%m-%d")
+
+
+def _formatted(time: float | None, form: str) -> str:
+    try:
+        return datetime.fromtimestamp(time).strftime(form) if time else ""
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, without decimals unless it is small."""
+    return f"{share:.1%}" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+# Files
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the address of a file of the pages; it changes with the content."""
+    mark = hashlib.blake2b(_file(name), digest_size=6).hexdigest()
+    return f"{ROOT}/static/{name}?{mark}"
+
+
+@cache
+def _file(name: str) -> bytes:
+    return (HERE / "static" / name).read_bytes()
+
+
+@cache
+def _files() -> frozenset[str]:
+    where = HERE / "static"
+    return frozenset(str(one.relative_to(where)) for one in where.rglob("*.*") if one.is_file())
+
+
+def static(inspector: Inspector, request: Request) -> Answer:
+    """Return a file of the pages; only those that came with the package have an address."""
+    name = str(request.path_params["name"])
+    if name not in _files() or Path(name).suffix not in _TYPES:
+        return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
+    headers = {**HEADERS, "cache-control": _FOREVER}
+    return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)

@@ -1,0 +1,130 @@
+"""What the agents of this machine used, read in the background while the pages are shown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.catalog import PriceList
+from holdfast.spending.figures import CountedAnswer, count_once
+from holdfast.spending.judging import judge
+from holdfast.spending.overview import Overview, overview
+from holdfast.spending.reading import Judgement, UsageReader
+from holdfast.spending.record import SpentSession
+from holdfast.stores.store import Store
+
+_JUDGING_SECONDS = 8.0
+"""How long sessions are replayed for what they would have cost otherwise, as in `holdfast`."""
+
+
+class SpendingState(Struct, frozen=True, kw_only=True):
+    """How far the reading is."""
+
+    done: int = 0
+    total: int = 0
+    """Bytes of files that are read now."""
+    step: str = "reading"
+    """`reading`, `replaying`, `ready` or `failed`."""
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """All that was read."""
+
+    sessions: Sequence[SpentSession]
+    answers: Sequence[CountedAnswer]
+    overview: Overview
+    prices: PriceList
+
+
+class SpendingReader:
+    """Reads once in a thread of its own, and again if it is asked to."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        places: Sequence[Path],
+        *,
+        cache_folder: Path,
+        version: str,
+        found: Callable[[Sequence[SpentSession]], None],
+    ) -> None:
+        """Take where to read; `found` is told the sessions of files as soon as they are known."""
+        self._store, self._places, self._found = store, tuple(places), found
+        self._reader = UsageReader(cache_folder, version)
+        self._lock, self._changed = threading.Lock(), threading.Condition()
+        self._is_started = False
+        self.state = SpendingState()
+        self.spending: Spending | None = None
+
+    def start(self) -> None:
+        """Read in the background, if that was not begun yet."""
+        with self._changed:
+            is_first, self._is_started = not self._is_started, True
+        if is_first:
+            threading.Thread(target=self.read, daemon=True).start()
+
+    def files(self) -> list[SpentSession]:
+        """Read the files now, and offer their sessions."""
+        with self._lock:
+            native = self._reader.native(self._places, lambda done, total: None)
+        self._found(native)
+        return native
+
+    def wait(self, known: str, seconds: float) -> SpendingState:
+        """Return the state as soon as its step is another one than is known."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.state.step != known, seconds)
+            return self.state
+
+    def read(self) -> None:
+        """Read what is new; what was read before is kept in a cache."""
+        with self._lock:
+            is_whole = False
+            try:
+                self._read()
+                is_whole = True
+            except Exception:  # noqa: BLE001 the boundary: pages go on without these figures
+                self._set(step="failed")
+            finally:
+                self._reader.save(is_whole=is_whole)
+
+    def _read(self) -> None:
+        self._set(step="reading", done=0, total=0)
+        native = self._reader.native(
+            self._places, lambda done, total: self._set(done=done, total=total)
+        )
+        self._found(native)
+        stored = self._reader.stored(self._store, native) if self._store else []
+        prices = PriceList()
+        answers = count_once(native, stored, prices)
+        by_key = {one.key: one for one in (*native, *stored)}
+        self._keep(list(by_key.values()), answers, prices, [])
+        self._set(step="replaying", done=0, total=0)
+        judged = judge(
+            [one for one in by_key.values() if "#" not in one.path], self._reader, prices,
+            _JUDGING_SECONDS, lambda done, total: self._set(done=done, total=total),
+        )  # fmt: skip
+        self._keep(list(by_key.values()), answers, prices, judged)
+        self._set(step="ready")
+
+    def _keep(
+        self,
+        sessions: Sequence[SpentSession],
+        answers: Sequence[CountedAnswer],
+        prices: PriceList,
+        judged: Sequence[Judgement],
+    ) -> None:
+        made = overview(
+            sessions, answers, judged, prices,
+            problems=len(self._reader.problems), is_stored=self._store is not None,
+        )  # fmt: skip
+        self.spending = Spending(sessions=sessions, answers=answers, overview=made, prices=prices)
+
+    def _set(self, **changes: object) -> None:
+        with self._changed:
+            self.state = replace(self.state, **changes)
+            self._changed.notify_all()
