@@ -17,7 +17,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs release-check clean
+.PHONY: demo demo-model gate test test-fast test-ray test-agents test-browser check rules bench bench-quick bench-full soak soak-faults docs release-check clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -83,6 +83,10 @@ test-agents: $(VENV)/.stamp-dev
 	$(BIN)/python bench/agents.py --hooks --check
 	$(BIN)/python bench/agents.py --engine --check
 
+# the inspector in a real browser, on real sessions; also makes the screenshots of docs/inspector.md
+test-browser: $(VENV)/.stamp-dev $(VENV)/.stamp-browser
+	$(BIN)/python -m pytest tests/browser --durations 10
+
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two
 KILLS ?= 1000
@@ -129,6 +133,13 @@ $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 
 $(VENV)/.stamp-ray: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[ray]'
+	@touch $@
+
+# Debian's Chromium, which needs root to install, and axe-core beside Playwright
+$(VENV)/.stamp-browser: pyproject.toml | $(BIN)/python
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	$(PIP) 'playwright>=1.50'
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/browser axe-core
 	@touch $@
 
 # a place of its own: nothing else installs the weights or the server
