@@ -22,7 +22,15 @@ from holdfast.gateway.app import GatewayServer, MakePages, listen, server_of
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from holdfast.inspector.compaction_page import (
+    compaction_page,
+    facts_part,
+    lines_part,
+    trial_page,
+)
 from holdfast.inspector.home import home
+from holdfast.inspector.revealing import show_secret
+from holdfast.inspector.session_page import message_text, rows_part, session_page
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
     HEADERS,
@@ -40,6 +48,13 @@ from holdfast.stores.store import Store
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
     (f"{ROOT}/static/{{name:path}}", static),
+    (f"{ROOT}/session/{{id}}", session_page),
+    (f"{ROOT}/session/{{id}}/rows", rows_part),
+    (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
+    (f"{ROOT}/session/{{id}}/compaction", trial_page),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/lines", lines_part),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/facts", facts_part),
 )
 """Every page, by its address."""
 _MOST_FORM_BYTES = 10_000
@@ -52,6 +67,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         _Front(inspector),
         Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
         *(route(inspector, path, handler) for path, handler in PAGES),
+        route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
         _Copies(inspector.shelf),
     ]
 

@@ -48,6 +48,11 @@ class OpenedSession(Struct, frozen=True):
         """Where it is."""
         return self.api.store
 
+    @property
+    def address(self) -> str:
+        """The address of its page."""
+        return f"/inspector/session/{self.info.id}"
+
 
 def file_name_of(session: SpentSession) -> str:
     """Return the name of a session of a file in addresses; it says nothing about the file."""

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 from holdfast import errors
 from holdfast.dialects.jsontext import dump, dump_text
 from holdfast.gateway.actions import NotThere
+from holdfast.gateway.api import ApiProblem, ErrorAnswer
 from holdfast.gateway.guard import Terms
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
@@ -39,6 +40,8 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
 }  # fmt: skip
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_MOST_BODY_BYTES = 100_000
+"""Of what a page asks by itself; changes go through the API, which has its own bound."""
 _FOREVER = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
 
@@ -75,6 +78,7 @@ def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> B
 
     async def answer(request: Request) -> Response:
         try:
+            request.state.body = await _body(request)
             return await run_in_threadpool(_answered, inspector, handler, request)
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
@@ -84,11 +88,20 @@ def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> B
     return made
 
 
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_BODY_BYTES:
+            return b""
+    return body
+
+
 def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
     try:
         found = handler(inspector, request)
     except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
-        found = _problem(error)
+        found = _problem(error, is_script=request.method != "GET")
     if isinstance(found, Response):
         return found
     if not isinstance(found, Page):
@@ -102,20 +115,40 @@ def rendered(inspector: Inspector, page: Page) -> str:
     return environment().get_template(page.template).render(values)
 
 
-def _problem(error: Exception) -> Page:
-    """Return the page that says what is wrong; it quotes nothing of a conversation."""
+def _problem(error: Exception, *, is_script: bool) -> Answer:
+    """Return what is said instead; it quotes nothing of a conversation."""
+    title, said, status = _words_for(error)
+    if is_script:
+        body = dump(ErrorAnswer(ApiProblem(said, type(error).__name__)))
+        return Response(body, status, HEADERS, "application/json")
+    return Page("problem.html.j2", {"title": title, "said": said}, status)
+
+
+def _words_for(error: Exception) -> tuple[str, str, int]:
     match error:
         case errors.UnknownSession() | errors.AmbiguousSession() | NotThere():
-            return Page("problem.html.j2", {"title": "Not found", "said": str(error)}, 404)
+            return "Not found", str(error), 404
+        case errors.UnknownPosition() | errors.UnknownName() | errors.UnknownReference():
+            return "Not found", str(error), 404
+        case Refusal():
+            return "That did not work", str(error), 403
         case errors.HoldfastError():
-            return Page("problem.html.j2", {"title": "That did not work", "said": str(error)}, 422)
-        case ValueError():
-            said = "The address is not one of a page of the inspector."
-            return Page("problem.html.j2", {"title": "Not found", "said": said}, 404)
+            return "That did not work", str(error), 422
+        case ValueError():  # a word in an address that is not a number
+            return "Not found", "The address is not one of a page of the inspector.", 404
         case _:
             log_event("inspector.failed", fault=type(error).__name__)
-            said = "An error of the inspector. Nothing was changed."
-            return Page("problem.html.j2", {"title": "That did not work", "said": said}, 500)
+            return "That did not work", "An error of the inspector. Nothing was changed.", 500
+
+
+class Refusal(Exception):
+    """Something that is not done, and why, for the person who asked."""
+
+
+def body_of(request: Request) -> bytes:
+    """Return the body of a request, which was read before its handler was called."""
+    body: bytes = request.state.body
+    return body
 
 
 def number(request: Request, name: str, default: int, *, most: int = 2**31 - 1) -> int:
@@ -137,6 +170,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural,
+        "ending": ending,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -176,6 +210,11 @@ def percent(share: float) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def ending(path: str) -> str:
+    """Return the last two parts of a path."""
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
 
 
 # Files

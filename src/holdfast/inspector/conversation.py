@@ -1,0 +1,130 @@
+"""The messages of a session as a page draws them: all that was said, or what the model sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from holdfast.compaction.measure import message_tokens
+from holdfast.engine.saved import unpack_view
+from holdfast.inspector.fates import Fate, Fates
+from holdfast.inspector.rendering import render_message
+from holdfast.inspector.shelf import OpenedSession
+from holdfast.sessions.rows import decoded
+from holdfast.stores.values import StoredMessage
+from holdfast.tokens.estimate import Estimator
+from holdfast.transcript import Folded, Message, Rewritten, ToolCall, ToolResult
+
+_LOOK_BACK = 12
+"""Messages before those that are drawn, in which the calls are that their results answer; a model
+rarely makes more calls at once."""
+_ESTIMATE = Estimator()
+
+
+class DrawnMessage(Struct, frozen=True, kw_only=True):
+    """One message as the page draws it."""
+
+    place: int
+    """Among the messages that are shown: of the log, or of what the model sees."""
+    position: int | None
+    """In the log; None for what stands for folded messages."""
+    role: str
+    tools: tuple[str, ...] = ()
+    time: float | None = None
+    tokens: int
+    fate: str
+    """`kept`, `rewritten`, `folded` or `added`."""
+    reference: str = ""
+    originals: tuple[int, int] | None = None
+    """What it stands for: the first message, and one past the last."""
+    summary_at: int | None = None
+    """Of a folded message, the place of its summary among what the model sees."""
+    is_pinned: bool = False
+    is_generated: bool = False
+    html: Markup
+
+
+def log_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iterator[DrawnMessage]:
+    """Yield messages of the log from `start` up to `stop`, each with what became of it."""
+    pins = {pin.position for pin in opened.store.pins(opened.info.id)}
+    for row, message, calls in _read(opened, start, stop):
+        fate = fates.at(row.position)
+        yield _drawn(opened, row, message, calls, fate, row.position, fate.kind, pins)
+
+
+def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iterator[DrawnMessage]:
+    """Yield what the model sees from place `start` up to `stop`."""
+    pins = {pin.position for pin in opened.store.pins(opened.info.id)}
+    kept = opened.store.view(opened.info.id, fates.view) if fates.view else None
+    items = unpack_view(kept.items, opened.info.dialect).items if kept else ()
+    written = {item.start: item for item in items if isinstance(item, (Rewritten, Folded))}
+    for fate in fates.items:
+        first, last = max(start, fate.shown_at), min(stop, fate.shown_at + fate.shown)
+        if first >= last:
+            continue
+        item = written.get(fate.start)
+        if isinstance(item, Folded):
+            yield from _summary_rows(opened, fate, item.messages, first, last)
+            continue
+        shift = fate.start - fate.shown_at
+        for row, message, calls in _read(opened, first + shift, last + shift):
+            shown = item.message if isinstance(item, Rewritten) else message
+            place = row.position - shift
+            yield _drawn(opened, row, shown, calls, fate, place, fate.kind, pins, is_view=True)
+
+
+def _summary_rows(
+    opened: OpenedSession, fate: Fate, messages: Sequence[Message], first: int, last: int
+) -> Iterator[DrawnMessage]:
+    """Yield the messages that stand for a folded range."""
+    for place in range(first, last):
+        message = messages[place - fate.shown_at]
+        yield DrawnMessage(
+            place=place, position=None, role=message.role, fate="added", reference=fate.reference,
+            tokens=message_tokens(message, _ESTIMATE), originals=(fate.start, fate.stop),
+            html=_html(opened, message, {}, ""),
+        )  # fmt: skip
+
+
+def _drawn(
+    opened: OpenedSession, row: StoredMessage, message: Message, calls: Mapping[str, ToolCall],
+    fate: Fate, place: int, kind: str, pins: set[int], *, is_view: bool = False,
+) -> DrawnMessage:  # fmt: skip
+    more = f"{opened.address}/message/{row.position}"
+    is_other = is_view and kind == "rewritten"
+    return DrawnMessage(
+        place=place, position=row.position, role=_speaker(message), tools=row.tools, time=row.time,
+        tokens=message_tokens(message, _ESTIMATE) if is_other else row.tokens, fate=kind,
+        reference=fate.reference, originals=(row.position, row.position + 1) if is_other else None,
+        summary_at=fate.summary_at, is_pinned=row.position in pins, is_generated=row.generated,
+        html=_html(opened, message, calls, more),
+    )  # fmt: skip
+
+
+def _speaker(message: Message) -> str:
+    """Return whose message it is; one that holds results and nothing else is a tool's."""
+    kinds = {type(part) for part in message.parts}
+    return "tool" if kinds == {ToolResult} else message.role
+
+
+def _read(
+    opened: OpenedSession, start: int, stop: int
+) -> Iterator[tuple[StoredMessage, Message, Mapping[str, ToolCall]]]:
+    """Yield messages of the log with the calls that their results may answer."""
+    rows = opened.store.read(opened.info.id, max(start - _LOOK_BACK, 0), stop)
+    calls: dict[str, ToolCall] = {}
+    for row, message in zip(rows, decoded(rows, opened.info.dialect), strict=True):
+        if row.position >= start:
+            yield row, message, calls
+        calls |= {part.id: part for part in message.parts if isinstance(part, ToolCall)}
+
+
+def _html(
+    opened: OpenedSession, message: Message, calls: Mapping[str, ToolCall], more: str
+) -> Markup:
+    return render_message(
+        message, show=opened.api.show, calls=calls, more=more,
+        address=lambda reference: f"{opened.address}/reference/{reference}",
+    )  # fmt: skip

@@ -1,0 +1,89 @@
+// The window over time: prompts stacked by kind, the cached part, the limit, and compactions.
+import { short, themed } from "./page.js";
+
+const { uPlot } = globalThis;
+
+/** Return the sums from the bottom up, the topmost first, as areas are drawn over each other. */
+function stacked(kinds, amounts) {
+  const sums = [];
+  let last = null;
+  for (const kind of kinds) {
+    last = amounts[kind].map((value, at) => value + (last ? last[at] : 0));
+    sums.push(last);
+  }
+  return sums.reverse();
+}
+
+/** Draw the timeline into an element; `pointed` hears of columns, `picked` of clicks on them. */
+export function drawTimeline(element, drawn, steps, window, pointed, picked) {
+  const kinds = Object.keys(drawn.held);
+  const requests = drawn.last.map((at) => at + 1);
+  const data = [requests, ...stacked(kinds, drawn.held), drawn.cached, requests.map(() => window || null)];
+  let chart;
+
+  const axis = (values, size) => ({
+    stroke: themed("--dim"), grid: { stroke: themed("--line"), width: 1 },
+    ticks: { stroke: themed("--line") }, font: "12px system-ui, sans-serif", values, size,
+  });
+  const options = () => ({
+    width: element.clientWidth, height: Math.max(220, Math.min(320, element.clientWidth * 0.6)),
+    legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
+    scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
+    axes: [axis(undefined, 34), axis((_, ticks) => ticks.map(short), 46)],
+    series: [
+      { label: "request" },
+      ...kinds.toReversed().map((kind) => ({
+        label: kind, fill: themed(`--kind-${kind}`), stroke: themed("--card"), width: 0.5,
+        points: { show: false },
+      })),
+      { label: "cached", stroke: themed("--text"), width: 1.5, dash: [3, 3], points: { show: false } },
+      { label: "window", stroke: themed("--bad"), width: 1.5, points: { show: false } },
+    ],
+    hooks: {
+      setCursor: [(self) => self.cursor.idx != null && pointed(self.cursor.idx)],
+      draw: [drawSteps],
+    },
+  });
+
+  function drawSteps(self) {
+    const { ctx, bbox } = self;
+    ctx.save();
+    ctx.strokeStyle = themed("--kind-summary");
+    ctx.fillStyle = themed("--kind-summary");
+    ctx.lineWidth = 2 * devicePixelRatio;
+    for (const request of steps) {
+      const x = Math.min(self.valToPos(request + 1, "x", true), bbox.left + bbox.width);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.beginPath();
+      ctx.arc(x, bbox.top + 5 * devicePixelRatio, 4 * devicePixelRatio, 0, 7);
+      ctx.fill();
+    }
+    ctx.restore();
+  }
+
+  function draw() {
+    chart?.destroy();
+    chart = new uPlot(options(), data, element);
+    chart.over.addEventListener("click", () => chart.cursor.idx != null && picked(chart.cursor.idx));
+  }
+
+  draw();
+  element.tabIndex = 0;
+  element.addEventListener("keydown", (event) => {
+    const last = requests.length - 1;
+    const here = chart.cursor.idx ?? 0;
+    const moves = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: last, PageUp: here - 10, PageDown: here + 10 };
+    if (event.key === "Enter") picked(here);
+    else if (event.key in moves) {
+      const next = Math.min(Math.max(moves[event.key], 0), last);
+      chart.setCursor({ left: chart.valToPos(requests[next], "x"), top: 10 });
+      pointed(next);
+    } else return;
+    event.preventDefault();
+  });
+  addEventListener("holdfast-theme", draw);
+  new ResizeObserver(() => chart.width !== element.clientWidth && chart.setSize(options())).observe(element);
+}

@@ -1,0 +1,58 @@
+// A list of any length, of which only the part near the screen is in the page.
+import { say } from "./page.js";
+
+const NEAR = 1_600; // pixels before and after the screen that are drawn
+const FAR = 6_000; // pixels from which on they are taken out again
+
+/**
+ * Fill a container with parts of `size` entries each; `part(start, stop)` is the address of one,
+ * `heights` is about how high each of them is. Parts that the page has already are kept.
+ */
+export function lazyList(container, { total, size, heights, part, tag = "div", root = null }) {
+  const there = new Map([...container.children].map((one) => [Number(one.dataset.start), one]));
+  const chunks = [];
+  for (let start = 0, at = 0; start < total; start += size, at += 1) {
+    let chunk = there.get(start);
+    if (!chunk) {
+      chunk = document.createElement(tag);
+      chunk.className = "chunk";
+      chunk.dataset.start = start;
+      chunk.style.minHeight = `${heights[at] ?? heights.at(-1)}px`;
+    }
+    chunks.push(chunk);
+  }
+  container.replaceChildren(...chunks);
+
+  function load(chunk) {
+    if (chunk.dataset.loaded) return Promise.resolve();
+    chunk.loading ??= (async () => {
+      const start = Number(chunk.dataset.start);
+      const answer = await fetch(part(start, Math.min(start + size, total)));
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      chunk.innerHTML = await answer.text();
+      chunk.style.minHeight = "";
+      chunk.dataset.loaded = "yes";
+    })()
+      .catch((error) => say(`Messages could not be read: ${error.message}.`, true))
+      .finally(() => { chunk.loading = null; });
+    return chunk.loading;
+  }
+
+  function unload(chunk) {
+    const isUsed = chunk.contains(document.activeElement) || chunk.querySelector(".inner");
+    if (!chunk.dataset.loaded || isUsed) return;
+    chunk.style.minHeight = `${chunk.offsetHeight}px`;
+    chunk.replaceChildren();
+    delete chunk.dataset.loaded;
+  }
+
+  const watch = (margin, then) =>
+    new IntersectionObserver((seen) => seen.forEach(then), { root, rootMargin: `${margin}px 0px` });
+  const near = watch(NEAR, (one) => one.isIntersecting && load(one.target));
+  const far = watch(FAR, (one) => !one.isIntersecting && unload(one.target));
+  for (const chunk of chunks) {
+    near.observe(chunk);
+    far.observe(chunk);
+  }
+  return { at: (place) => load(chunks[Math.floor(place / size)]) };
+}
