@@ -1,0 +1,171 @@
+"""Every page on real sessions of six agents: no fault, nothing cut off, usable by keyboard."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter, SessionInfo
+
+LOOKS = [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")]
+
+
+@pytest.fixture(scope="session")
+def sessions(home: Path) -> dict[str, SessionInfo]:
+    """For each agent its longest session, with what was compacted first."""
+    with open_store(home / "sessions", read_only=True) as store:
+        found = store.sessions(SessionFilter(kind="any"), most=500).sessions
+    order = sorted(found, key=lambda one: (one.view > 0, one.length))
+    return {one.source: one for one in order}
+
+
+@pytest.fixture(scope="session")
+def compacted(sessions: dict[str, SessionInfo]) -> SessionInfo:
+    """The longest session that was compacted."""
+    return max((one for one in sessions.values() if one.view), key=lambda one: one.length)
+
+
+@pytest.mark.parametrize(("size", "theme"), LOOKS)
+def test_every_page_is_whole_in_every_look(
+    visitor: Any, sessions: dict[str, SessionInfo], compacted: SessionInfo, size: str, theme: str
+) -> None:
+    """No script error, no other host, nothing wider than the screen, nothing serious by axe."""
+    address = f"/inspector/session/{compacted.id}"
+    paths = ["/inspector", "/inspector/sessions", "/inspector/search?q=error", "/inspector/live",
+             "/inspector/lab", f"{address}?show=view", f"{address}/compaction",
+             f"{address}/compaction/{compacted.view}",
+             *(f"/inspector/session/{one.id}" for one in sessions.values())]  # fmt: skip
+    assert len(sessions) >= 5
+    for path in paths:
+        page = visitor.page(path, size=size, theme=theme)
+        visitor.check(page)
+        page.context.close()
+
+
+def test_the_window_is_drawn_and_leads_to_the_message(visitor: Any, compacted: SessionInfo) -> None:
+    """A click on the chart, or Enter in it, shows the message that was sent then."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    chart = page.locator("#timeline")
+    assert chart.locator("canvas").count() == 1
+    chart.focus()
+    page.keyboard.press("End")
+    assert page.locator("#pointed").inner_text().startswith("Request")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement?.id?.startsWith('m')")
+    assert int(page.evaluate("document.activeElement.dataset.position")) > 0
+    visitor.check(page)
+
+
+def test_a_summary_opens_its_originals_in_place(visitor: Any, compacted: SessionInfo) -> None:
+    """What was folded is one click away, by keyboard too."""
+    page = visitor.page(f"/inspector/session/{compacted.id}?show=view")
+    button = page.locator(".row.f-added > .originals").first
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".inner .row")
+    assert button.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Shift+Tab")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".inner").count() == 0
+
+
+def test_a_long_conversation_stays_small_in_the_page(visitor: Any, compacted: SessionInfo) -> None:
+    """Only what is near the screen is in the page, wherever one scrolls."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    for share in (0.25, 0.5, 0.75, 1.0):
+        page.evaluate(f"scrollTo(0, document.body.scrollHeight * {share})")
+        page.wait_for_load_state("networkidle")
+    last = compacted.length - 1
+    page.goto(f"{page.url.partition('?')[0]}?at={last}#m{last}")
+    page.wait_for_selector(f"#m{last}")
+    assert page.locator("#talk .row").count() <= 240
+    visitor.check(page)
+
+
+def test_a_message_is_pinned_and_unpinned(visitor: Any, compacted: SessionInfo) -> None:
+    """A pin is kept by the store: another visit sees it."""
+    path = f"/inspector/session/{compacted.id}?at=3#m3"
+    page = visitor.page(path)
+    page.locator("#m3 .pin").click()
+    page.wait_for_selector("#m3 .chip.pinned")
+    again = visitor.page(path)
+    assert again.locator("#m3 .pinned").count() == 1
+    again.locator("#m3 .pin").click()
+    again.wait_for_selector("#m3 .chip.pinned", state="detached")
+    visitor.check(again)
+
+
+def test_a_compaction_shows_both_sides_and_what_was_used_later(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """Lines on both sides, entries that lead to their messages, facts that are kept or lost."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/compaction/{compacted.view}")
+    page.wait_for_selector(".lines[data-side=before] .line")
+    page.wait_for_selector(".lines[data-side=after] .line")
+    page.wait_for_selector("#facts[aria-busy=false]")
+    assert page.locator(".entries a").count() > 3
+    page.locator(".entries a").first.click()
+    page.wait_for_selector(".row:focus")
+    visitor.check(page)
+
+
+def test_the_slider_redraws_from_what_is_known(visitor: Any, compacted: SessionInfo) -> None:
+    """After the first answer every size is drawn without asking again."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/compaction")
+    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    seen = set()
+    page.locator("#size").focus()
+    page.keyboard.press("Home")
+    for _ in range(9):
+        said = page.locator("#trial-said").inner_text()
+        assert "Working" not in said
+        seen.add(said)
+        page.keyboard.press("ArrowRight")
+    assert len(seen) > 3
+    assert not asked
+    visitor.check(page)
+
+
+def test_compact_with_a_focus_and_undo(visitor: Any, sessions: dict[str, SessionInfo]) -> None:
+    """Both are done by the page, and the store has them."""
+    info = max((one for one in sessions.values() if not one.view), key=lambda one: one.length,
+               default=max(sessions.values(), key=lambda one: one.length))  # fmt: skip
+    page = visitor.page(f"/inspector/session/{info.id}/compaction")
+    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    page.locator("#focus").fill("the tests")
+    page.locator("#size").focus()
+    page.keyboard.press("Home")
+    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    page.locator("#compact").click()
+    page.wait_for_url(re.compile(r"/compaction/\d+$"))
+    visitor.check(page)
+    page.locator("#undo").click()
+    page.wait_for_url(re.compile(rf"/session/{info.id}$"))
+    visitor.check(page)
+
+
+def test_the_theme_can_be_chosen(visitor: Any) -> None:
+    """The choice outlives the page."""
+    page = visitor.page("/inspector", theme="light")
+    page.locator("#theme").click()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    visitor.check(page)
+
+
+def test_search_from_the_keyboard(visitor: Any) -> None:
+    """A slash goes to the search, Enter finds, Tab reaches the first hit."""
+    page = visitor.page("/inspector")
+    page.keyboard.press("/")
+    page.keyboard.type("error")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=error"))
+    visitor.check(page)
