@@ -265,6 +265,67 @@ def test_a_compaction_is_previewed_done_and_undone(fresh: Api) -> None:
     assert fresh.post(f"{path}/undo", 409)["error"]["kind"] == "NothingToUndo"
 
 
+def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> None:
+    """Each of several sizes has the report of the real compaction to that size, in any order, and
+    the fates cover the log; nothing changes.
+    """
+    path = f"/sessions/{fresh.short}"
+    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    before = fresh.get(path)
+    shown = fresh.post(f"{path}/budgets", budgets=[90, 20, 50, 20, 100], focus="animals")
+    assert [row["percent"] for row in shown["budgets"]] == [20, 50, 90, 100]
+    assert fresh.get(path) == before
+    for row in shown["budgets"]:
+        alone = fresh.post(f"{path}/preview", target_tokens=row["target_tokens"], focus="animals")
+        done = fresh.post(f"{path}/compact", target_tokens=row["target_tokens"], focus="animals")
+        real: dict[str, Any] = {**done["report"], "references": [], "persistence": "none"}
+        assert row["report"] == real
+        assert {**alone["report"], "references": []} == real
+        starts, stops = [one[0] for one in row["fates"]], [one[1] for one in row["fates"]]
+        assert starts == [0, *stops[:-1]]
+        assert stops[-1] == shown["messages"] == 40
+        by_fate = {
+            fate: sum(stop - start for start, stop, one in row["fates"] if one == fate)
+            for fate in ("kept", "rewritten", "folded")
+        }
+        assert by_fate == {name: real[name] for name in by_fate}
+        if real["status"] == "compacted":
+            assert json.dumps(row["summary"])[1:-1] in json.dumps(alone["written"])
+            fresh.post(f"{path}/undo")
+        else:
+            assert row["percent"] == 100
+    sizes = [row["report"]["tokens_after"] for row in shown["budgets"]]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] == shown["tokens"]
+
+
+def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
+    """The message of the user that the summary stands before counts as rewritten, not as kept."""
+    path = f"/sessions/{fresh.short}"
+    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    shown = fresh.post(f"{path}/preview", target_tokens=1_500)
+    assert [row["fate"] for row in shown["written"]] == ["rewritten"]
+    fresh.post(f"{path}/compact", target_tokens=1_500)
+    step = fresh.get(f"{path}/views/1")
+    assert step["comparison"]["fates_after"] == shown["comparison"]["fates_after"]
+
+
+def test_a_compaction_is_tried_again_on_how_it_was_then(fresh: Api) -> None:
+    """Before a view the log is as long as it was, and the same compaction gives the same."""
+    path = f"/sessions/{fresh.short}"
+    session = Session(fresh.store, fresh.short, context_length=WINDOW)
+    session.append(*talk(30, "giraffe")[4:])
+    first = session.compact(force=True)
+    session.append(*talk(70, "lion")[30:])
+    second = session.compact(force=True, target_tokens=2_000)
+    for number, was, target in ((1, first, None), (2, second, 2_000)):
+        shown = fresh.post(f"{path}/preview", before=number, target_tokens=target)["report"]
+        for name in ("tokens_before", "tokens_after", "messages_after", "folded"):
+            assert shown[name] == getattr(was, name)
+    assert fresh.post(f"{path}/budgets", before=1, budgets=[50])["messages"] == 30
+    assert fresh.post(f"{path}/preview", 404, before=9)["error"]["kind"] == "NotThere"
+
+
 def test_a_compaction_that_is_not_due_is_not_done_without_force(fresh: Api) -> None:
     """The report says so; that is no error."""
     done = fresh.post(f"/sessions/{fresh.short}/compact", force=False)
@@ -369,6 +430,13 @@ BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/sessions/{short}/compact", {"force": "perhaps"}),
     ("POST", "/sessions/{short}/compact", {"id": "other"}),
     ("POST", "/sessions/{short}/preview", {"deep": True}),
+    ("POST", "/sessions/{short}/preview", {"target_tokens": 0}),
+    ("POST", "/sessions/{short}/compact", {"target_tokens": -5}),
+    ("POST", "/sessions/{short}/budgets", {}),
+    ("POST", "/sessions/{short}/budgets", {"budgets": []}),
+    ("POST", "/sessions/{short}/budgets", {"budgets": [0]}),
+    ("POST", "/sessions/{short}/budgets", {"budgets": [101]}),
+    ("POST", "/sessions/{short}/budgets", {"budgets": list(range(1, 22))}),
     ("POST", "/sessions/{short}/pins/first", {}),
     ("POST", "/sessions/{short}/pins/0", {"note": "x" * 1_001}),
     ("POST", "/sessions/{short}/fork", {"at": -1}),

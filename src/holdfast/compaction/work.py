@@ -29,6 +29,8 @@ class Options(Struct, frozen=True, kw_only=True):
     """Keep this many exchanges; the tail starts at a user message."""
     above: int | None = None
     """Fold everything before this log position."""
+    target_tokens: int | None = None
+    """Compact to this size instead of the one that the settings ask for."""
     focus: str = ""
     goal: str = ""
     """What the session is for, in the words of whoever set it; every summary begins with it."""
@@ -48,6 +50,8 @@ class Options(Struct, frozen=True, kw_only=True):
         """Check what contradicts itself."""
         if self.keep_last is not None and self.keep_last < 1:
             raise InvalidSetting("keep_last", self.keep_last, "at least 1")
+        if self.target_tokens is not None and self.target_tokens < 1:
+            raise InvalidSetting("target_tokens", self.target_tokens, "at least 1")
         if self.keep_last is not None and self.above is not None:
             said = "above and keep_last cannot be combined; give one of them"
             raise InvalidSetting("above", self.above, "left out", message=said)

@@ -101,6 +101,15 @@ class Step(Struct, frozen=True, kw_only=True):
     report: Report
 
 
+class PreviewedRun(Struct, frozen=True, kw_only=True):
+    """What a compaction would do: its report, the view after it, and its summary in its frame."""
+
+    report: Report
+    view: View
+    """The one that is there if nothing would change."""
+    summary: str = ""
+
+
 class _Attempt(Struct, frozen=True):
     """The last run that was begun, and the estimate after it."""
 
@@ -385,14 +394,17 @@ class Compressor:
         focus: str = "",
         force: bool = False,
         keep_last: int | None = None,
+        target_tokens: int | None = None,
         pinned: Iterable[int] = (),
     ) -> Report:
         """Fold what is due and return what was done; without `force` only if it is due.
 
-        What was prepared in the background is taken in. `pinned` are log positions that stay as
-        they are.
+        What was prepared in the background is taken in. `target_tokens` is the size to reach, by
+        the policy if it is not given. `pinned` are log positions that stay as they are.
         """
-        options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        options = Options(
+            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+        )
         return log_run(run_calls(self._steps(options, force=force)))
 
     async def acompact(
@@ -401,10 +413,13 @@ class Compressor:
         focus: str = "",
         force: bool = False,
         keep_last: int | None = None,
+        target_tokens: int | None = None,
         pinned: Iterable[int] = (),
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
-        options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        options = Options(
+            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+        )
         return log_run(await arun_calls(self._steps(options, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
@@ -434,6 +449,28 @@ class Compressor:
         written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
 
+    def preview(self, options: Options) -> PreviewedRun:
+        """Return what `compact` by hand would do; nothing changes. Who writes summaries is asked.
+
+        What is read of the log is kept: another size costs less than the first.
+        """
+        was = self.state, self.last_report, self._attempt
+        try:
+            run = self.begin_run(options, force=True)
+            if isinstance(run, Report):
+                return PreviewedRun(report=run, view=self.view)
+            moment = self._moment(run, forced=True)
+            written = run_calls(draft_steps(run.todo, self._writers, moment))
+            finished = finish_run(run.todo, written)
+            report = self._report_end(run, finished)
+        finally:
+            self.state, self.last_report, self._attempt = was
+        if isinstance(finished.done, Skipped):
+            return PreviewedRun(report=report, view=self.view)
+        return PreviewedRun(
+            report=report, view=finished.done.view, summary=finished.done.summary_text
+        )
+
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
@@ -462,7 +499,7 @@ class Compressor:
             )  # fmt: skip
             return self._report_skip(self.work_with(work.options), gone, decision)
         done = finished.done
-        report = add_draft(self.report_on(work, done, decision), written)
+        report = self._report_end(run, finished)
         if isinstance(done, Compaction):
             self.adopt(done, report, strips_thinking=work.rules.strips_thinking)
         elif written is not None and written.stops:
@@ -471,6 +508,11 @@ class Compressor:
             self._note_in_vain(report, counts=decision.due)
         self.last_report = report
         return report
+
+    def _report_end(self, run: Run, finished: Finished) -> Report:
+        """Return the report of a run that came to an end."""
+        said = self.report_on(run.todo.work, finished.done, run.decision)
+        return add_draft(said, finished.written)
 
     def _still_holds(self, run: Run) -> bool:
         """Return whether the conversation only grew since a run was begun; if a tool loop must have

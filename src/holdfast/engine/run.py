@@ -152,6 +152,8 @@ def work_on(
     the log; `ratio` is how many tokens the provider counts for each that we estimate;
     `at_tokens` is the size at which it is made before the threshold.
     """
+    if options.target_tokens is not None:
+        settings = replace(settings, target_tokens=options.target_tokens)
     budget = settings.budget if at_tokens is None else at_size(settings.budget, at_tokens)
     return CompactionInput(
         log=log,

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.registry import dialect_named
@@ -32,7 +31,6 @@ from holdfast.gateway.api_values import (
     MessagesPage,
     PinAsked,
     PinsAnswer,
-    PreviewAnswer,
     RecallAsked,
     RecallPage,
     RetentionAsked,
@@ -72,7 +70,7 @@ from holdfast.stores.values import (
     SessionInfo,
     StoredMessage,
 )
-from holdfast.transcript import Message, Transcript, render
+from holdfast.transcript import Message, Transcript
 from holdfast.writing.writers import Writers
 
 _DAY_SECONDS = 86_400
@@ -185,7 +183,7 @@ def get_step(api: ApiContext, asked: StepAsked) -> StepAnswer:
         transcript_of(api.store, info, what="view", number=number)
         for number in (row.previous, row.number)
     )
-    comparison, written = _compared((f"view {row.previous}", f"view {row.number}"), old, new)
+    comparison, written = compared((f"view {row.previous}", f"view {row.number}"), old, new)
     try:
         report = msgspec.json.decode(kept.report, type=Report)
     except msgspec.DecodeError:
@@ -247,25 +245,12 @@ def compact_session(api: ApiContext, asked: CompactAsked) -> CompactAnswer:
     """Compact a session now; the log stays as it is."""
     was = api.store.newest_leaf(api.find(asked.id).id)
     kept = api.open(was.id, api.options.summarizer)
-    report = kept.compact(force=asked.force, focus=asked.focus, keep_last=asked.keep_last)
+    report = kept.compact(
+        force=asked.force, focus=asked.focus, keep_last=asked.keep_last,
+        target_tokens=asked.target_tokens,
+    )  # fmt: skip
     info = kept.info
     return CompactAnswer(session=info.id, previous=was.id, view=info.view, report=report)
-
-
-def preview_compaction(api: ApiContext, asked: CompactAsked) -> PreviewAnswer:
-    """Say what a compaction would do; nothing is changed and no model is asked."""
-    was = api.store.newest_leaf(api.find(asked.id).id)
-    writers = api.options.summarizer
-    kept = api.open(was.id, writers and replace(writers, is_preview=True))
-    engine, pins = kept.engine, [pin.position for pin in kept.pins()]
-    engine.keep_with(lambda step: None)
-    old = Transcript(was.dialect, tuple(render(engine.view, engine.log.messages)))
-    report = engine.compact(
-        force=asked.force, focus=asked.focus, keep_last=asked.keep_last, pinned=pins
-    )
-    new = Transcript(was.dialect, tuple(render(engine.view, engine.log.messages)))
-    comparison, written = _compared(("now", "after"), old, new)
-    return PreviewAnswer(session=was.id, report=report, comparison=comparison, written=written)
 
 
 def undo_compaction(api: ApiContext, asked: SessionAsked) -> SessionRow:
@@ -358,7 +343,7 @@ def _payloads(messages: Iterable[Message], dialect: str) -> list[Raw]:
     return [Raw(dump(encode(message))) for message in messages]
 
 
-def _compared(
+def compared(
     names: tuple[str, str], old: Transcript, new: Transcript
 ) -> tuple[Comparison, list[WrittenMessage]]:
     """Return what became of every message, and what was written."""

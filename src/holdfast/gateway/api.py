@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from holdfast import errors
 from holdfast.dialects.jsontext import dump, parse
-from holdfast.gateway import actions
+from holdfast.gateway import actions, previewing
 from holdfast.gateway.actions import ApiContext, NotThere
 from holdfast.gateway.api_values import (
     Asked,
@@ -125,7 +125,8 @@ ENDPOINTS: Final = (
     Endpoint("GET", f"{_SESSION}/views/{{number}}", actions.get_step),
     Endpoint("GET", f"{_SESSION}/view", actions.get_view),
     Endpoint("POST", f"{_SESSION}/compact", actions.compact_session),
-    Endpoint("POST", f"{_SESSION}/preview", actions.preview_compaction),
+    Endpoint("POST", f"{_SESSION}/preview", previewing.preview_compaction),
+    Endpoint("POST", f"{_SESSION}/budgets", previewing.preview_budgets),
     Endpoint("POST", f"{_SESSION}/undo", actions.undo_compaction),
     Endpoint("POST", f"{_SESSION}/pins/{{position}}", actions.pin_message),
     Endpoint("DELETE", f"{_SESSION}/pins/{{position}}", actions.unpin_message),

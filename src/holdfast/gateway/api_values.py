@@ -41,6 +41,17 @@ KeepLast = Annotated[
     ),
 ]
 
+TargetTokens = Annotated[
+    Positive | None, Meta(description="The size to reach; by default as the settings say.")
+]
+Before = Annotated[
+    Positive | None,
+    Meta(description="The number of a view: try it on the session as it stood before that one."),
+]
+Percent = Annotated[int, Meta(ge=1, le=100)]
+MOST_BUDGETS: Final = 20
+"""Sizes of one request; a slider has about nine, and each costs as much as a compaction."""
+
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a request holds: in its path, its query or its body."""
@@ -132,7 +143,27 @@ class CompactAsked(Asked, frozen=True):
     id: Id
     focus: Focus = ""
     keep_last: KeepLast = None
+    target_tokens: TargetTokens = None
     force: Annotated[bool, Meta(description="Also if it is not due.")] = True
+
+
+class PreviewAsked(CompactAsked, frozen=True):
+    """What compaction to try."""
+
+    before: Before = None
+
+
+class BudgetsAsked(Asked, frozen=True):
+    """To which sizes compactions are tried."""
+
+    id: Id
+    budgets: Annotated[
+        tuple[Percent, ...],
+        Meta(min_length=1, max_length=MOST_BUDGETS,
+             description="Shares of what the model sees, in per cent."),
+    ]  # fmt: skip
+    focus: Focus = ""
+    before: Before = None
 
 
 class PinAsked(Asked, frozen=True):
@@ -313,6 +344,40 @@ class PreviewAnswer(Struct, frozen=True, kw_only=True):
     report: Report
     comparison: Comparison
     written: list[WrittenMessage]
+
+
+class FateRange(Struct, frozen=True, array_like=True):
+    """Positions of the log that met the same fate: the first, one past the last, which."""
+
+    start: int
+    stop: int
+    fate: Fate
+
+
+class BudgetPreview(Struct, frozen=True, kw_only=True):
+    """What a compaction by hand to one size would do."""
+
+    percent: int
+    target_tokens: int
+    report: Report
+    """Without the references, which `preview` with `target_tokens` has."""
+    fates: list[FateRange]
+    """Of the whole log; what was folded before is folded."""
+    summary: str
+    """In its frame; empty if nothing is folded."""
+
+
+class BudgetsAnswer(Struct, frozen=True, kw_only=True):
+    """What compactions to several sizes would do, the smallest first; nothing was changed."""
+
+    session: str
+    messages: int
+    """Of the log."""
+    messages_shown: int
+    """What the model sees of them."""
+    tokens: int
+    """Estimated, of what the model sees: the budgets are shares of it."""
+    budgets: list[BudgetPreview]
 
 
 class PinsAnswer(Struct, frozen=True):

@@ -294,27 +294,31 @@ class KeptConversation:
     # Compaction
 
     def compact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Report:  # fmt: skip
         """Compact if it is due, or by hand with `force`, and return what was done."""
         force, focus = self._wished(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._engine.compact(
-                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                )
+                    force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens,
+                    pinned=self._pinned(),
+                )  # fmt: skip
         return run.report
 
     async def acompact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Report:  # fmt: skip
         """Do what `compact` does, for hosts that await a summarizer."""
         force, focus = self._wished(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._engine.acompact(
-                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                )
+                    force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens,
+                    pinned=self._pinned(),
+                )  # fmt: skip
         return run.report
 
     def lighten(self) -> Report:

@@ -17,11 +17,12 @@ from holdfast.lab.replay import ReplayTerms
 from holdfast.lab.scoring.facts import is_present
 from holdfast.lab.scoring.needed import Elsewhere, needed_facts, prepare
 from holdfast.lab.scoring.session import LabSession, OwnSummary, is_system
-from holdfast.lab.simulate import append_only, planner, simulate
+from holdfast.lab.simulate import StrategyCost, append_only, planner, simulate
 from holdfast.policy import Policy
 from holdfast.spending.prompts import SYSTEM
 from holdfast.spending.reading import Judgement, Tell, UsageReader, read_again
 from holdfast.spending.record import SpentSession
+from holdfast.transcript import Transcript
 
 JUDGED_SESSIONS = 6
 """The largest recent sessions that are replayed."""
@@ -31,9 +32,9 @@ OVERFLOWS = 0.1
 """The share of prompts that may exceed the window by the estimate; with more of them the agent
 dropped messages without a word, and what the session cost cannot be simulated."""
 _RECENT_SECONDS = 60 * 86_400
-_MOST_PROMPTS = 3_000
+MOST_PROMPTS = 3_000
 """Requests of a session that is replayed; a longer one would take the time of all."""
-_SUMMARY_ALONE = frozenset(("claude-code", "opencode", "goose"))
+SUMMARY_ALONE = frozenset(("claude-code", "opencode", "goose"))
 """Agents whose compactions keep the summary and no earlier messages beside it, which would have
 what a summary does not name."""
 _FILE = re.compile(r"\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
@@ -68,7 +69,7 @@ def _largest(sessions: Iterable[SpentSession]) -> list[SpentSession]:
     """Return the sessions that sent the most tokens, those of the last weeks of use first, and
     two that were compacted, if there are any.
     """
-    used = [one for one in sessions if 0 < len(one.answers) <= _MOST_PROMPTS]
+    used = [one for one in sessions if 0 < len(one.answers) <= MOST_PROMPTS]
     newest = max((one.started or 0.0 for one in used), default=0.0)
 
     def rank(one: SpentSession) -> tuple[bool, int]:
@@ -97,7 +98,7 @@ def _losses(found: ImportedSession) -> tuple[int, int, int]:
     comes again may be chance. A compaction is judged by what the model saw, which is what came
     since the one before it, and by what the agent wrote until the next.
     """
-    session = lab_session(found) if found.agent in _SUMMARY_ALONE and found.summaries else None
+    session = lab_session(found) if found.agent in SUMMARY_ALONE and found.summaries else None
     if not isinstance(session, LabSession):
         return 0, 0, 0
     compactions = used = named = 0
@@ -136,20 +137,35 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
     A compaction of the agent ends one stretch and begins the next. The system prompt and tools
     that the file does not hold count by the size of the first prompt.
     """
-    known = prices.of(found.model)
-    if known is None:
-        return 0.0, 0.0
-    terms = ReplayTerms(prices=known, context_length=window_of(found.model, None)[0])
-    whole = record(found.transcript)
     system = session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)
-    stops = [*found.summaries, len(whole.entries)]
+    replays = replayed(found.transcript, found.model, found.summaries, system, prices)
+    if replays is None:
+        return 0.0, 0.0
+    was, would = replays
+    is_real = was.overflows <= OVERFLOWS * was.calls
+    return (was.usd, would.usd) if is_real else (0.0, 0.0)
+
+
+def replayed(
+    transcript: Transcript, model: str, stops: Sequence[int], system_tokens: int, prices: PriceList
+) -> tuple[StrategyCost, StrategyCost] | None:
+    """Return what the calls of a session cost if nothing is compacted, and behind the gateway as it
+    is without settings; None if the prices of the model are not known.
+
+    At each of `stops` the prompt begins anew. `system_tokens` is the size of the system prompt and
+    the tools, if the transcript does not hold them.
+    """
+    known = prices.of(model)
+    if known is None:
+        return None
+    terms = ReplayTerms(prices=known, context_length=window_of(model, None)[0])
+    whole = record(transcript)
     parts: list[Recording] = []
-    for start, stop in zip([0, *found.summaries], stops, strict=True):
+    for start, stop in zip([0, *stops], [*stops, len(whole.entries)], strict=True):
         if stop > start:
-            outside = max(whole.outside_tokens, system)
+            outside = max(whole.outside_tokens, system_tokens)
             entries = whole.entries[start:stop]
             parts.append(Recording(whole.dialect, entries, outside, whole.tools))
     ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
     was, would = simulate(parts, terms, [append_only(), ours])
-    is_real = was.overflows <= OVERFLOWS * was.calls
-    return (was.usd, would.usd) if is_real else (0.0, 0.0)
+    return was, would

@@ -57,6 +57,26 @@ class NeededFact:
 
 
 @dataclass(frozen=True)
+class UsedFact:
+    """A fact from before a cut, and the message after it in which the agent first says it."""
+
+    text: str
+    kind: str
+    used_at: int
+    """An index of the prepared messages."""
+
+    @property
+    def is_line(self) -> bool:
+        """Whether it is a whole line: it survives letter for letter or not at all."""
+        return self.kind in ("command", "error line")
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Text and kind: a path may also be a command."""
+        return self.text, self.kind
+
+
+@dataclass(frozen=True)
 class Elsewhere:
     """What other projects know too: facts and words of more than one project."""
 
@@ -111,23 +131,34 @@ def _add_keys(value: Any, found: set[str]) -> None:
             _add_keys(inner, found)
 
 
+def used_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[UsedFact]:
+    """Return the facts of `needed_facts` with the message in which the agent first says each."""
+    known = set[str]().union(*prepared.facts[:cut]) - elsewhere.facts
+    first_by_agent = _first_by_agent(prepared, cut, lambda index: prepared.facts[index] & known)
+    told = facts_in(prepared.system_text) | prepared.schema
+    first = {fact: at for fact, at in first_by_agent.items() if fact not in told}
+    again = {
+        line: at for line, at in _commands(prepared, cut).items() if line not in elsewhere.facts
+    }
+    wanted = [UsedFact(fact, kind_of(fact), at) for fact, at in first.items()]
+    wanted += [UsedFact(line, "command", at) for line, at in again.items()]
+    quoted = _quoted_errors(prepared, cut)
+    wanted += [UsedFact(line, "error line", at) for line, at in quoted.items()]
+    order = sorted(wanted, key=lambda one: (crc32(one.text.encode(errors="replace")), one.key))
+    return order[:_MOST_FACTS]
+
+
 def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[NeededFact]:
     """Return the facts that stand before the cut and that the agent is the first to say after.
 
     Not those of the system prompt, nor those of other projects. At most 200, picked by a hash.
     """
-    known = set[str]().union(*prepared.facts[:cut]) - elsewhere.facts
-    first_by_agent = _first_by_agent(prepared, cut, lambda index: prepared.facts[index] & known)
-    told = facts_in(prepared.system_text) | prepared.schema
-    wanted = [(fact, kind_of(fact)) for fact in first_by_agent.keys() - told]
-    wanted += [(line, "command") for line in _commands(prepared, cut) - elsewhere.facts]
-    wanted += [(line, "error line") for line in _quoted_errors(prepared, cut)]
-    wanted = sorted(set(wanted), key=lambda row: (crc32(row[0].encode(errors="replace")), row))
     before = "\n".join(prepared.texts[:cut])
     last = before[int(len(before) * (1 - _LAST_SHARE)) :]
     rows: list[NeededFact] = []
-    for text, kind in wanted[:_MOST_FACTS]:
-        whole_lines = kind in ("command", "error line")
+    for fact in used_facts(prepared, cut, elsewhere):
+        text, kind = fact.text, fact.kind
+        whole_lines = fact.is_line
         near = any(
             text in one_line(near) if whole_lines else is_present(near, text)
             for near in (prepared.texts[0], last)
@@ -136,7 +167,7 @@ def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> l
             cue, beside = " ".join(text.split()[:_LINE_CUE_WORDS]), ()
         else:
             beside = tuple(set(contexts(before, text, _MOST_MENTIONS)))
-            cue = _cue(prepared.texts[first_by_agent[text]], text)
+            cue = _cue(prepared.texts[fact.used_at], text)
         rows.append(NeededFact(text, kind, not near, beside, cue))
     return rows
 
@@ -179,10 +210,15 @@ def future_facts(prepared: PreparedSession, cut: int) -> frozenset[str]:
     return frozenset([fact for fact in picked if fact not in known][:_MOST_FUTURE])
 
 
-def _commands(prepared: PreparedSession, cut: int) -> set[str]:
-    """Return the commands that the agent ran before the cut and runs again after it."""
+def _commands(prepared: PreparedSession, cut: int) -> dict[str, int]:
+    """Return the commands that the agent ran before the cut, and where it runs them again."""
     before = {line for message in prepared.messages[:cut] for line in commands_of(message)}
-    return {line for message in prepared.messages[cut:] for line in commands_of(message)} & before
+    found: dict[str, int] = {}
+    for index in range(cut, len(prepared.messages)):
+        for line in commands_of(prepared.messages[index]):
+            if line in before:
+                found.setdefault(line, index)
+    return found
 
 
 def commands_of(message: Message) -> list[str]:
@@ -197,8 +233,8 @@ def commands_of(message: Message) -> list[str]:
     return found
 
 
-def _quoted_errors(prepared: PreparedSession, cut: int) -> set[str]:
-    """Return the error lines before the cut that the agent is the first to quote after it."""
+def _quoted_errors(prepared: PreparedSession, cut: int) -> dict[str, int]:
+    """Return the error lines before the cut that the agent is the first to quote, and where."""
     lines = {
         one_line(line)
         for message, text in zip(prepared.messages[:cut], prepared.texts[:cut], strict=True)
@@ -211,7 +247,7 @@ def _quoted_errors(prepared: PreparedSession, cut: int) -> set[str]:
         flat = one_line(prepared.texts[index])
         return {line for line in long_lines if line in flat}
 
-    return set(_first_by_agent(prepared, cut, said_in)) if long_lines else set()
+    return _first_by_agent(prepared, cut, said_in) if long_lines else {}
 
 
 def copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[str]:
