@@ -281,3 +281,6 @@ def test_usage_is_kept_in_order(store: Store) -> None:
     assert kept[1].cost is None
     assert kept[1].time is not None
     assert kept[1].time > 1_600_000_000
+    assert store.usage(session_id, last=1) == kept[1:]
+    assert store.usage(session_id, last=5) == kept
+    assert store.usage(session_id, last=0) == ()
