@@ -173,6 +173,8 @@ def test_references_lead_to_their_places(store: Store) -> None:
     assert store.places("late", session_id=child) == (Place(child, late),)
     assert store.places("early", session_id=branch) == (Place(branch, early),)
     assert store.places("late", session_id=branch) == ()
+    assert store.references(parent) == store.references(child) == (early, late)
+    assert store.references(branch) == (early,)
     assert store.places("none") == store.places("none", session_id=child) == ()
     store.undo(child)
     assert store.places("early", session_id=child) == (Place(child, early),)

@@ -271,6 +271,10 @@ class Store:
             self._space, tx, ref, session_id=session_id
         ))  # fmt: skip
 
+    def references(self, session_id: str) -> tuple[Reference, ...]:
+        """Return all references of a session by position, as `places` finds each of them."""
+        return self._read(lambda tx: views.references(self._space, tx, session_id))
+
     def pin(self, session_id: str, position: int, note: str = "") -> None:
         """Pin a message; a second time changes the note, of at most 1,000 characters.
 

@@ -141,6 +141,26 @@ def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[
         session = found(space, tx, session.info.parent_id)
 
 
+def references(space: Space, tx: Statements, session_id: str) -> tuple[Reference, ...]:
+    """Return all references of a session by position, and those that its ancestors gave out for
+    the log that it shares with them.
+    """
+    session = found(space, tx, session_id)
+    limit = session.info.length
+    given: dict[str, Reference] = {}
+    while True:
+        for ref, start, stop, kind in tx.rows(
+            "SELECT ref, start, stop, kind FROM refs WHERE tenant = ? AND session = ?"
+            " AND stop <= ?",
+            (space.tenant, session.key, limit),
+        ):
+            given.setdefault(ref, Reference(ref, (start, stop), kind))
+        limit = min(limit, session.info.forked_at)
+        if not limit or not session.info.parent_id:
+            return tuple(sorted(given.values(), key=lambda one: (one.positions, one.ref)))
+        session = found(space, tx, session.info.parent_id)
+
+
 def _ready_for(
     space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
 ) -> Found:
