@@ -19,9 +19,11 @@ from holdfast.inspector.kinds import KINDS, Kind, scaled
 from holdfast.inspector.strip import strip
 from holdfast.inspector.timeline import Timeline, columns, timeline
 from holdfast.sessions.importing import take_all
+from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
+from holdfast.testing.long_lists import Exchange, written
 from holdfast.testing.strategies import views
 from holdfast.transcript import Folded, Kept, Message, Text, View
 
@@ -63,14 +65,14 @@ ASKED = (said("system", 10), said("user", 20), said("assistant", 30, tools=("bas
 
 
 def reports(length: int) -> st.SearchStrategy[list[TurnUsage]]:
-    """Requests in the order of the log, some of which say nothing of their prompt."""
+    """Requests at any places, some of which say nothing of their prompt."""
     one = st.builds(
         TurnUsage, position=st.integers(0, length), time=st.floats(0, 9),
         model=st.sampled_from(("", "claude-sonnet-4-5", "nobody's")), view=st.integers(0, 2),
         input_tokens=st.integers(0, 5_000), output_tokens=st.integers(0, 900),
         cache_read_tokens=st.integers(0, 5_000), cost=st.sampled_from((None, 0.5)),
     )  # fmt: skip
-    return st.lists(one, max_size=9).map(lambda found: sorted(found, key=lambda one: one.position))
+    return st.lists(one, max_size=9)
 
 
 @PER_EXAMPLE
@@ -186,7 +188,39 @@ def test_the_agents_own_compaction_is_a_step(store: Store) -> None:
     assert (step.request, step.reason, step.tokens_before, step.tokens_after) == (
         1, "agent", 460, 77,
     )  # fmt: skip
-    assert found.threshold_tokens == 460
+    assert found.threshold_tokens == 160_000, "so early it was done by hand"
+
+
+def test_what_the_agent_kept_beside_its_summary_is_no_summary(store: Store) -> None:
+    """A prompt after a compaction that is longer than the summary holds the newest messages before
+    it too, as many as fit; the last prompt before a compaction is where the agent compacts.
+    """
+    talk = [said("user" if at % 2 else "assistant", 100) for at in range(1_000)]
+    info = session(store, said("system", 10), *talk, said("user", 60, generated=True),
+                   said("user", 40), said("assistant", 9))  # fmt: skip
+    store.add_usage(info.id, TurnUsage(position=1_000, input_tokens=99_960, time=1.0),
+                    TurnUsage(position=1_003, input_tokens=510, time=2.0))  # fmt: skip
+    found = timeline(store, info)
+    assert kinds(found, 1) == {"system": 10, "summary": 60, "user": 240, "agent": 200}
+    assert found.threshold_tokens == 99_960
+
+
+def test_a_session_of_ours_shows_its_window_and_its_compaction(store: Store) -> None:
+    """What was appended, used and compacted through a session is on its timeline, with the window
+    and the threshold of the report.
+    """
+    items = written("openai-chat", [Exchange(3, 2, 900)] * 8)
+    kept = Session(store, new=NewSession(dialect="openai-chat"), context_length=12_000)
+    kept.append(*items)
+    kept.used({"prompt_tokens": 11_000, "completion_tokens": 5})
+    report = kept.compact(force=True)
+    kept.used({"prompt_tokens": 3_000, "completion_tokens": 5})
+    found = timeline(store, store.session(kept.id))
+    (step,) = found.steps
+    assert (step.request, step.view, step.tokens_before, step.tokens_after) == (1, 1, 11_000, 3_000)
+    assert (found.window_tokens, found.threshold_tokens) == (12_000, report.threshold_tokens)
+    assert "summary" in kinds(found, 1)
+    assert kinds(found, 1)["results"] < kinds(found, 0)["results"]
 
 
 RULES = ("# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\n" + "Run make test. " * 40

@@ -6,6 +6,7 @@ Only the frame and the first few messages are decoded, because rules files stand
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, takewhile
@@ -89,7 +90,7 @@ def plus(one: Sequence[int], other: Sequence[int]) -> Amounts:
 class LogSums:
     """The tokens of any range of a log by kind, in constant time."""
 
-    __slots__ = ("_sums", "length")
+    __slots__ = ("_sums", "_totals", "length")
 
     def __init__(self, rows: Sequence[OutlineRow], first: Mapping[int, Amounts]) -> None:
         """Take the outline of a whole log; `first` are the amounts of messages that were decoded,
@@ -104,12 +105,18 @@ class LogSums:
             else:
                 grown[_AT[kind_of(row)]][row.position + 1] = row.tokens
         self._sums = [array("q", accumulate(column)) for column in grown]
+        self._totals = array("q", map(sum, zip(*self._sums, strict=True)))
 
     def span(self, start: int, stop: int) -> Amounts:
         """Return the tokens of the messages from `start` up to `stop`."""
         if stop > self.length:
             start, stop = min(start, self.length), self.length
         return tuple([column[stop] - column[start] for column in self._sums])
+
+    def start_of(self, tokens: int, stop: int) -> int:
+        """Return where the newest messages before `stop` begin that have at most `tokens`."""
+        stop = min(stop, self.length)
+        return min(bisect_left(self._totals, self._totals[stop] - tokens), stop)
 
     def items(self, items: Iterable[Item], stop: int) -> Amounts:
         """Return the tokens of what items of a view show of the log before `stop`."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.engine.saved import unpack_view
-from holdfast.errors import InvalidView
 from holdfast.gateway.windows import Windows
+from holdfast.inspector.context import Context
 from holdfast.inspector.kinds import (
     KINDS,
     NOTHING,
     Amounts,
     Kind,
-    LogSums,
-    first_amounts,
-    fixed_amounts,
     plus,
     scaled,
 )
@@ -38,11 +33,14 @@ from holdfast.sessions.rows import frame_of
 from holdfast.spending.live import usual_threshold, window_for
 from holdfast.stores.store import Store
 from holdfast.stores.values import OutlineRow, SessionInfo, StoredView, TurnUsage
-from holdfast.transcript import Item
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.
 The median error of an estimate is at most 8 % (bench/tokens.py); this is about twice that."""
+
+_BY_HAND = 0.4
+"""An agent that compacts below this share of its window was told to: the lowest share at which one
+does it by itself is 0.5 (`COMPACTS_AT`)."""
 
 
 class ContextStep(Struct, frozen=True, kw_only=True):
@@ -112,55 +110,6 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     )  # fmt: skip
 
 
-class Context:
-    """The tokens of what the model saw, by view and length of the log."""
-
-    def __init__(
-        self,
-        store: Store,
-        info: SessionInfo,
-        rows: Sequence[OutlineRow],
-        views: Sequence[StoredView],
-    ) -> None:
-        """Take the outline of the log and the views on it."""
-        self.fixed = fixed_amounts(info)
-        self.own: list[int] = [
-            row.position
-            for at, row in enumerate(rows)
-            if row.generated and not (at and rows[at - 1].generated)
-        ]
-        """Where the agent's own compactions begin."""
-        self._sums = LogSums(rows, first_amounts(store, info, rows))
-        lead = takewhile(lambda row: row.role in ("system", "developer"), rows)
-        self._lead = self._sums.span(0, sum(1 for _ in lead))
-        self._packed: Mapping[int, StoredView] = {view.number: view for view in views}
-        self._dialect = info.dialect
-        self._bases: dict[int, tuple[Amounts, tuple[Item, ...], int]] = {}
-
-    def shown(self, view: int, position: int) -> Amounts:
-        """Return the tokens of the messages that a view shows of the log before `position`."""
-        if view not in self._packed:
-            at = bisect_left(self.own, position) - 1
-            if at < 0:
-                return self._sums.span(0, position)
-            return plus(self._lead, self._sums.span(self.own[at], position))
-        base, items, length = self._base(view)
-        if position < length:
-            return self._sums.items(items, position)
-        return plus(base, self._sums.span(length, position))
-
-    def _base(self, number: int) -> tuple[Amounts, tuple[Item, ...], int]:
-        """Return what a view shows of what it covers, read once."""
-        if number not in self._bases:
-            try:
-                view = unpack_view(self._packed[number].items, self._dialect)
-                made = self._sums.items(view.items, view.length), view.items, view.length
-            except InvalidView:  # of another version, or damaged: the log as it is
-                made = NOTHING, (), 0
-            self._bases[number] = made
-        return self._bases[number]
-
-
 def _assumed(
     info: SessionInfo, rows: Sequence[OutlineRow], views: Sequence[StoredView], context: Context
 ) -> list[TurnUsage]:
@@ -191,10 +140,26 @@ def _held(
     unrecorded = _unrecorded(requests, lengths, context)
     fixed = plus(context.fixed, (unrecorded, *NOTHING[1:]))
     found: list[Amounts] = []
+    _keep_tails(requests, lengths, fixed, context)
     for one, length in zip(requests, lengths, strict=True):
         estimate = plus(fixed, context.shown(one.view, length))
         found.append(scaled(estimate, fixed, one.input_tokens) if one.input_tokens else estimate)
     return found
+
+
+def _keep_tails(
+    requests: Sequence[RequestRow], lengths: Sequence[int], fixed: Amounts, context: Context
+) -> None:
+    """Find what the agent's own compactions kept beside their summaries: as much as the first
+    prompt after each has beyond them.
+    """
+    for own in context.own:
+        at = bisect_right(lengths, own)
+        if not 0 < at < len(requests) or requests[at].view or not requests[at].input_tokens:
+            continue
+        more = requests[at].input_tokens - sum(fixed) - sum(context.shown(0, lengths[at]))
+        if more > requests[at].input_tokens * ESTIMATE_ERROR:
+            context.keep_tail(lengths[at], more)
 
 
 def _lengths(requests: Sequence[RequestRow], rows: Sequence[OutlineRow]) -> list[int]:
@@ -312,7 +277,11 @@ def limits(
     model = next((one.model for one in reversed(requests) if one.model), info.model)
     highest = max(map(sum, held), default=0)
     window, source = window_for(info.source, model, highest, given_window(store, info, model))
-    own = [step.tokens_before for step in steps if step.reason == "agent"]
+    own = [
+        step.tokens_before
+        for step in steps
+        if step.reason == "agent" and step.tokens_before >= window * _BY_HAND
+    ]
     return window, source, own[-1] if own else usual_threshold(info.source, window)
 
 
