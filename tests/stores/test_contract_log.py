@@ -50,6 +50,32 @@ def test_what_is_appended_comes_back_whole_and_in_order(store: Store) -> None:
     assert store.session(session_id).tokens == 7
 
 
+@pytest.mark.parametrize(("start", "stop"), [(0, None), (2, 5), (3, 4), (6, None), (4, 4)])
+def test_an_outline_is_what_a_read_gives_without_bodies(
+    store: Store, start: int, stop: int | None
+) -> None:
+    """Position, role, tools, time, tokens, mark and owner, also of what a branch shares."""
+    parent = new_session(store)
+    store.append(parent, [
+        said(str(at), role=role, tools=tools, time=float(at), tokens=at, generated=at == 1)
+        for at, (role, tools) in enumerate([
+            ("user", ()), ("assistant", ()), ("assistant", ("bash", 'odd "name"')),
+            ("tool", ("bash",)),
+        ])
+    ])  # fmt: skip
+    branch = store.create(NewSession(dialect="openai-chat"), parent_id=parent, descent="branch",
+                          at=3).id  # fmt: skip
+    store.append(branch, [said("own", time=9.0), said("more", time=9.5, tools=("bash",))])
+    assert [
+        (row.position, row.role, row.tools, row.time, row.tokens, row.generated, row.owner_id)
+        for row in store.outline(branch, start, stop)
+    ] == [
+        (row.position, row.role, row.tools, row.time, row.tokens, row.generated, row.owner_id)
+        for row in store.read(branch, start, stop)
+    ]
+    assert {row.owner_id for row in store.outline(branch)} == {parent, branch}
+
+
 @PER_EXAMPLE
 @given(
     st.lists(
@@ -171,6 +197,7 @@ def test_nothing_is_known_of_a_session_that_is_not_there(store: Store) -> None:
         lambda: store.pins("no"),
         lambda: store.pin("no", 0),
         lambda: store.usage("no"),
+        lambda: store.outline("no"),
         lambda: store.acquire("no", "me", 1.0),
         lambda: store.erase(["no"]),
         lambda: store.places("r", session_id="no"),

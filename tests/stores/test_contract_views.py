@@ -173,6 +173,8 @@ def test_references_lead_to_their_places(store: Store) -> None:
     assert store.places("late", session_id=child) == (Place(child, late),)
     assert store.places("early", session_id=branch) == (Place(branch, early),)
     assert store.places("late", session_id=branch) == ()
+    assert store.references(parent) == store.references(child) == (early, late)
+    assert store.references(branch) == (early,)
     assert store.places("none") == store.places("none", session_id=child) == ()
     store.undo(child)
     assert store.places("early", session_id=child) == (Place(child, early),)
@@ -281,3 +283,6 @@ def test_usage_is_kept_in_order(store: Store) -> None:
     assert kept[1].cost is None
     assert kept[1].time is not None
     assert kept[1].time > 1_600_000_000
+    assert store.usage(session_id, last=1) == kept[1:]
+    assert store.usage(session_id, last=5) == kept
+    assert store.usage(session_id, last=0) == ()

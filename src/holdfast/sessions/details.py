@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from holdfast.catalog import PriceList
 from holdfast.report import Report
@@ -22,6 +20,12 @@ from holdfast.stores.values import (
     StoredView,
     TurnUsage,
 )
+
+_PROBED = 64
+"""Messages at either end of a log that are looked at for a report: a few turns. An agent that
+writes reports into its answers writes them into all."""
+_READ_AT_ONCE = 1_000
+"""Messages that are in memory at a time: some megabytes."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -131,38 +135,60 @@ class SessionDetails(Struct, frozen=True, kw_only=True):
 
 
 def session_details(store: Store, info: SessionInfo) -> SessionDetails:
-    """Return what is known of a session beside its facts; the whole log is read."""
-    rows = store.read(info.id)
+    """Return what is known of a session beside its facts; bodies are read only for their usage."""
+    rows = store.outline(info.id)
     tools = Counter(tool for row in rows if row.role == "assistant" for tool in row.tools)
-    requests = _requests(store.usage(info.id) or usage_in(rows))
+    requests = request_rows(recorded_usage(store, info))
     return SessionDetails(
         roles=dict(Counter(row.role for row in rows)), tools=dict(tools.most_common()),
         generated=sum(row.generated for row in rows), pins=store.pins(info.id),
-        steps=view_rows(store.views(info.id), info.view), turns=requests, totals=_totals(requests),
+        steps=view_rows(store.views(info.id), info.view), turns=requests,
+        totals=request_totals(requests),
     )  # fmt: skip
 
 
-def _requests(usage: Sequence[TurnUsage]) -> list[RequestRow]:
+def recorded_usage(store: Store, info: SessionInfo) -> tuple[TurnUsage, ...]:
+    """Return what is known of the requests of a session: the store's records, otherwise what its
+    messages say.
+
+    All messages are read only if one of the first or last ones has a report, some at a time.
+    """
+    if found := store.usage(info.id):
+        return found
+    ends = (store.read(info.id, 0, _PROBED), store.read(info.id, max(info.length - _PROBED, 0)))
+    if not any(map(usage_in, ends)):
+        return ()
+    return usage_in(
+        row
+        for start in range(0, info.length, _READ_AT_ONCE)
+        for row in store.read(info.id, start, start + _READ_AT_ONCE)
+    )
+
+
+def request_rows(usage: Sequence[TurnUsage]) -> list[RequestRow]:
     """Return the requests in order."""
     prices = PriceList()
     found: list[RequestRow] = []
-    for at, one in enumerate(usage):
-        before = usage[at - 1] if at else None
+    before: TurnUsage | None = None
+    for one in usage:
         cost = prices.cost(
             one.model, one.input_tokens, one.output_tokens, read_tokens=one.cache_read_tokens,
             written_tokens=one.cache_write_tokens, hour_tokens=one.cache_hour_tokens,
             recorded=one.cost,
         )  # fmt: skip
-        figures: dict[str, Any] = {**asdict(one), "cost": cost}
         found.append(RequestRow(
-            **figures, compacted=before is not None and one.view != before.view,
+            position=one.position, time=one.time, model=one.model, input_tokens=one.input_tokens,
+            output_tokens=one.output_tokens, cache_read_tokens=one.cache_read_tokens,
+            cache_write_tokens=one.cache_write_tokens, cache_hour_tokens=one.cache_hour_tokens,
+            cost=cost, view=one.view, compacted=before is not None and one.view != before.view,
             cache_miss=before is not None
             and one.cache_read_tokens < min(before.cache_read_tokens, one.input_tokens),
         ))  # fmt: skip
+        before = one
     return found
 
 
-def _totals(turns: Sequence[RequestRow]) -> RequestTotals:
+def request_totals(turns: Sequence[RequestRow]) -> RequestTotals:
     """Return what all requests used together."""
     costs = [turn.cost for turn in turns if turn.cost is not None]
     read, given = _sum(turns, "cache_read_tokens"), _sum(turns, "input_tokens")

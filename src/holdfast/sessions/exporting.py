@@ -103,7 +103,7 @@ def transcript_of(
         log = tuple(render(_as_seen(info, rows, view), log))
     elif view is not None:
         log = tuple(render(extend(view, len(log)), log))
-    return _framed(info, log)
+    return framed(info, log)
 
 
 def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
@@ -114,7 +114,8 @@ def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None
     return log.view
 
 
-def _framed(info: SessionInfo, messages: tuple[Message, ...]) -> Transcript:
+def framed(info: SessionInfo, messages: tuple[Message, ...] = ()) -> Transcript:
+    """Return messages of a session in what stands around its list: system prompt, tools."""
     frame = frame_of(info)
     body, key = frame.get("body"), frame.get("key", "")
     if not isinstance(body, dict) or not key:

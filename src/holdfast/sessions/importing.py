@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -19,7 +19,6 @@ from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo, TurnUsage
 from holdfast.tokens.estimate import Estimator
-from holdfast.transcript import Transcript
 
 Mode: TypeAlias = Literal["in-place", "rotate"]
 
@@ -360,7 +359,7 @@ def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> 
         id=old.id if old else "",
         dialect=found.transcript.dialect, title=found.title, model=found.model,
         source=found.agent, source_id=to_do.name, cwd=found.cwd, started=_date(found),
-        frame=_frame(found.transcript), mode=mode,
+        frame=_frame(found), mode=mode,
         kind="subagent" if _is_subagent(found) else "main",
     )  # fmt: skip
     lineage = found.lineage
@@ -384,10 +383,13 @@ def _shared(store: Store, parent: SessionInfo, entry_id: str) -> int:
     return next((row.position + 1 for row in rows if row.key == entry_id), 0)
 
 
-def _frame(transcript: Transcript) -> bytes:
-    """Return what stands around the message list, as JSON."""
-    frame = transcript.frame
-    if frame.body is None:
-        return b""
-    body = {key: value for key, value in frame.body.items() if key != frame.key}
-    return dump({"key": frame.key, "body": body})
+def _frame(found: ImportedSession) -> bytes:
+    """Return what stands around the message list and the window of the agent, as JSON."""
+    frame = found.transcript.frame
+    noted: dict[str, Any] = {}
+    if frame.body is not None:
+        body = {key: value for key, value in frame.body.items() if key != frame.key}
+        noted = {"key": frame.key, "body": body}
+    if found.window_tokens:
+        noted["window"] = found.window_tokens
+    return dump(noted) if noted else b""

@@ -80,7 +80,7 @@ def turn_usage(usage: Mapping[str, Any], **facts: Any) -> TurnUsage:
     )
 
 
-def usage_in(rows: Sequence[StoredMessage]) -> tuple[TurnUsage, ...]:
+def usage_in(rows: Iterable[StoredMessage]) -> tuple[TurnUsage, ...]:
     """Return what the messages of a log say themselves about their requests.
 
     Some agents write the provider's report into each answer. An answer that is spread over

@@ -67,10 +67,9 @@ def live_state(
     answers = [one for one in session.answers if not one.is_total]
     last = answers[-1] if answers else None
     model = last.model if last else ""
-    size, source = window_of(model, window or session.window_tokens or None)
-    usual = _WINDOWS.get(session.agent, size)
-    if source == "model" and max((one.prompt_tokens for one in answers), default=0) <= usual < size:
-        size, source = usual, "assumed"
+    highest = max((one.prompt_tokens for one in answers), default=0)
+    given = window or session.window_tokens or None
+    size, source = window_for(session.agent, model, highest, given)
     limit = compacts_at(session, size)
     grown = growth(answers)
     left = limit - last.prompt_tokens if last else 0
@@ -95,8 +94,23 @@ def compacts_at(session: SpentSession, window: int) -> int:
         for earlier, one in pairwise(session.answers)
         if one.follows_compaction
     ]
-    share, reserve = COMPACTS_AT.get(session.agent, _ELSEWHERE)
-    return before[-1] if before else max(int(window * share) - reserve, 0)
+    return before[-1] if before else usual_threshold(session.agent, window)
+
+
+def window_for(agent: str, model: str, highest: int, given: int | None) -> tuple[int, str]:
+    """Return the window to reckon with, and whether it is `given`, by the `model`, or `assumed`.
+
+    `highest` is the longest prompt so far: a window that was exceeded is not it.
+    """
+    size, source = window_of(model, given)
+    usual = _WINDOWS.get(agent, size)
+    return (usual, "assumed") if source == "model" and highest <= usual < size else (size, source)
+
+
+def usual_threshold(agent: str, window: int) -> int:
+    """Return from how many tokens on an agent compacts by default."""
+    share, reserve = COMPACTS_AT.get(agent, _ELSEWHERE)
+    return max(int(window * share) - reserve, 0)
 
 
 def growth(answers: Sequence[SpentAnswer]) -> float:

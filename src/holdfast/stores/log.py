@@ -27,7 +27,7 @@ from holdfast.stores.rows import (
     plain,
     refuse_closed,
 )
-from holdfast.stores.values import Line, NewMessage, StoredMessage, Stretch
+from holdfast.stores.values import Line, NewMessage, OutlineRow, StoredMessage, Stretch
 
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200
@@ -108,6 +108,33 @@ def read(
     return [
         message for piece in owners for message in _of_owner(space, tx, piece, names[piece.owner])
     ]
+
+
+def outline(
+    space: Space, tx: Statements, session_id: str, start: int, stop: int | None
+) -> list[OutlineRow]:
+    """Return what is known of messages without their bodies, from `start` up to `stop`."""
+    log = _log(space, tx, session_id)
+    if stop is None:
+        stop = log[-1].stop if log else 0
+    owners = clip(log, stop, start)
+    names = ids_of(space, tx, {piece.owner for piece in owners})
+    tools: dict[str, tuple[str, ...]] = {"": ()}
+    found: list[OutlineRow] = []
+    for piece in owners:
+        owner_id = names[piece.owner]
+        for position, role, called, time, tokens, generated in tx.rows(
+            "SELECT position, role, tools, time, tokens, generated FROM messages"
+            " WHERE tenant = ? AND session = ? AND position >= ? AND position < ?"
+            " ORDER BY position",
+            (space.tenant, piece.owner, piece.start, piece.stop),
+        ):
+            if called not in tools:  # few tools are called many times
+                tools[called] = _from_json(called)
+            found.append(OutlineRow(
+                position, role, tools[called], time, tokens, bool(generated), owner_id
+            ))  # fmt: skip
+    return found
 
 
 def keys(space: Space, tx: Statements, session_id: str) -> frozenset[str]:

@@ -34,6 +34,7 @@ from holdfast.stores.values import (
     NewMessage,
     NewSession,
     NewView,
+    OutlineRow,
     Page,
     Pin,
     Place,
@@ -188,6 +189,10 @@ class Store:
         """Return messages of a log, those shared with an ancestor included."""
         return self._read(lambda tx: log.read(self._space, tx, session_id, start, stop))
 
+    def outline(self, session_id: str, start: int = 0, stop: int | None = None) -> list[OutlineRow]:
+        """Return what `read` does without the bodies, which are not unpacked: many times faster."""
+        return self._read(lambda tx: log.outline(self._space, tx, session_id, start, stop))
+
     def glance(self, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
         """Return the messages of each stretch with the texts that a search sees, all at once."""
         return self._read(lambda tx: log.glance(self._space, tx, wanted))
@@ -266,6 +271,10 @@ class Store:
             self._space, tx, ref, session_id=session_id
         ))  # fmt: skip
 
+    def references(self, session_id: str) -> tuple[Reference, ...]:
+        """Return all references of a session by position, as `places` finds each of them."""
+        return self._read(lambda tx: views.references(self._space, tx, session_id))
+
     def pin(self, session_id: str, position: int, note: str = "") -> None:
         """Pin a message; a second time changes the note, of at most 1,000 characters.
 
@@ -285,9 +294,9 @@ class Store:
         """Keep what requests cost, in this order."""
         self._write(lambda tx: views.add_usage(self._space, tx, session_id, usage))
 
-    def usage(self, session_id: str) -> tuple[TurnUsage, ...]:
-        """Return what requests cost, in their order."""
-        return self._read(lambda tx: views.usage(self._space, tx, session_id))
+    def usage(self, session_id: str, *, last: int | None = None) -> tuple[TurnUsage, ...]:
+        """Return what requests cost, in their order: all of them, or the `last` ones."""
+        return self._read(lambda tx: views.usage(self._space, tx, session_id, last))
 
     def acquire(self, session_id: str, holder: str, ttl: float, gone: str = "") -> Lease | Held:
         """Return the right to compact a session for `ttl` seconds, or who has it.

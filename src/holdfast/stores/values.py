@@ -116,6 +116,20 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     """The session that it was appended to: an ancestor where the log is shared."""
 
 
+class OutlineRow(Struct, frozen=True, gc=False):
+    """A message of a log without its body."""
+
+    position: int
+    role: str
+    tools: tuple[str, ...]
+    time: float
+    tokens: int
+    generated: bool
+    """Whether another agent's compaction wrote it."""
+    owner_id: str
+    """The session that it was appended to: an ancestor if the log is shared."""
+
+
 class Stretch(Struct, frozen=True, gc=False):
     """Messages of a log from `start` up to `stop`, or to its end."""
 

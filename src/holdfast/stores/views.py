@@ -141,6 +141,26 @@ def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[
         session = found(space, tx, session.info.parent_id)
 
 
+def references(space: Space, tx: Statements, session_id: str) -> tuple[Reference, ...]:
+    """Return all references of a session by position, and those that its ancestors gave out for
+    the log that it shares with them.
+    """
+    session = found(space, tx, session_id)
+    limit = session.info.length
+    given: dict[str, Reference] = {}
+    while True:
+        for ref, start, stop, kind in tx.rows(
+            "SELECT ref, start, stop, kind FROM refs WHERE tenant = ? AND session = ?"
+            " AND stop <= ?",
+            (space.tenant, session.key, limit),
+        ):
+            given.setdefault(ref, Reference(ref, (start, stop), kind))
+        limit = min(limit, session.info.forked_at)
+        if not limit or not session.info.parent_id:
+            return tuple(sorted(given.values(), key=lambda one: (one.positions, one.ref)))
+        session = found(space, tx, session.info.parent_id)
+
+
 def _ready_for(
     space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
 ) -> Found:
@@ -339,11 +359,18 @@ def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUs
         )  # fmt: skip
 
 
-def usage(space: Space, tx: Statements, session_id: str) -> tuple[TurnUsage, ...]:
-    """Return what was kept, in its order."""
+def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
+    """Return what was kept, in its order; only the `last` ones if that is given."""
     rows = tx.rows(
-        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number",
+        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number DESC"
+        f"{'' if last is None else f' LIMIT {int(last)}'}",
         (space.tenant, key_of(space, tx, session_id)),
     )
-    names = [name.strip() for name in _TURN.split(",")]
-    return tuple(TurnUsage(**dict(zip(names, row, strict=True))) for row in rows)
+    return tuple(
+        TurnUsage(
+            position=row[0], time=row[1], model=row[2], input_tokens=row[3], output_tokens=row[4],
+            cache_read_tokens=row[5], cache_write_tokens=row[6], cache_hour_tokens=row[7],
+            cost=row[8], view=row[9],
+        )
+        for row in reversed(rows)
+    )  # fmt: skip
