@@ -30,7 +30,7 @@ from holdfast.inspector.compaction_page import (
 )
 from holdfast.inspector.home import home
 from holdfast.inspector.revealing import show_secret
-from holdfast.inspector.session_page import message_text, rows_part, session_page
+from holdfast.inspector.session_page import message_text, reference_page, rows_part, session_page
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
     HEADERS,
@@ -51,6 +51,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
     (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
+    (f"{ROOT}/session/{{id}}/reference/{{reference}}", reference_page),
     (f"{ROOT}/session/{{id}}/compaction", trial_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/lines", lines_part),

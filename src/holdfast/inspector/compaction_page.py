@@ -10,11 +10,12 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from holdfast.catalog import PriceList
+from holdfast.inspector.agent_steps import agent_step
 from holdfast.inspector.rendering import one_line
 from holdfast.inspector.session_page import about
 from holdfast.inspector.shelf import OpenedSession
 from holdfast.inspector.site import Answer, Inspector, Page, number
-from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools, own_step, step
+from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools, step
 from holdfast.sessions.rows import decoded
 
 LINES = 100
@@ -80,7 +81,7 @@ def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
     )
     if name.startswith(_OWN):
         at = int(name.removeprefix(_OWN))
-        return own_step(opened.store, opened.info, at, tools, facts=facts)
+        return agent_step(opened.store, opened.info, at, tools, facts=facts)
     return step(opened.store, opened.info, int(name), tools, facts=facts)
 
 

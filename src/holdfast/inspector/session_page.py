@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 
-from holdfast.errors import UnknownPosition
+from holdfast.errors import UnknownPosition, UnknownReference
 from holdfast.gateway.api import ROOT as API
 from holdfast.inspector.conversation import log_rows, seen_rows
 from holdfast.inspector.fates import Fates, fates
 from holdfast.inspector.shelf import COPIES, OpenedSession
 from holdfast.inspector.site import HEADERS, Answer, Inspector, Page, number, plural
 from holdfast.inspector.timeline import ContextStep, Timeline, columns, timeline
+from holdfast.sessions.answers import beginning
 from holdfast.sessions.rows import decoded
 from holdfast.sessions.showing import shown_text
 from holdfast.spending.numbers import short
@@ -27,6 +28,8 @@ _ROW_PIXELS = 96
 _PIXELS_PER_TOKEN = 0.9
 """About how much higher each token makes a message; long results are folded."""
 _MOST_ROW_PIXELS = 700
+_TITLE_CHARS = 120
+"""Of a title: two lines of a heading."""
 _RELATIONS = {"": "", "compression": "goes on", "branch": "branch", "delegation": "subagent",
               "reset": "new start"}  # fmt: skip
 
@@ -75,14 +78,32 @@ def message_text(inspector: Inspector, request: Request) -> Answer:
     return PlainTextResponse(text, headers=HEADERS)
 
 
+def reference_page(inspector: Inspector, request: Request) -> Answer:
+    """Go to the first message that a reference stands for."""
+    opened = inspector.shelf.open(str(request.path_params["id"]))
+    reference = str(request.path_params["reference"])
+    place = next(iter(opened.store.places(reference, session_id=opened.info.id)), None)
+    if place is None:
+        raise UnknownReference(reference)
+    first = place.reference.start
+    return RedirectResponse(f"{opened.address}?at={first}#m{first}", 303, headers=HEADERS)
+
+
 def about(opened: OpenedSession) -> dict[str, Any]:
     """Return what every page of a session says about it."""
     info, show = opened.info, opened.api.show
     return {
         "opened": opened, "info": info, "address": opened.address, "folder": show(info.cwd),
-        "title": show(info.title or info.first_ask) or "Session without a title",
+        "title": title_of(opened, info),
         "api": COPIES if opened.is_copy else API,
     }  # fmt: skip
+
+
+def title_of(opened: OpenedSession, info: SessionInfo) -> str:
+    """Return what a session is called: its title, or the first whole words of the user."""
+    said = opened.api.show(info.title or info.first_ask)
+    short_said = beginning(" ".join(said.split()), _TITLE_CHARS)
+    return short_said or "Session without a title"
 
 
 def name_of(step: ContextStep) -> tuple[str, str]:
@@ -153,7 +174,9 @@ def _tree(opened: OpenedSession) -> Iterator[dict[str, Any]]:
     waiting = [(info, 0) for info in reversed(children.get("", []))]
     while waiting:
         info, depth = waiting.pop()
-        title = opened.api.show(info.title or info.first_ask) or info.id
-        yield {"id": info.id, "title": title, "depth": depth, "length": info.length,
-               "relation": _RELATIONS[info.descent], "is_here": info.id == opened.info.id}  # fmt: skip
+        title = title_of(opened, info)
+        yield {
+            "id": info.id, "title": title, "depth": depth, "length": info.length,
+            "relation": _RELATIONS[info.descent], "is_here": info.id == opened.info.id,
+        }  # fmt: skip
         waiting += [(one, depth + 1) for one in reversed(children.get(info.id, []))]

@@ -22,6 +22,7 @@ from holdfast.dialects.jsontext import dump, dump_text
 from holdfast.gateway.actions import NotThere
 from holdfast.gateway.api import ApiProblem, ErrorAnswer
 from holdfast.gateway.guard import Terms
+from holdfast.inspector.colors import stylesheet
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
 from holdfast.journal import log_event
@@ -40,6 +41,8 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
 }  # fmt: skip
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_CODE: Final = "code.css"
+"""The one file that is made, from the colors of code."""
 _MOST_BODY_BYTES = 100_000
 """Of what a page asks by itself; changes go through the API, which has its own bound."""
 _FOREVER = "public, max-age=31536000, immutable"
@@ -99,9 +102,12 @@ async def _body(request: Request) -> bytes:
 
 def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
     try:
-        found = handler(inspector, request)
+        return _response(inspector, handler(inspector, request))
     except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
-        found = _problem(error, is_script=request.method != "GET")
+        return _response(inspector, _problem(error, is_script=request.method != "GET"))
+
+
+def _response(inspector: Inspector, found: Answer) -> Response:
     if isinstance(found, Response):
         return found
     if not isinstance(found, Page):
@@ -229,13 +235,16 @@ def asset(name: str) -> str:
 
 @cache
 def _file(name: str) -> bytes:
+    if name == _CODE:
+        return stylesheet().encode()
     return (HERE / "static" / name).read_bytes()
 
 
 @cache
 def _files() -> frozenset[str]:
     where = HERE / "static"
-    return frozenset(str(one.relative_to(where)) for one in where.rglob("*.*") if one.is_file())
+    found = (str(one.relative_to(where)) for one in where.rglob("*.*") if one.is_file())
+    return frozenset((_CODE, *found))
 
 
 def static(inspector: Inspector, request: Request) -> Answer:

@@ -169,8 +169,8 @@ def _secret(placeholder: str) -> str:
     if tagged is None:
         kind = placeholder[len("[redacted:") : -1]
         return f'<span class="secret">{kind} hidden</span>'
-    kind, tag = tagged.groups()
-    return f'<button type="button" class="secret" data-tag="{tag}">{kind} hidden</button>'
+    kind = tagged[1]
+    return f'<button type="button" class="secret" data-mark="{placeholder}">{kind} hidden</button>'
 
 
 def _reference(reference: str, address: Address) -> str:

@@ -1,4 +1,4 @@
-// The window over time: prompts stacked by kind, the cached part, the limit, and compactions.
+// The window over time: prompts stacked by kind, the limit, compactions, and what no cache had.
 import { short, themed } from "./page.js";
 
 const { uPlot } = globalThis;
@@ -18,7 +18,7 @@ function stacked(kinds, amounts) {
 export function drawTimeline(element, drawn, steps, window, pointed, picked) {
   const kinds = Object.keys(drawn.held);
   const requests = drawn.last.map((at) => at + 1);
-  const data = [requests, ...stacked(kinds, drawn.held), drawn.cached, requests.map(() => window || null)];
+  const data = [requests, ...stacked(kinds, drawn.held), requests.map(() => window || null)];
   let chart;
 
   const axis = (values, size) => ({
@@ -36,7 +36,6 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
         label: kind, fill: themed(`--kind-${kind}`), stroke: themed("--card"), width: 0.5,
         points: { show: false },
       })),
-      { label: "cached", stroke: themed("--text"), width: 1.5, dash: [3, 3], points: { show: false } },
       { label: "window", stroke: themed("--bad"), width: 1.5, points: { show: false } },
     ],
     hooks: {
@@ -70,7 +69,28 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
     chart.over.addEventListener("click", () => chart.cursor.idx != null && picked(chart.cursor.idx));
   }
 
-  draw();
+  /** Draw below it what of each prompt did not come out of the cache. */
+  function drawPaid(place) {
+    const paid = drawn.prompt.map((tokens, at) => Math.max(tokens - drawn.cached[at], 0));
+    const made = new uPlot({
+      ...options(), width: place.clientWidth, height: 90, hooks: {}, scales: { x: { time: false } },
+      axes: [{ show: false }, { ...axis((_, ticks) => ticks.map(short), 46), space: 24 }],
+      series: [{ label: "request" }, {
+        label: "not from the cache", stroke: themed("--bad"), fill: themed("--bad"), width: 0,
+        paths: uPlot.paths.bars({ size: [1, 40, 1] }), points: { show: false },
+      }],
+    }, [requests, paid], place);
+    return made;
+  }
+
+  const paidPlace = document.getElementById("paid");
+  let paidChart;
+  const drawAll = () => {
+    draw();
+    paidChart?.destroy();
+    if (paidPlace) paidChart = drawPaid(paidPlace);
+  };
+  drawAll();
   element.tabIndex = 0;
   element.addEventListener("keydown", (event) => {
     const last = requests.length - 1;
@@ -84,6 +104,6 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
     } else return;
     event.preventDefault();
   });
-  addEventListener("holdfast-theme", draw);
-  new ResizeObserver(() => chart.width !== element.clientWidth && chart.setSize(options())).observe(element);
+  addEventListener("holdfast-theme", drawAll);
+  new ResizeObserver(() => chart.width !== element.clientWidth && drawAll()).observe(element);
 }
