@@ -14,11 +14,11 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.gateway.actions import ApiContext, Retention, make_context
 from holdfast.gateway.api import api_routes, mounted
-from holdfast.gateway.app import GatewayServer, MakePages, listen, server_of
+from holdfast.gateway.app import MakePages, listen, server_of
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
@@ -128,7 +128,7 @@ async def _token_in(request: Request) -> bytes:
         body += piece
         if len(body) > _MOST_FORM_BYTES:
             return b""
-    return dict(parse_qsl(body)).get(b"token", b"")
+    return dict(parse_qsl(body.decode("latin-1"))).get("token", "").encode()
 
 
 def _let_in(request: Request, terms: Terms, start: str) -> Response:
@@ -169,8 +169,9 @@ class OpenServer:
         token = secrets.token_urlsafe(24)
         self._options = replace(options, token=token)
         self._api = _context(store, self._options, events) if store else None
-        self._events, self._entry_key = events, secrets.token_urlsafe(24)
-        self._terms = Terms(token=token, hosts=options.hosts, page_key=page_key())
+        self._events = events
+        self.entry_key = secrets.token_urlsafe(24)
+        self.terms = Terms(token=token, hosts=options.hosts, page_key=page_key())
         self.shelf = Shelf(self._api, lambda made: _context(made, self._options, events))
         self.spending = SpendingReader(
             store, places, cache_folder=cache_folder, version=version, found=self.shelf.add_files
@@ -188,25 +189,26 @@ class OpenServer:
         """
         listening = listen(host, port)
         name = f"[{host}]" if ":" in host else host
-        inspector = Inspector(
-            shelf=self.shelf, spending=self.spending, terms=self._terms, start=start,
-            entry_key=self._entry_key,
-        )  # fmt: skip
         self.spending.start()
         try:
-            ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self._entry_key}")
-            self._server(inspector).run(sockets=[listening])
+            ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self.entry_key}")
+            server_of(self.app(start), self._events).run(sockets=[listening])
         finally:
             self.shelf.close()
 
-    def _server(self, inspector: Inspector) -> GatewayServer:
+    def app(self, start: str = ROOT) -> ASGIApp:
+        """Return the application: pages, the API, and who is let in."""
+
         async def healthy(_: Request) -> Response:
             return JSONResponse({"status": "ok"})
 
+        inspector = Inspector(
+            shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
+            entry_key=self.entry_key,
+        )  # fmt: skip
         api = api_routes(self._api) if self._api else []
         routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
-        app = Guard(Starlette(routes=routes), self._terms)
-        return server_of(app, self._events)
+        return Guard(Starlette(routes=routes), self.terms)
 
 
 def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:
