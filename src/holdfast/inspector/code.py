@@ -33,9 +33,9 @@ of INI files takes seconds for a single token."""
 _DIFFS = frozenset(("diff", "patch", "udiff"))
 _LONGEST_LINE: Final = 2_000
 """Code with longer lines is minified: colors do not help, and lexers are slow on it."""
-_MOST_ALIGNED: Final = 40_000
-"""Pairs of lines up to which an edit is aligned line by line: 200 old and 200 new ones take 20 ms
-at worst."""
+_MOST_ALIGNED: Final = 10_000
+"""Pairs of changed lines up to which an edit is aligned line by line: 100 old and 100 new ones take
+20 ms at worst, and twice as many eight times as long."""
 _DEEPEST_INDENT: Final = 20
 """Levels of JSON that are indented; deeper ones would leave no room for their text."""
 _MOST_GROWTH: Final = 4
@@ -70,14 +70,14 @@ def _lexer(language: str) -> Lexer:
     return get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
-class Run(NamedTuple):
+class CodeRun(NamedTuple):
     """A piece of code up to `end`, all of one color."""
 
     name: str
     end: int
 
 
-def _runs(text: str, tokens: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[Run]:
+def _runs(text: str, tokens: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[CodeRun]:
     """Yield the colors of a text; what a lexer did not reach, or read otherwise, has none."""
     name, at = "", 0
     for kind, value in tokens:
@@ -85,10 +85,10 @@ def _runs(text: str, tokens: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[
             break
         found = _class_of(kind) if value.strip() else name
         if found != name and at:
-            yield Run(name, at)
+            yield CodeRun(name, at)
         name, at = found, at + len(value)
-    yield Run(name, at)
-    yield Run("", len(text))
+    yield CodeRun(name, at)
+    yield CodeRun("", len(text))
 
 
 @lru_cache(512)
@@ -108,7 +108,7 @@ _CLASSES: Final = (
 """Kinds of tokens by their paths; the first row that has the beginning of one counts."""
 
 
-def _with_marks(text: str, runs: Iterable[Run], rendering: Rendering) -> Iterator[str]:
+def _with_marks(text: str, runs: Iterable[CodeRun], rendering: Rendering) -> Iterator[str]:
     """Yield the HTML of runs; a mark stands where it begins, whatever runs it covers."""
     waiting = list(marks(text, rendering.address))[::-1]
     at = 0
@@ -179,6 +179,17 @@ def _read_diff(text: str) -> Iterator[DiffLine]:
 def edit_lines(old: str, new: str) -> Iterator[DiffLine]:
     """Yield an edit as a diff: lines that stay, go and come."""
     before, after = _lines(old), _lines(new)
+    most = min(len(before), len(after))
+    first = next((at for at in range(most) if before[at] != after[at]), most)
+    most -= first
+    last = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+    end = len(before) - last
+    yield from _signed(" ", before[:first])
+    yield from _changed_lines(before[first:end], after[first : len(after) - last])
+    yield from _signed(" ", before[end:])
+
+
+def _changed_lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
     if len(before) * len(after) > _MOST_ALIGNED:
         yield from chain(_signed("-", before), _signed("+", after))
         return

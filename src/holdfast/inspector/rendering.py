@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from holdfast.inspector.markdown import markdown
 from holdfast.inspector.texts import Address, Rendering, first_words
 from holdfast.inspector.tool_calls import about_call, render_call, render_output, size_of
+from holdfast.reduction.kinds import body_start
 from holdfast.sessions.answers import TOOL_CHARS
 from holdfast.sessions.showing import Show, as_it_is
 from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 MOST_PARTS: Final = 200
-"""Of one message, or of one result, that are shown; real ones have at most some dozens."""
+"""Of one message, or of one result, that are shown; the longest of the real ones has 19."""
 MOST_IMAGE_CHARS: Final = 2_000_000
 """Of the base64 of an image that is shown: 1.5 MB, more than a screenshot of a large screen."""
 _PREVIEW_CHARS: Final = 80
@@ -109,9 +110,10 @@ def _result(part: ToolResult, calls: Mapping[str, ToolCall], rendering: Renderin
     failed = ' <strong class="failed">failed</strong>' if part.is_error else ""
     size = f" <small>{size_of(text) if text or not others else _count(others)}</small>"
     excerpt = rendering.take(text)
-    first = first_words(excerpt.text, as_it_is, _PREVIEW_CHARS)
+    output = excerpt.text[body_start(excerpt.text) :]
+    first = first_words(output, as_it_is, _PREVIEW_CHARS)
     preview = f' <bdi class="about">{rendering.marked(first)}</bdi>' if first else ""
-    body = render_output(excerpt, rendering) if text else ""
+    body = render_output(excerpt, call, rendering) if text else ""
     body += "".join(_parts(others, calls, rendering))
     state = "result failed" if part.is_error else "result"
     summary = f"<summary>{name}{failed}{size}{preview}</summary>"
@@ -164,7 +166,7 @@ def _opaque(part: Opaque, rendering: Rendering) -> str:
         size = f", {len(msgspec.json.encode(part.wire)):,} bytes"
     except (TypeError, UnicodeEncodeError, RecursionError):
         size = ""
-    return f'<p class="opaque">{kind}{escape(size)}</p>'
+    return f'<p class="opaque">{kind}{size}</p>'
 
 
 def one_line(message: Message, show: Show, chars: int = 160) -> str:

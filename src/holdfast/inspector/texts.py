@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from html import escape
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
-
-from markupsafe import escape
 
 from holdfast.redaction.redactor import HOLD
 from holdfast.sessions.showing import PLACEHOLDER, Show
@@ -28,11 +27,9 @@ MESSAGE_CHARS: Final = 60_000
 READ_CHARS: Final = SHOWN_CHARS + HOLD
 """Read by the redactor at most: what is shown, and as much as a rule may look ahead."""
 HIGHLIGHT_SECONDS: Final = 0.1
-"""CPU time that the highlighter may spend on one message. Usual code of `MESSAGE_CHARS` takes half
-of it; on hostile code lexers are quadratic, and the rest of it has no color."""
+"""CPU time that lexers may spend on one message; 20,000 characters of Python take 0.07 s. On
+hostile code lexers are quadratic: what they do not reach in time has no color."""
 
-_PLACEHOLDER_CHARS: Final = 200
-"""No placeholder is longer: kinds have at most 40 characters, tags 16."""
 _STYLE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\([0-9A-Z])")
 """Codes of a terminal that have no words: colors, movements, sets of characters."""
 _LINE_END = re.compile("\r\n?")
@@ -43,6 +40,7 @@ _HIDDEN = re.compile(
 """Signs that nobody sees or that turn the direction of writing, and halves of surrogate pairs. The
 joiners that emoji and Persian need are not among them."""
 _MARK = re.compile(rf"({PLACEHOLDER.pattern})|(?<![\w-])hf-[0-9a-f]{{10}}(?![\w-])")
+_OPENING = "[redacted:"
 _TAGGED = re.compile(r"\[redacted:([a-z0-9:_-]+):([0-9a-f]{4,16})\]")
 
 
@@ -119,12 +117,9 @@ def _cut(text: str, most: int) -> str:
     """Return the first characters of a redacted text; a placeholder is kept whole or left out."""
     if len(text) <= most:
         return text
-    for found in PLACEHOLDER.finditer(text, max(0, most - _PLACEHOLDER_CHARS)):
-        if found.start() >= most:
-            break
-        if found.end() > most:
-            return text[: found.start()]
-    return text[:most]
+    start = text.rfind(_OPENING, 0, most + len(_OPENING) - 1)
+    found = PLACEHOLDER.match(text, start) if start >= 0 else None
+    return text[:start] if found is not None and found.end() > most else text[:most]
 
 
 def first_words(text: str, show: Show, most: int) -> str:
@@ -167,7 +162,7 @@ def marks(text: str, address: Address) -> Iterator[Mark]:
 def _secret(placeholder: str) -> str:
     tagged = _TAGGED.fullmatch(placeholder)
     if tagged is None:
-        kind = placeholder[len("[redacted:") : -1]
+        kind = placeholder[len(_OPENING) : -1]
         return f'<span class="secret">{kind} hidden</span>'
     kind = tagged[1]
     return f'<button type="button" class="secret" data-mark="{placeholder}">{kind} hidden</button>'

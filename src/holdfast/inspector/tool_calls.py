@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from markupsafe import escape
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
@@ -32,8 +31,12 @@ _Arguments = Mapping[str, Any]
 
 
 def render_call(call: ToolCall, rendering: Rendering) -> str:
-    """Return a call: its name, what it is about, and its arguments; open if it is short."""
-    arguments, about, body = {}, "", ""
+    """Return a call: its name, what it is about, and its arguments.
+
+    It is open if it is short and its summary does not say it all.
+    """
+    arguments: _Arguments = {}
+    about = ""
     if len(call.arguments) > READ_CHARS:
         body = _block(rendering.take(call.arguments), "json", rendering)
     elif call.kind == "custom":
@@ -45,7 +48,8 @@ def render_call(call: ToolCall, rendering: Rendering) -> str:
         body = "".join(_arguments(call.name, arguments, rendering))
         if not arguments and shown.strip() not in ("", "{}"):
             body = _block(rendering.take(shown), "json", rendering)
-    state = " open" if len(call.arguments) <= _OPEN_CHARS else ""
+    is_said = len(arguments) == 1 and len(about) <= _ABOUT_CHARS and about in arguments.values()
+    state = " open" if len(call.arguments) <= _OPEN_CHARS and body and not is_said else ""
     name = f'<bdi class="tool">{rendering.line(call.name, TOOL_CHARS) or "unnamed tool"}</bdi>'
     said = f' <bdi class="about">{rendering.line(about, _ABOUT_CHARS)}</bdi>' if about else ""
     return f'<details class="call"{state}><summary>{name}{said}</summary>{body}</details>'
@@ -63,10 +67,11 @@ def about_call(call: ToolCall, rendering: Rendering) -> str:
 def _about(name: str, arguments: _Arguments) -> str:
     if family_of(name) == "shell" and (command := command_of(arguments)):
         return command
-    if path := path_of(arguments):
-        return path
-    wanted = (*ARGUMENTS["wanted"], *ARGUMENTS["urls"], *ARGUMENTS["asked"])
-    return first_of(arguments, *wanted)
+    wanted = first_of(arguments, *ARGUMENTS["wanted"])
+    if wanted and FAMILIES[family_of(name)].looks and family_of(name) != "read":
+        return wanted
+    others = (*ARGUMENTS["urls"], *ARGUMENTS["asked"])
+    return path_of(arguments) or wanted or first_of(arguments, *others)
 
 
 def _free_text(call: ToolCall, rendering: Rendering) -> str:
@@ -188,14 +193,22 @@ def _block(excerpt: Excerpt, language: str, rendering: Rendering) -> str:
     return code_block(text, language, rendering) + rendering.rest(excerpt.left_chars)
 
 
-def render_output(excerpt: Excerpt, rendering: Rendering) -> str:
-    """Return what a tool answered: a diff in color, JSON on lines, all else as it is written."""
+def render_output(excerpt: Excerpt, call: ToolCall | None, rendering: Rendering) -> str:
+    """Return what a tool answered: diffs, JSON and files that were read as what they are, all else
+    as it is written.
+    """
     kind = detect_kind(excerpt.text) if excerpt.text.strip() else ""
-    language = kind if kind in ("diff", "json") else ""
+    language = kind if kind in ("diff", "json") else _language_read(call)
     return _block(excerpt, language, rendering)
+
+
+def _language_read(call: ToolCall | None) -> str:
+    if call is None or family_of(call.name) != "read" or len(call.arguments) > READ_CHARS:
+        return ""
+    return language_of(path_of(read_arguments(call.arguments)))
 
 
 def size_of(text: str) -> str:
     """Return the size of a text in words of a person."""
     lines = text.count("\n") + (not text.endswith("\n")) if text else 0
-    return str(escape(f"{len(text):,} characters, {lines:,} line{'' if lines == 1 else 's'}"))
+    return f"{len(text):,} characters, {lines:,} line{'' if lines == 1 else 's'}"
