@@ -217,10 +217,29 @@ def test_a_session_of_ours_shows_its_window_and_its_compaction(store: Store) -> 
     kept.used({"prompt_tokens": 3_000, "completion_tokens": 5})
     found = timeline(store, store.session(kept.id))
     (step,) = found.steps
-    assert (step.request, step.view, step.tokens_before, step.tokens_after) == (1, 1, 11_000, 3_000)
+    assert (step.request, step.view, step.tokens_before, step.tokens_after) == (
+        1, 1, report.tokens_before, report.tokens_after,
+    )  # fmt: skip
     assert (found.window_tokens, found.threshold_tokens) == (12_000, report.threshold_tokens)
     assert "summary" in kinds(found, 1)
     assert kinds(found, 1)["results"] < kinds(found, 0)["results"]
+    assert "summary" in dict(strip(store, store.session(kept.id)))
+
+
+def test_what_a_request_has_around_its_messages_is_known_from_a_report(store: Store) -> None:
+    """A store keeps no system prompt and tools of a host's requests, but their tokens."""
+    tools = [{"name": f"tool_{at}", "description": "d " * 200} for at in range(4)]
+    body = {"model": "m", "system": "You are an agent. " * 50, "tools": tools}
+    items = written("anthropic", [Exchange(3, 2, 900)] * 8)
+    kept = Session(store, new=NewSession(dialect="anthropic"), context_length=12_000)
+    kept.follow(request=json.dumps({**body, "messages": items}).encode(), force=True)
+    info = store.session(kept.id)
+    assert info.view
+    store.add_usage(info.id, TurnUsage(position=info.length, input_tokens=9_000, view=1))
+    found = kinds(timeline(store, info), 0)
+    assert found["tools"] > 500
+    assert found["system"] > 200
+    assert {"system", "tools", "summary"} <= set(dict(strip(store, info)))
 
 
 RULES = ("# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\n" + "Run make test. " * 40

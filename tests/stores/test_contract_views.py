@@ -286,3 +286,15 @@ def test_usage_is_kept_in_order(store: Store) -> None:
     assert store.usage(session_id, last=1) == kept[1:]
     assert store.usage(session_id, last=5) == kept
     assert store.usage(session_id, last=0) == ()
+
+
+def test_a_lean_view_has_all_but_its_state(store: Store) -> None:
+    """One by number, the current one and all of them."""
+    session_id = filled(store, 2)
+    view = NewView(items=b"i", length=2, state=b"s" * 9, report=b"r")
+    store.commit(session_id, view, expect=0)
+    (whole,) = store.views(session_id)
+    (lean,) = store.views(session_id, lean=True)
+    assert (whole.state, lean.state) == (b"s" * 9, b"")
+    assert (lean.items, lean.report, lean.length, lean.number) == (b"i", b"r", 2, 1)
+    assert store.view(session_id, lean=True) == store.view(session_id, 1, lean=True) == lean

@@ -168,7 +168,7 @@ def get_messages(api: ApiContext, asked: MessagesAsked) -> MessagesPage:
 def list_views(api: ApiContext, asked: SessionAsked) -> ViewsAnswer:
     """List the views of a session: one for each compaction."""
     info = api.find(asked.id)
-    rows = view_rows(api.store.views(info.id), info.view)
+    rows = view_rows(api.store.views(info.id, lean=True), info.view)
     return ViewsAnswer(session=info.id, current=info.view, views=rows)
 
 
@@ -197,7 +197,7 @@ def get_view(api: ApiContext, asked: ViewAsked) -> ViewPage:
     """Return what the model sees now, or what it saw with another view."""
     info = api.find(asked.id)
     if asked.number is not None:
-        known = (0, *(view.number for view in api.store.views(info.id)))
+        known = (0, *(view.number for view in api.store.views(info.id, lean=True)))
         _refuse_unknown(info, asked.number, known)
     seen = transcript_of(api.store, info, what="view", number=asked.number)
     total, stop = len(seen.messages), asked.start + asked.most

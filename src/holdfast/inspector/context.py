@@ -6,16 +6,21 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
+import msgspec
+
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import InvalidView
 from holdfast.inspector.kinds import (
     NOTHING,
     Amounts,
     LogSums,
+    category_amounts,
     first_amounts,
     fixed_amounts,
+    only_around,
     plus,
 )
+from holdfast.report import Report
 from holdfast.stores.store import Store
 from holdfast.stores.values import OutlineRow, SessionInfo, StoredView
 from holdfast.transcript import Item
@@ -32,7 +37,6 @@ class Context:
         views: Sequence[StoredView],
     ) -> None:
         """Take the outline of the log and the views on it."""
-        self.fixed = fixed_amounts(info)
         self.own: list[int] = [
             row.position
             for at, row in enumerate(rows)
@@ -47,6 +51,10 @@ class Context:
         self._dialect = info.dialect
         self._bases: dict[int, tuple[Amounts, tuple[Item, ...], int]] = {}
         self._tails: dict[int, int] = {}
+        self.fixed = fixed_amounts(info)
+        """What stands around the messages."""
+        if not any(self.fixed):
+            self.fixed = self._reported(views)
 
     def shown(self, view: int, position: int) -> Amounts:
         """Return the tokens of the messages that a view shows of the log before `position`."""
@@ -68,6 +76,17 @@ class Context:
         own = self.own[bisect_left(self.own, position) - 1]
         self._tails.setdefault(own, max(self._sums.start_of(tokens, own), self._lead_stop))
 
+    def _reported(self, views: Sequence[StoredView]) -> Amounts:
+        """Return what the last compaction was told to stand around the messages."""
+        for view in reversed(views):
+            if (found := report_of(view)) is not None and found.categories:
+                shown, _, _ = self._base(view.number)
+                told = only_around(category_amounts(found.categories))
+                return tuple(
+                    max(there - in_log, 0) for there, in_log in zip(told, shown, strict=True)
+                )
+        return NOTHING
+
     def _base(self, number: int) -> tuple[Amounts, tuple[Item, ...], int]:
         """Return what a view shows of what it covers, read once."""
         if number not in self._bases:
@@ -78,3 +97,16 @@ class Context:
                 made = NOTHING, (), 0
             self._bases[number] = made
         return self._bases[number]
+
+
+def report_of(view: StoredView) -> Report | None:
+    """Return the report of the compaction that made a view, None if this version cannot read it."""
+    try:
+        return msgspec.json.decode(view.report, type=Report)
+    except msgspec.DecodeError:  # none, or one of another version
+        return None
+
+
+def last_report(views: Sequence[StoredView]) -> Report | None:
+    """Return the newest report, None if there is none."""
+    return next((found for view in reversed(views) if (found := report_of(view))), None)

@@ -73,9 +73,9 @@ def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
     Raises `UnknownName` for a view that the session has not.
     """
     wanted = info.view if number is None else number
-    kept = store.view(info.id, wanted) if wanted else None
+    kept = store.view(info.id, wanted, lean=True) if wanted else None
     if wanted and kept is None:
-        known = ("0", *(str(view.number) for view in store.views(info.id)))
+        known = ("0", *(str(view.number) for view in store.views(info.id, lean=True)))
         raise UnknownName("view", str(wanted), known)
     view = whole(0) if kept is None else unpack_view(kept.items, info.dialect)
     items = tuple(_with_arrivals(store, info, view))

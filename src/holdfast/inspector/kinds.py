@@ -22,6 +22,7 @@ from holdfast.compaction.measure import (
 )
 from holdfast.facts.frame import recognize
 from holdfast.memory.messages import extract_user_words
+from holdfast.report import Category
 from holdfast.sessions.exporting import framed
 from holdfast.sessions.rows import decoded, frame_of
 from holdfast.stores.store import Store
@@ -65,6 +66,7 @@ _OF_ROLE: Mapping[str, Kind] = {
     "assistant": "agent",
     "tool": "results",
 }
+_AROUND: Final[tuple[Kind, ...]] = ("system", "tools", "rules")
 _AT: Mapping[Kind, int] = {kind: at for at, kind in enumerate(KINDS)}
 
 
@@ -145,6 +147,22 @@ def written(item: Item) -> Amounts:
         found[kind] = found.get(kind, 0) + message_tokens(message, counter) - carried
         found["summary"] = found.get("summary", 0) + carried
     return amounts(found)
+
+
+def category_amounts(categories: Iterable[Category]) -> Amounts:
+    """Return the tokens after a compaction that its report has by category."""
+    found: dict[Kind, int] = {}
+    for one in categories:
+        kind: Kind = _OF_CATEGORY.get(one.name, "user")
+        found[kind] = found.get(kind, 0) + one.tokens_after
+    return amounts(found)
+
+
+def only_around(found: Amounts) -> Amounts:
+    """Return the amounts without the kinds that are in messages only."""
+    return tuple(
+        tokens if kind in _AROUND else 0 for kind, tokens in zip(KINDS, found, strict=True)
+    )
 
 
 def first_amounts(

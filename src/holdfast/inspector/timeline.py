@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.gateway.windows import Windows
-from holdfast.inspector.context import Context
+from holdfast.inspector.context import Context, last_report
 from holdfast.inspector.kinds import (
     KINDS,
     NOTHING,
@@ -19,7 +19,6 @@ from holdfast.inspector.kinds import (
     plus,
     scaled,
 )
-from holdfast.report import Report
 from holdfast.sessions.details import (
     RequestRow,
     RequestTotals,
@@ -53,7 +52,9 @@ class ContextStep(Struct, frozen=True, kw_only=True):
     view: int
     """The number of the view that is sent since; 0 if the agent compacted by itself."""
     tokens_before: int
+    """As its report has it, otherwise the last prompt before it."""
     tokens_after: int
+    """As its report has it; otherwise the first prompt with it, which has more messages."""
     reason: str
     """`compaction`, `undo`, `rotation`, `import`, or `agent` for one of the agent's own."""
     was_sent: bool = True
@@ -90,7 +91,7 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     what was used is recorded in the messages alone.
     """
     rows = store.outline(info.id)
-    views = store.views(info.id)
+    views = store.views(info.id, lean=True)
     usage = recorded_usage(store, info)
     context = Context(store, info, rows, views)
     requests = request_rows(usage or _assumed(info, rows, views, context))
@@ -210,12 +211,12 @@ def _sent_steps(
     for at, one in enumerate(requests):
         if not one.compacted:
             continue
-        before, view = requests[at - 1].view, views.get(one.view)
-        went_back = one.view < before
+        view = views.get(one.view) if one.view > requests[at - 1].view else None
+        before, after = (view.tokens_before, view.tokens_after) if view else (0, 0)
         yield ContextStep(
-            request=at, position=one.position, view=one.view, tokens_before=sum(held[at - 1]),
-            tokens_after=sum(held[at]),
-            reason="undo" if went_back or view is None else view.reason,
+            request=at, position=one.position, view=one.view,
+            tokens_before=before or sum(held[at - 1]), tokens_after=after or sum(held[at]),
+            reason=view.reason if view else "undo",
         )  # fmt: skip
 
 
@@ -268,11 +269,7 @@ def limits(
     """Return the window, where it comes from, and when it is compacted: by the last report of a
     compaction, otherwise by what providers, the model and the agent are known for.
     """
-    for view in reversed(views):
-        try:
-            report = msgspec.json.decode(view.report, type=Report)
-        except msgspec.DecodeError:  # none, or one of another version
-            continue
+    if (report := last_report(views)) is not None:
         return report.context_length, report.context_length_source, report.threshold_tokens
     model = next((one.model for one in reversed(requests) if one.model), info.model)
     highest = max(map(sum, held), default=0)

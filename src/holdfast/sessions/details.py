@@ -142,7 +142,7 @@ def session_details(store: Store, info: SessionInfo) -> SessionDetails:
     return SessionDetails(
         roles=dict(Counter(row.role for row in rows)), tools=dict(tools.most_common()),
         generated=sum(row.generated for row in rows), pins=store.pins(info.id),
-        steps=view_rows(store.views(info.id), info.view), turns=requests,
+        steps=view_rows(store.views(info.id, lean=True), info.view), turns=requests,
         totals=request_totals(requests),
     )  # fmt: skip
 

@@ -209,13 +209,18 @@ class Store:
         """Return the keys of all messages of a log; control characters in them are escaped."""
         return self._read(lambda tx: log.keys(self._space, tx, session_id))
 
-    def view(self, session_id: str, number: int | None = None) -> StoredView | None:
-        """Return a view, the current one if no number is given; None for the log as it is."""
-        return self._read(lambda tx: views.view(self._space, tx, session_id, number))
+    def view(
+        self, session_id: str, number: int | None = None, *, lean: bool = False
+    ) -> StoredView | None:
+        """Return a view, the current one if no number is given; None for the log as it is.
 
-    def views(self, session_id: str) -> tuple[StoredView, ...]:
-        """Return all views in order, those that were undone included."""
-        return self._read(lambda tx: views.views(self._space, tx, session_id))
+        A `lean` one has no state, which may be a megabyte.
+        """
+        return self._read(lambda tx: views.view(self._space, tx, session_id, number, lean=lean))
+
+    def views(self, session_id: str, *, lean: bool = False) -> tuple[StoredView, ...]:
+        """Return all views in order, those that were undone included; `lean` as in `view`."""
+        return self._read(lambda tx: views.views(self._space, tx, session_id, lean=lean))
 
     def commit(
         self, session_id: str, new: NewView, *, expect: int, fence: int | None = None

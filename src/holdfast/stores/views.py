@@ -33,6 +33,7 @@ from holdfast.stores.values import (
 _COLUMNS = "number, previous, created, reason, length, items, state, report"
 NOTE_CHARS: Final = 1_000
 """Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
+_LEAN = "number, previous, created, reason, length, items, NULL, report"
 _TURN = (
     "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
     " cache_hour_tokens, cost, view"
@@ -94,20 +95,24 @@ def rotate(
     return found(space, tx, made.info.id).info
 
 
-def view(space: Space, tx: Statements, session_id: str, number: int | None) -> StoredView | None:
+def view(
+    space: Space, tx: Statements, session_id: str, number: int | None, *, lean: bool
+) -> StoredView | None:
     """Return a view, the current one where none is named; None where that is the log as it is."""
     session = found(space, tx, session_id)
     row = tx.row(
-        f"SELECT {_COLUMNS} FROM views WHERE tenant = ? AND session = ? AND number = ?",
+        f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
+        " WHERE tenant = ? AND session = ? AND number = ?",
         (space.tenant, session.key, session.info.view if number is None else number),
     )
     return None if row is None else _as_view(row)
 
 
-def views(space: Space, tx: Statements, session_id: str) -> tuple[StoredView, ...]:
+def views(space: Space, tx: Statements, session_id: str, *, lean: bool) -> tuple[StoredView, ...]:
     """Return all views of a session in order, also those that were undone."""
     rows = tx.rows(
-        f"SELECT {_COLUMNS} FROM views WHERE tenant = ? AND session = ? ORDER BY number",
+        f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
+        " WHERE tenant = ? AND session = ? ORDER BY number",
         (space.tenant, found(space, tx, session_id).key),
     )
     return tuple(map(_as_view, rows))
@@ -212,7 +217,7 @@ def _as_view(row: Row) -> StoredView:
         reason=reason,
         length=length,
         items=expand(items),
-        state=expand(state),
+        state=b"" if state is None else expand(state),
         report=expand(report),
     )
 
