@@ -28,7 +28,7 @@ from holdfast.inspector.compaction_page import (
     lines_part,
     trial_page,
 )
-from holdfast.inspector.home import home
+from holdfast.inspector.home import home, reading, sessions
 from holdfast.inspector.revealing import show_secret
 from holdfast.inspector.session_page import message_text, rows_part, session_page
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
@@ -47,6 +47,8 @@ from holdfast.stores.store import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
+    (f"{ROOT}/sessions", sessions),
+    (f"{ROOT}/reading", reading),
     (f"{ROOT}/static/{{name:path}}", static),
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/rows", rows_part),

@@ -25,6 +25,7 @@ from holdfast.gateway.guard import Terms
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
 from holdfast.journal import log_event
+from holdfast.spending.figures import dollars
 from holdfast.spending.numbers import full, money, short
 
 HERE: Final = Path(__file__).parent
@@ -170,7 +171,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural,
-        "ending": ending,
+        "ending": ending, "dollars": dollars,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
