@@ -30,6 +30,7 @@ from holdfast.inspector.compaction_page import (
 )
 from holdfast.inspector.home import home, reading, sessions
 from holdfast.inspector.revealing import show_secret
+from holdfast.inspector.searching import copy_files, copying, search
 from holdfast.inspector.session_page import message_text, rows_part, session_page
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
@@ -49,6 +50,8 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
     (f"{ROOT}/sessions", sessions),
     (f"{ROOT}/reading", reading),
+    (f"{ROOT}/search", search),
+    (f"{ROOT}/search/files", copying),
     (f"{ROOT}/static/{{name:path}}", static),
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
@@ -70,6 +73,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
+        route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
         _Copies(inspector.shelf),
     ]
 

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from holdfast.inspector.choosing import Choice, choice_of
 from holdfast.inspector.listing import count_sessions, list_sessions, show_of
 from holdfast.inspector.site import ROOT, Answer, Inspector, Page, number
-from holdfast.inspector.strips import NAMES, kind_of
 from holdfast.inspector.totals import Totals, totals_of
+from holdfast.inspector.window_strips import NAMES, kind_of
 from holdfast.spending.numbers import short_paths
 
 NEWEST = 10

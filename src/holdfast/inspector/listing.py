@@ -12,7 +12,7 @@ from holdfast.gateway.actions import ApiContext
 from holdfast.inspector.choosing import Choice
 from holdfast.inspector.shelf import Shelf, file_name_of
 from holdfast.inspector.spending import Spending
-from holdfast.inspector.strips import WindowStrip, strip_of
+from holdfast.inspector.window_strips import WindowStrip, strip_of
 from holdfast.sessions.showing import Show
 from holdfast.spending.figures import CountedAnswer
 from holdfast.spending.numbers import money
@@ -105,6 +105,35 @@ def count_sessions(shelf: Shelf, choice: Choice) -> int:
     """Return how many sessions of a store and of files a choice has, whatever their model."""
     stored = shelf.api.store.count(choice.stored()) if shelf.api else 0
     return stored + sum(1 for _ in _files(shelf, choice, ""))
+
+
+def unsearched(shelf: Shelf) -> list[SpentSession]:
+    """Return the sessions of files whose words no store has yet, those before what comes from
+    them: a copy knows its parent only if that was copied first.
+    """
+    found = [
+        one
+        for _, _, one in _files(shelf, Choice(subagents=True), "")
+        if not shelf.is_copied(one.path)
+    ]
+    by_key = {one.key: one for one in found}
+    return sorted(found, key=lambda one: _depth(one, by_key))
+
+
+def _depth(one: SpentSession, by_key: Mapping[Key, SpentSession]) -> int:
+    """Return how many sessions one comes from."""
+    seen = [one.key]
+    while (parent := by_key.get((one.agent, one.parent_id))) and parent.key not in seen:
+        seen.append(parent.key)
+        one = parent
+    return len(seen)
+
+
+def matching_titles(shelf: Shelf, choice: Choice, most: int) -> list[ListedSession]:
+    """Return sessions of files whose words cannot be searched yet, by their titles."""
+    found = (row for row in _files(shelf, choice, "") if not shelf.is_copied(row[2].path))
+    show = show_of(shelf)
+    return [_of_file(one, name, time, {}, None, show) for time, name, one in islice(found, most)]
 
 
 def show_of(shelf: Shelf) -> Show:

@@ -13,7 +13,7 @@ from holdfast.inspector.choosing import Choice
 from holdfast.inspector.own_compactions import OwnCompaction
 from holdfast.inspector.shelf import file_name_of
 from holdfast.inspector.spending import Spending
-from holdfast.inspector.strips import KINDS, WindowPart, kind_of, parts_of
+from holdfast.inspector.window_strips import KINDS, WindowPart, kind_of, parts_of
 from holdfast.sessions.showing import Show
 from holdfast.spending.figures import CountedAnswer, Key, Period, UsageRow, add_up, dollars
 from holdfast.spending.numbers import short_paths

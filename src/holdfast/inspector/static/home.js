@@ -34,13 +34,13 @@ function chartOf(place, found, name, color, format, count, tell) {
   const fill = themed(color);
   const labels = found.bars.map((one) => one.name);
   const chart = new uPlot({
-    width: place.clientWidth, height: count > 1 ? 110 : 180, padding: [8, 8, 0, 0],
+    width: place.clientWidth, height: count > 1 ? 140 : 220, padding: [8, 8, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { setScale: false, x: false, y: false }, sync: { key: "days" } },
     legend: { show: false },
     scales: { x: { time: false, range: (_, low, high) => [low - 0.6, high + 0.6] }, y: { range: (_, low, high) => [0, high || 1] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 80, incrs: [1, 2, 5, 7, 10, 14, 20, 30, 50], values: (_, at) => at.map((one) => (Number.isInteger(one) ? labels[one] ?? "" : "")) },
-      { ...axis, size: 58, space: 30, values: (_, at) => at.map(format) },
+      { ...axis, grid: { show: false }, space: 90, size: 30, font: "12px system-ui, sans-serif", incrs: [1, 2, 5, 7, 10, 14, 20, 30, 50], values: (_, at) => at.map((one) => (Number.isInteger(one) ? labels[one] ?? "" : "")) },
+      { ...axis, size: 58, space: 24, label: name === "cost" ? "Cost" : "Tokens", labelSize: 20, labelFont: "12px system-ui, sans-serif", font: "12px system-ui, sans-serif", values: (_, at) => at.map(format) },
     ],
     series: [{}, {
       label: name, fill, width: 0, points: { show: false },
