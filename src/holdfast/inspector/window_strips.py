@@ -43,6 +43,8 @@ class WindowStrip(Struct, frozen=True):
 
     parts: tuple[WindowPart, ...]
     label: str
+    is_measured: bool = True
+    """Whether it is known how full the window is; otherwise the strip is full."""
 
 
 def strip_of(session: SpentSession, prices: PriceList) -> WindowStrip | None:
@@ -61,7 +63,7 @@ def strip_of(session: SpentSession, prices: PriceList) -> WindowStrip | None:
     parts = parts_of([(kind, fill * shares[kind] / whole) for kind in KINDS])
     held = ", ".join(f"{NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind])
     size = f"{short(state.prompt_tokens)} of {short(state.window_tokens)} tokens"
-    return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}")
+    return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}", is_known)
 
 
 def kind_of(name: str) -> str:

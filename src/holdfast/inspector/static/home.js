@@ -23,7 +23,7 @@ function draw() {
   };
   const rows = [["tokens", "--kind-agent", (value) => short(value)]];
   if (found.bars.some((one) => one.cost > 0)) {
-    rows.unshift(["cost", "--mark", (value) => `$${value < 10 ? value.toFixed(value < 1 ? 2 : 1) : short(value)}`]);
+    rows.unshift(["cost", "--mark", (value) => `$${value >= 10 ? short(value) : Number.isInteger(value) ? value : value.toFixed(2)}`]);
   }
   for (const [name, color, format] of rows) charts.push(chartOf(place, found, name, color, format, rows.length, tell));
   tell(null);
