@@ -12,7 +12,7 @@ from holdfast.gateway.actions import ApiContext
 from holdfast.inspector.choosing import Choice
 from holdfast.inspector.shelf import Shelf, file_name_of
 from holdfast.inspector.spending import Spending
-from holdfast.inspector.window_strips import WindowStrip, strip_of
+from holdfast.inspector.window_strips import WindowStrip, file_strip, stored_strip
 from holdfast.sessions.showing import Show
 from holdfast.spending.figures import CountedAnswer
 from holdfast.spending.numbers import money
@@ -23,8 +23,8 @@ from holdfast.stores.values import SessionFilter, SessionInfo
 Key = tuple[str, str]
 _AT_ONCE = 200
 """Stored sessions that are looked at together if their model is asked for."""
-_MOST_LOOKS = 50
-"""Such pages of a store, at most: 10,000 sessions; then the list goes on with the next page."""
+_MOST_LOOKS = 500
+"""Such pages of a store, at most: 100,000 sessions take some seconds; what is older is left out."""
 _MOST_TITLE = 200
 """Characters of a title that a list shows; the same as of the first words of a user."""
 
@@ -93,8 +93,8 @@ def list_sessions(
     both.sort(key=lambda one: one[:2], reverse=True)
     show = show_of(shelf)
     rows = [
-        _of_store(one, known, spending, show)
-        if isinstance(one, SessionInfo)
+        _of_store(shelf.api, one, known)
+        if isinstance(one, SessionInfo) and shelf.api
         else _of_file(one, name, time, known, spending, show)
         for time, name, one in both[:most]
     ]
@@ -182,20 +182,19 @@ def _stored(
 
 
 def _of_store(
+    api: ApiContext,
     info: SessionInfo,
     known: Mapping[Key, tuple[SpentSession, SessionFigures]],
-    spending: Spending | None,
-    show: Show,
 ) -> ListedSession:
     key = (info.source or "holdfast", info.source_id or info.id)
-    spent, figures = known.get(key, (None, SessionFigures()))
+    _, figures = known.get(key, (None, SessionFigures()))
     return ListedSession(
-        name=info.id, title=_line(show(info.title or info.first_ask)),
-        agent=info.source or "holdfast", project=show(info.cwd), model=info.model,
+        name=info.id, title=_line(api.show(info.title or info.first_ask)),
+        agent=info.source or "holdfast", project=api.show(info.cwd), model=info.model,
         time=info.updated, messages=info.length, figures=figures,
         compactions=max(info.compactions, figures.compactions),
         is_subagent=info.kind == "subagent", is_file=False,
-        strip=strip_of(spent, spending.prices) if spent and spending else None,
+        strip=stored_strip(api.store, info),
     )  # fmt: skip
 
 
@@ -246,7 +245,7 @@ def _of_file(
         name=name, title=_line(show(one.title)), agent=one.agent, project=show(one.project),
         model=one.answers[-1].model if one.answers else "", time=time, messages=0,
         figures=figures, compactions=one.compactions, is_subagent=one.is_subagent, is_file=True,
-        strip=strip_of(one, spending.prices) if spending else None,
+        strip=file_strip(one, spending.prices) if spending else None,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -30,6 +31,7 @@ ROLES = ("user", "assistant", "tool", "system")
 SORTS: tuple[tuple[Sort, str], ...] = (
     ("relevance", "best first"), ("newest", "newest first"), ("oldest", "oldest first"),
 )  # fmt: skip
+_SORTS: dict[str, Sort] = {name: name for name, _ in SORTS}
 AT_ONCE = 20
 """Hits of a page; a link shows as many more."""
 MOST_HITS = 100
@@ -92,7 +94,7 @@ def search(inspector: Inspector, request: Request) -> Answer:
         "sorts": SORTS, "reading": inspector.spending.state.step == "reading",
         "more": choice.address(f"{ROOT}/search", **kept, most=more)
         if len(found) >= most < MOST_HITS else "",
-        "within": lambda hit: choice.address(f"{ROOT}/search", q=q, session=hit.session),
+        "within": partial(choice.address, f"{ROOT}/search", q=q),
     })  # fmt: skip
 
 
@@ -143,7 +145,7 @@ def _found(
     asked = SearchAsked(
         q=q, role=(role,) if role in ROLES else (), source=(choice.agent,) if choice.agent else (),
         since=choice.start(), until=choice.stop(), subagents=choice.subagents or bool(session),
-        sort=next((known for known, _ in SORTS if known == sort), "relevance"), most=most,
+        sort=_SORTS.get(sort, "relevance"), most=most,
         around=AROUND, session=(session,) if session else (),
     )  # fmt: skip
     found = [

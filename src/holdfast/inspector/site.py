@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -43,6 +44,7 @@ HEADERS: Final = {
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _MOST_BODY_BYTES = 100_000
 """Of what a page asks by itself; changes go through the API, which has its own bound."""
+_IMPORT: Final = re.compile(rb'from "\./([a-z_]+\.js)"')
 _FOREVER = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
 
@@ -224,7 +226,7 @@ def ending(path: str) -> str:
 @cache
 def asset(name: str) -> str:
     """Return the address of a file of the pages; it changes with the content."""
-    mark = hashlib.blake2b(_file(name), digest_size=6).hexdigest()
+    mark = hashlib.blake2b(_served(name), digest_size=6).hexdigest()
     return f"{ROOT}/static/{name}?{mark}"
 
 
@@ -245,4 +247,13 @@ def static(inspector: Inspector, request: Request) -> Answer:
     if name not in _files() or Path(name).suffix not in _TYPES:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
     headers = {**HEADERS, "cache-control": _FOREVER}
-    return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)
+    return Response(_served(name), media_type=_TYPES[Path(name).suffix], headers=headers)
+
+
+@cache
+def _served(name: str) -> bytes:
+    """Return a file as browsers get it: a module imports others by the addresses that pages use.
+
+    By another address the same module would be loaded and run a second time.
+    """
+    return _IMPORT.sub(lambda found: f'from "{asset(found[1].decode())}"'.encode(), _file(name))

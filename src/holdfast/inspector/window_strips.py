@@ -10,19 +10,22 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from holdfast.catalog import PriceList
+from holdfast.inspector.strip import strip
 from holdfast.spending.live import live_state
 from holdfast.spending.numbers import short
 from holdfast.spending.prompts import SYSTEM
 from holdfast.spending.record import SpentSession
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo
 
 WIDTH = 1000
 """Units of a strip from end to end; it is stretched to the width that there is."""
-KINDS = ("system", "tools", "rules", "summary", "user", "agent", "results")
+KINDS = ("unrecorded", "system", "tools", "rules", "summary", "user", "agent", "results")
 """What a window holds, in the order of a strip; `free` is the rest."""
 NAMES = {
-    "system": "system prompt and tools", "tools": "tools", "rules": "rules files",
-    "summary": "summaries", "user": "your words", "agent": "the agent", "results": "tool results",
-    "free": "free",
+    "unrecorded": "not recorded", "system": "system prompt", "tools": "tools",
+    "rules": "rules files", "summary": "summaries", "user": "your words", "agent": "the agent",
+    "results": "tool results", "free": "free",
 }  # fmt: skip
 _KIND_OF = {
     SYSTEM: "system", "your words": "user", "images and files": "user",
@@ -47,7 +50,7 @@ class WindowStrip(Struct, frozen=True):
     """Whether it is known how full the window is; otherwise the strip is full."""
 
 
-def strip_of(session: SpentSession, prices: PriceList) -> WindowStrip | None:
+def file_strip(session: SpentSession, prices: PriceList) -> WindowStrip | None:
     """Return what the window of a session holds: its fill by the last prompt, and of that what all
     its prompts held; None if nothing is known.
     """
@@ -64,6 +67,15 @@ def strip_of(session: SpentSession, prices: PriceList) -> WindowStrip | None:
     held = ", ".join(f"{NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind])
     size = f"{short(state.prompt_tokens)} of {short(state.window_tokens)} tokens"
     return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}", is_known)
+
+
+def stored_strip(store: Store, info: SessionInfo) -> WindowStrip | None:
+    """Return what the window of a stored session holds now; None if nothing is in it."""
+    shares = strip(store, info)
+    if not shares:
+        return None
+    held = ", ".join(f"{NAMES[kind]} {share:.0%}" for kind, share in shares)
+    return WindowStrip(parts_of(shares), f"{sum(one for _, one in shares):.0%} full: {held}")
 
 
 def kind_of(name: str) -> str:
