@@ -12,14 +12,13 @@ from holdfast.cli.files import counted, format_time
 from holdfast.cli.inputs import print_json
 from holdfast.cli.usage import (
     Gathered,
-    dollars,
     gathered,
     key_in,
     label_of,
     late_bar,
     show_legend,
 )
-from holdfast.spending.figures import Key, UsageRow
+from holdfast.spending.figures import Key, UsageRow, dollars
 from holdfast.spending.judging import judge
 from holdfast.spending.numbers import money, short
 from holdfast.spending.overview import Overview, overview

@@ -36,9 +36,10 @@ from holdfast.spending.figures import (
     UsageRow,
     add_up,
     count_once,
+    dollars,
     sum_of,
 )
-from holdfast.spending.numbers import full, money, short
+from holdfast.spending.numbers import full, short, short_paths
 from holdfast.spending.reading import Tell, UsageReader
 from holdfast.spending.record import SpentSession
 
@@ -272,32 +273,9 @@ def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
     """Return the keys of rows as people see them: folders by their last parts, titles."""
     keys = {key_in(row, by): row for row in rows}
     if by == "project":
-        return short_paths(keys)
+        return {key: printable(name) for key, name in short_paths(keys).items()}
     if by == "session":
         ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
         return {key: f"{ids[key]} {on_one_line(str(row.title) or key)}".strip()
                 for key, row in keys.items()}  # fmt: skip
     return {key: printable(key) or "unknown" for key in keys}
-
-
-def short_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return folders by their last part, with as many more as tell them apart."""
-    waiting, depth, names = set(paths), 1, dict[str, str]()
-    while waiting:
-        ends: dict[str, list[str]] = {}
-        for path in waiting:
-            parts = [part for part in path.replace("\\", "/").split("/") if part]
-            ends.setdefault("/".join(parts[-depth:]) or "unknown", []).append(path)
-        for end, same in ends.items():
-            if len(same) == 1 or depth > max(path.count("/") for path in same):
-                names |= dict.fromkeys(same, printable(end))
-        waiting -= names.keys()
-        depth += 1
-    return names
-
-
-def dollars(row: UsageRow) -> str:
-    """Return the cost of a row; `?` if no price is known, `+` if some are not."""
-    if row.requests == row.unpriced_requests:
-        return "?" if row.requests else ""
-    return money(row.cost) + ("+" if row.unpriced_requests else "")

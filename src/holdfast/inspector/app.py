@@ -28,8 +28,9 @@ from holdfast.inspector.compaction_page import (
     lines_part,
     trial_page,
 )
-from holdfast.inspector.home import home
+from holdfast.inspector.home import home, reading, sessions
 from holdfast.inspector.revealing import show_secret
+from holdfast.inspector.searching import copy_files, copying, search
 from holdfast.inspector.session_page import message_text, reference_page, rows_part, session_page
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
@@ -47,6 +48,10 @@ from holdfast.stores.store import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
+    (f"{ROOT}/sessions", sessions),
+    (f"{ROOT}/reading", reading),
+    (f"{ROOT}/search", search),
+    (f"{ROOT}/search/files", copying),
     (f"{ROOT}/static/{{name:path}}", static),
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
@@ -69,6 +74,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
+        route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
         _Copies(inspector.shelf),
     ]
 

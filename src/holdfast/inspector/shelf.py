@@ -18,6 +18,7 @@ from msgspec import Struct
 from holdfast.errors import UnknownSession
 from holdfast.gateway.actions import ApiContext
 from holdfast.importers import sessions_in
+from holdfast.inspector.file_copies import FileCopies
 from holdfast.sessions.importing import take_all
 from holdfast.spending.record import SpentSession
 from holdfast.stores.open import open_store
@@ -71,6 +72,7 @@ class Shelf:
         self._copies: ApiContext | None = None
         self._folder = ""
         self._taken: dict[str, tuple[int, float]] = {}
+        self.copying = FileCopies(self._copy_file)
 
     @property
     def files(self) -> Sequence[SpentSession]:
@@ -106,8 +108,13 @@ class Shelf:
                 self._copies = self._make(open_store(Path(self._folder)))
             return self._copies
 
+    def is_copied(self, path: str) -> bool:
+        """Return whether the sessions of a file have been copied; it may have grown since."""
+        return path in self._taken
+
     def close(self) -> None:
         """Delete the copies."""
+        self.copying.close()
         if self._copies is not None:
             self._copies.store.close()
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -122,6 +129,11 @@ class Shelf:
             if info is not None:
                 return OpenedSession(copies, info, is_copy=True)
         return OpenedSession(copies, copies.store.find(session.source_id), is_copy=True)
+
+    def _copy_file(self, path: str) -> None:
+        store = self.copies().store
+        with self._lock:
+            self._take(store, path)
 
     def _related(self, session: SpentSession) -> list[str]:
         """Return the files of a session, those it comes from and those that come from it."""

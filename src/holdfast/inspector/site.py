@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -26,6 +27,7 @@ from holdfast.inspector.colors import stylesheet
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
 from holdfast.journal import log_event
+from holdfast.spending.figures import dollars
 from holdfast.spending.numbers import full, money, short
 
 HERE: Final = Path(__file__).parent
@@ -45,6 +47,7 @@ _CODE: Final = "code.css"
 """The one file that is made, from the colors of code."""
 _MOST_BODY_BYTES = 100_000
 """Of what a page asks by itself; changes go through the API, which has its own bound."""
+_IMPORT: Final = re.compile(rb'from "\./([a-z_]+\.js)"')
 _FOREVER = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
 
@@ -176,7 +179,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural,
-        "ending": ending,
+        "ending": ending, "dollars": dollars,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -229,7 +232,7 @@ def ending(path: str) -> str:
 @cache
 def asset(name: str) -> str:
     """Return the address of a file of the pages; it changes with the content."""
-    mark = hashlib.blake2b(_file(name), digest_size=6).hexdigest()
+    mark = hashlib.blake2b(_served(name), digest_size=6).hexdigest()
     return f"{ROOT}/static/{name}?{mark}"
 
 
@@ -253,4 +256,13 @@ def static(inspector: Inspector, request: Request) -> Answer:
     if name not in _files() or Path(name).suffix not in _TYPES:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
     headers = {**HEADERS, "cache-control": _FOREVER}
-    return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)
+    return Response(_served(name), media_type=_TYPES[Path(name).suffix], headers=headers)
+
+
+@cache
+def _served(name: str) -> bytes:
+    """Return a file as browsers get it: a module imports others by the addresses that pages use.
+
+    By another address the same module would be loaded and run a second time.
+    """
+    return _IMPORT.sub(lambda found: f'from "{asset(found[1].decode())}"'.encode(), _file(name))

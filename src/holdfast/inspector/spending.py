@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from holdfast.catalog import PriceList
+from holdfast.inspector.own_compactions import OwnCompaction, own_compactions
 from holdfast.spending.figures import CountedAnswer, count_once
 from holdfast.spending.judging import judge
 from holdfast.spending.overview import Overview, overview
@@ -19,6 +22,10 @@ from holdfast.stores.store import Store
 
 _JUDGING_SECONDS = 8.0
 """How long sessions are replayed for what they would have cost otherwise, as in `holdfast`."""
+
+
+_FRESH_SECONDS = 60
+"""How long what was read counts as new: looking for changes takes a second with many files."""
 
 
 class SpendingState(Struct, frozen=True, kw_only=True):
@@ -38,6 +45,11 @@ class Spending(Struct, frozen=True, kw_only=True):
     answers: Sequence[CountedAnswer]
     overview: Overview
     prices: PriceList
+    judged: Sequence[Judgement]
+    own: Sequence[OwnCompaction]
+    """What Holdfast itself compacted, by the store."""
+    memory: dict[Any, Any] = field(default_factory=dict)
+    """What was made of it, by what was asked; gone with it when all is read again."""
 
 
 class SpendingReader:
@@ -56,15 +68,19 @@ class SpendingReader:
         self._store, self._places, self._found = store, tuple(places), found
         self._reader = UsageReader(cache_folder, version)
         self._lock, self._changed = threading.Lock(), threading.Condition()
-        self._is_started = False
+        self._is_started, self._finished = False, 0.0
         self.state = SpendingState()
         self.spending: Spending | None = None
 
     def start(self) -> None:
-        """Read in the background, if that was not begun yet."""
+        """Read in the background, if that was not begun yet or is some time ago."""
         with self._changed:
-            is_first, self._is_started = not self._is_started, True
-        if is_first:
+            is_old = time.monotonic() - self._finished > _FRESH_SECONDS
+            is_needed = not self._is_started or (self.state.step in ("ready", "failed") and is_old)
+            self._is_started = True
+            if is_needed:
+                self.state = SpendingState()
+        if is_needed:
             threading.Thread(target=self.read, daemon=True).start()
 
     def files(self) -> list[SpentSession]:
@@ -101,14 +117,17 @@ class SpendingReader:
         stored = self._reader.stored(self._store, native) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
+        own = own_compactions(self._store) if self._store else []
         by_key = {one.key: one for one in (*native, *stored)}
-        self._keep(list(by_key.values()), answers, prices, [])
+        if self.spending is None:
+            self._keep(list(by_key.values()), answers, prices, [], own)
         self._set(step="replaying", done=0, total=0)
         judged = judge(
             [one for one in by_key.values() if "#" not in one.path], self._reader, prices,
             _JUDGING_SECONDS, lambda done, total: self._set(done=done, total=total),
         )  # fmt: skip
-        self._keep(list(by_key.values()), answers, prices, judged)
+        self._keep(list(by_key.values()), answers, prices, judged, own)
+        self._finished = time.monotonic()
         self._set(step="ready")
 
     def _keep(
@@ -117,12 +136,15 @@ class SpendingReader:
         answers: Sequence[CountedAnswer],
         prices: PriceList,
         judged: Sequence[Judgement],
+        own: Sequence[OwnCompaction],
     ) -> None:
         made = overview(
             sessions, answers, judged, prices,
             problems=len(self._reader.problems), is_stored=self._store is not None,
         )  # fmt: skip
-        self.spending = Spending(sessions=sessions, answers=answers, overview=made, prices=prices)
+        self.spending = Spending(
+            sessions=sessions, answers=answers, overview=made, prices=prices, judged=judged, own=own
+        )
 
     def _set(self, **changes: object) -> None:
         with self._changed:

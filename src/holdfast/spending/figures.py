@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 from holdfast.catalog import PriceList
+from holdfast.spending.numbers import money
 from holdfast.spending.record import SpentAnswer, SpentSession
 
 Period: TypeAlias = Literal["day", "week", "month", "all"]
@@ -189,6 +190,13 @@ def sum_of(
         compactions=sum(row.answer.follows_compaction for row in rows),
         models=tuple(sorted({row.answer.model for row in rows if row.answer.model})),
     )  # fmt: skip
+
+
+def dollars(row: UsageRow) -> str:
+    """Return the cost of a row; `?` if no price is known, `+` if some are not."""
+    if row.requests == row.unpriced_requests:
+        return "?" if row.requests else ""
+    return money(row.cost) + ("+" if row.unpriced_requests else "")
 
 
 class CacheFigures(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -23,3 +25,19 @@ def short(number: float) -> str:
 def money(amount: float) -> str:
     """Return dollars in cents; what is less than one is said so."""
     return "<$0.01" if 0 < amount < 0.005 else f"${amount:,.2f}"
+
+
+def short_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return folders by their last part, with as many more as tell them apart."""
+    waiting, depth, names = set(paths), 1, dict[str, str]()
+    while waiting:
+        ends: dict[str, list[str]] = {}
+        for path in waiting:
+            parts = [part for part in path.replace("\\", "/").split("/") if part]
+            ends.setdefault("/".join(parts[-depth:]) or "unknown", []).append(path)
+        for end, same in ends.items():
+            if len(same) == 1 or depth > max(path.count("/") for path in same):
+                names |= dict.fromkeys(same, end)
+        waiting -= names.keys()
+        depth += 1
+    return names

@@ -1,0 +1,280 @@
+"""Sessions of a store and of files as one list, the last used first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from holdfast.gateway.actions import ApiContext
+from holdfast.inspector.choosing import Choice
+from holdfast.inspector.shelf import Shelf, file_name_of
+from holdfast.inspector.spending import Spending
+from holdfast.inspector.window_strips import WindowStrip, file_strip, stored_strip
+from holdfast.sessions.showing import Show
+from holdfast.spending.figures import CountedAnswer
+from holdfast.spending.numbers import money
+from holdfast.spending.record import SpentSession
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionFilter, SessionInfo
+
+Key = tuple[str, str]
+_AT_ONCE = 200
+"""Stored sessions that are looked at together if their model is asked for."""
+_MOST_LOOKS = 500
+"""Such pages of a store, at most: 100,000 sessions take some seconds; what is older is left out."""
+_MOST_TITLE = 200
+"""Characters of a title that a list shows; the same as of the first words of a user."""
+
+
+class SessionFigures(Struct):
+    """What one session used, with its subagents."""
+
+    requests: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    compactions: int = 0
+
+    @property
+    def dollars(self) -> str:
+        """What it cost; `?` if no price is known, `+` if some are not."""
+        if self.requests == self.unpriced:
+            return "?" if self.requests else ""
+        return money(self.cost) + ("+" if self.unpriced else "")
+
+
+class ListedSession(Struct, frozen=True, kw_only=True):
+    """One row; texts are without secrets."""
+
+    name: str
+    """Its name in addresses."""
+    title: str
+    agent: str
+    project: str
+    model: str
+    time: float
+    """When it was last used; 0 if nobody knows."""
+    messages: int
+    """In the log; 0 if it is not stored."""
+    figures: SessionFigures
+    compactions: int
+    is_subagent: bool
+    is_file: bool
+    strip: WindowStrip | None
+
+    @property
+    def mark(self) -> str:
+        """What the page after it begins with."""
+        return f"{self.time.hex()} {self.name}"
+
+
+class SessionList(Struct, frozen=True):
+    """A page of rows, and the mark of the next one, "" at the end."""
+
+    rows: list[ListedSession]
+    next: str = ""
+
+
+def list_sessions(
+    shelf: Shelf, spending: Spending | None, choice: Choice, *, most: int, after: str = ""
+) -> SessionList:
+    """Return sessions, the last used first; `after` is `next` of the page before.
+
+    Raises `InvalidSetting` and `ValueError` for a mark that is none.
+    """
+    known = known_of(spending)
+    stored = list(islice(_stored(shelf.api, choice, most + 1, after), most + 1))
+    files = list(islice(_files(shelf, choice, after), most + 1))
+    both = [(info.updated, info.id, info) for info in stored]
+    both += [(time, name, one) for time, name, one in files]
+    both.sort(key=lambda one: one[:2], reverse=True)
+    show = show_of(shelf)
+    rows = [
+        _of_store(shelf.api, one, known)
+        if isinstance(one, SessionInfo) and shelf.api
+        else _of_file(one, name, time, known, spending, show)
+        for time, name, one in both[:most]
+    ]
+    return SessionList(rows, rows[-1].mark if len(both) > most else "")
+
+
+def count_sessions(shelf: Shelf, choice: Choice) -> int:
+    """Return how many sessions of a store and of files a choice has, whatever their model."""
+    stored = shelf.api.store.count(choice.stored()) if shelf.api else 0
+    return stored + sum(1 for _ in _files(shelf, choice, ""))
+
+
+def unsearched(shelf: Shelf) -> list[SpentSession]:
+    """Return the sessions of files whose words no store has yet, those before what comes from
+    them: a copy knows its parent only if that was copied first.
+    """
+    found = [
+        one
+        for _, _, one in _files(shelf, Choice(subagents=True), "")
+        if not shelf.is_copied(one.path)
+    ]
+    by_key = {one.key: one for one in found}
+    return sorted(found, key=lambda one: _depth(one, by_key))
+
+
+def _depth(one: SpentSession, by_key: Mapping[Key, SpentSession]) -> int:
+    """Return how many sessions one comes from."""
+    seen = [one.key]
+    while (parent := by_key.get((one.agent, one.parent_id))) and parent.key not in seen:
+        seen.append(parent.key)
+        one = parent
+    return len(seen)
+
+
+def matching_titles(shelf: Shelf, choice: Choice, most: int) -> list[ListedSession]:
+    """Return sessions of files whose words cannot be searched yet, by their titles."""
+    found = (row for row in _files(shelf, choice, "") if not shelf.is_copied(row[2].path))
+    show = show_of(shelf)
+    return [_of_file(one, name, time, {}, None, show) for time, name, one in islice(found, most)]
+
+
+def show_of(shelf: Shelf) -> Show:
+    """Return what hides secrets in what pages show."""
+    return (shelf.api or shelf.copies()).show
+
+
+def known_of(spending: Spending | None) -> Mapping[Key, tuple[SpentSession, SessionFigures]]:
+    """Return what is known of each session that was read, by its agent and id."""
+    if spending is None:
+        return {}
+    if "known" not in spending.memory:
+        figures: dict[Key, SessionFigures] = {}
+        for row in spending.answers:
+            for key in {row.root.key, row.session.key}:
+                _add(figures.setdefault(key, SessionFigures()), row)
+        spending.memory["known"] = {
+            one.key: (one, figures.get(one.key, SessionFigures())) for one in spending.sessions
+        }
+    return spending.memory["known"]
+
+
+def _add(figures: SessionFigures, row: CountedAnswer) -> None:
+    figures.requests += 1
+    figures.tokens += row.answer.prompt_tokens + row.answer.output_tokens
+    figures.cost += row.cost or 0.0
+    figures.unpriced += row.cost is None
+    figures.compactions += row.answer.follows_compaction
+
+
+# Sessions of a store
+
+
+def _stored(
+    api: ApiContext | None, choice: Choice, most: int, after: str
+) -> Iterator[SessionInfo]:  # fmt: skip
+    if api is None:
+        return
+    wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
+    for _ in range(_MOST_LOOKS):
+        page = api.store.sessions(wanted, most=at_once, after=after)
+        yield from (one for one in page.sessions if not choice.model or one.model == choice.model)
+        after = page.next
+        if not after:
+            return
+
+
+def _of_store(
+    api: ApiContext,
+    info: SessionInfo,
+    known: Mapping[Key, tuple[SpentSession, SessionFigures]],
+) -> ListedSession:
+    key = (info.source or "holdfast", info.source_id or info.id)
+    _, figures = known.get(key, (None, SessionFigures()))
+    return ListedSession(
+        name=info.id, title=_line(api.show(info.title or info.first_ask)),
+        agent=info.source or "holdfast", project=api.show(info.cwd), model=info.model,
+        time=info.updated, messages=info.length, figures=figures,
+        compactions=max(info.compactions, figures.compactions),
+        is_subagent=info.kind == "subagent", is_file=False,
+        strip=stored_strip(api.store, info),
+    )  # fmt: skip
+
+
+# Sessions of files
+
+
+def _files(shelf: Shelf, choice: Choice, after: str) -> Iterator[tuple[float, str, SpentSession]]:
+    """Yield the sessions of files that no store has, the last used first."""
+    edge = _edge(after) if after else None
+    found: list[tuple[float, str, SpentSession]] = []
+    for one in shelf.files:
+        last = last_used(one)
+        if choice.has_file(one, last):
+            place = (last, file_name_of(one))
+            if edge is None or place < edge:
+                found.append((*place, one))
+    found.sort(key=lambda row: row[:2], reverse=True)
+    store = shelf.api.store if shelf.api else None
+    stored = _stored_keys(store) if store and found else None
+    for row in found:
+        if store is None or stored is None or not stored.has(store, row[2].key):
+            yield row
+
+
+def last_used(one: SpentSession) -> float:
+    """Return when the last answer of a session came, or when it began; 0 if nobody knows."""
+    return (one.answers[-1].time if one.answers else None) or one.started or 0.0
+
+
+def _edge(mark: str) -> tuple[float, str]:
+    time, _, name = mark.partition(" ")
+    try:
+        return float.fromhex(time), name
+    except OverflowError:
+        raise ValueError(f"not a mark: {mark!r}") from None
+
+
+def _of_file(
+    one: SpentSession,
+    name: str,
+    time: float,
+    known: Mapping[Key, tuple[SpentSession, SessionFigures]],
+    spending: Spending | None,
+    show: Show,
+) -> ListedSession:
+    _, figures = known.get(one.key, (one, SessionFigures()))
+    return ListedSession(
+        name=name, title=_line(show(one.title)), agent=one.agent, project=show(one.project),
+        model=one.answers[-1].model if one.answers else "", time=time, messages=0,
+        figures=figures, compactions=one.compactions, is_subagent=one.is_subagent, is_file=True,
+        strip=file_strip(one, spending.prices) if spending else None,
+    )  # fmt: skip
+
+
+class _StoredKeys:
+    """Which sessions of agents a store has; looked up again when it has more or fewer of them."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._found: dict[Key, bool] = {}
+
+    def has(self, store: Store, key: Key) -> bool:
+        """Return whether a store has a session of an agent."""
+        if key not in self._found:
+            self._found[key] = store.by_source(*key) is not None
+        return self._found[key]
+
+
+_KEYS: WeakKeyDictionary[Store, _StoredKeys] = WeakKeyDictionary()
+
+
+def _stored_keys(store: Store) -> _StoredKeys:
+    count = store.count(SessionFilter(kind="any"))
+    found = _KEYS.get(store)
+    if found is None or found.count != count:
+        found = _KEYS[store] = _StoredKeys(count)
+    return found
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, as a list shows it."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_TITLE else f"{line[: _MOST_TITLE - 1]}…"
