@@ -48,7 +48,7 @@ BARE = (
 )  # fmt: skip
 ALLOWED = {
     "a": {"class", "data-ref", "href", "rel", "target"},
-    "button": {"type", "class", "data-tag"},
+    "button": {"type", "class", "data-mark"},
     "details": {"class", "open"},
     "img": {"class", "src", "alt", "loading"},
     "ol": {"start"},
@@ -301,7 +301,7 @@ def test_a_placeholder_is_a_button_in_words_and_code() -> None:
                  f"```diff\n+{placeholder}\n```"):  # fmt: skip
         page = check(render(Text(text), show=None))
         assert page.named("button") == [
-            {"type": "button", "class": "secret", "data-tag": "deadbeef"}
+            {"type": "button", "class": "secret", "data-mark": placeholder}
         ]
         assert "password hidden" in page.text
     page = check(render(Text("[redacted:private-key]"), show=None))

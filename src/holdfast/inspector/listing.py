@@ -92,12 +92,12 @@ def list_sessions(
     both += [(time, name, one) for time, name, one in files]
     both.sort(key=lambda one: one[:2], reverse=True)
     show = show_of(shelf)
-    rows = [
-        _of_store(shelf.api, one, known)
-        if isinstance(one, SessionInfo) and shelf.api
-        else _of_file(one, name, time, known, spending, show)
-        for time, name, one in both[:most]
-    ]
+    rows: list[ListedSession] = []
+    for time, name, one in both[:most]:
+        if not isinstance(one, SessionInfo):
+            rows.append(_of_file(one, name, time, known, spending, show))
+        elif shelf.api is not None:
+            rows.append(_of_store(shelf.api, one, known))
     return SessionList(rows, rows[-1].mark if len(both) > most else "")
 
 
