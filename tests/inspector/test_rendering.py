@@ -205,7 +205,7 @@ MARKUP = st.text(alphabet="ab c*_~`#>-|\n\t+1.<&![]():\\", max_size=60)
 @example(">" * 100 + " a")
 @example("- " * 3 + "a\n" + "\n".join("  " * depth + "- b" for depth in range(60)))
 @example("|a|b|\n|-|-|\n|c|b|a|\n")
-@example("[a]: b\n\n[a]")
+@example("[a]: https://b.c 'c'\n\n[a]")
 @example("``` a b\nc\n```")
 def test_markdown_hides_no_word(text: str) -> None:
     """Each letter of a text is shown, in its order, whatever the markup around it."""
