@@ -1,4 +1,4 @@
-"""The colors of code and diffs, for light and dark."""
+"""The CSS of what is rendered: colors of code and diffs for light and dark, and alignment."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ DARK: Final = CodeColors(
 _RULES: Final = """\
 .code { background: var(--code-back); color: var(--code-text); white-space: pre-wrap; \
 overflow-wrap: anywhere; tab-size: 4 }
+.code code { font: inherit }
 .code .c { color: var(--code-comment); font-style: italic }
 .code .k { color: var(--code-keyword) }
 .code .s { color: var(--code-string) }
@@ -57,11 +58,14 @@ overflow-wrap: anywhere; tab-size: 4 }
 .diff .hunk { color: var(--code-hunk) }
 .diff .add { color: var(--code-added); background: var(--code-added-back) }
 .diff .del { color: var(--code-deleted); background: var(--code-deleted-back) }
+.prose .right { text-align: right }
+.prose .center { text-align: center }
+.prose :is(p, li, td, th, h4, h5, h6), pre.text { unicode-bidi: plaintext }
 """
 
 
 def stylesheet() -> str:
-    """Return the CSS of code and diffs: as the system prefers, or as `data-theme` says."""
+    """Return the CSS: colors as the system prefers, or as `data-theme` says."""
     light, dark = _variables(LIGHT), _variables(DARK)
     return (
         f":root {{ {light} }}\n"

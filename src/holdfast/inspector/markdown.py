@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from holdfast.inspector.code import code_block
-from holdfast.inspector.texts import Rendering, is_web_address, visible
+from holdfast.inspector.texts import Rendering, is_web_address, label, visible
 from holdfast.sessions.showing import PLACEHOLDER
 
 _DEEPEST: Final = 32
@@ -94,7 +94,7 @@ class _Html(RendererHTML):
     def text(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Write words; within a link marks stay text, because links do not nest."""
         text = visible(tokens[idx].content)
-        return escape(text) if self._links else self._rendering.marked(text)
+        return label(text) if self._links else self._rendering.marked(text)
 
     def code_inline(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -121,7 +121,7 @@ class _Html(RendererHTML):
         """Write what an image is and where it would be loaded from; nothing is loaded."""
         token = tokens[idx]
         inner = self.renderInlineAsText(token.children or [], options, env)
-        mark = escape if self._links else self._rendering.marked
+        mark = label if self._links else self._rendering.marked
         alt, source = mark(visible(inner)), mark(visible(str(token.attrs["src"])))
         return f'<span class="image">image {alt} <code>{source}</code></span>'
 

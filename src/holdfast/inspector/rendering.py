@@ -13,7 +13,7 @@ import msgspec
 from markupsafe import Markup
 
 from holdfast.inspector.markdown import markdown
-from holdfast.inspector.texts import Address, Rendering, first_words
+from holdfast.inspector.texts import Address, Rendering, first_words, label
 from holdfast.inspector.tool_calls import about_call, render_call, render_output, size_of
 from holdfast.reduction.kinds import body_start
 from holdfast.sessions.answers import TOOL_CHARS
@@ -106,13 +106,13 @@ def _result(part: ToolResult, calls: Mapping[str, ToolCall], rendering: Renderin
     named = part.name if call is None else call.name
     text = _result_text(part)
     others = [inner for inner in part.parts if not isinstance(inner, Text)]
-    name = f'<bdi class="tool">{rendering.line(named, TOOL_CHARS) or "result"}</bdi>'
+    name = f'<bdi class="tool">{rendering.label(named, TOOL_CHARS) or "result"}</bdi>'
     failed = ' <strong class="failed">failed</strong>' if part.is_error else ""
     size = f" <small>{size_of(text) if text or not others else _count(others)}</small>"
     excerpt = rendering.take(text)
     output = excerpt.text[body_start(excerpt.text) :]
     first = first_words(output, as_it_is, _PREVIEW_CHARS)
-    preview = f' <bdi class="about">{rendering.marked(first)}</bdi>' if first else ""
+    preview = f' <bdi class="about">{label(first)}</bdi>' if first else ""
     body = render_output(excerpt, call, rendering) if text else ""
     body += "".join(_parts(others, calls, rendering))
     state = "result failed" if part.is_error else "result"
@@ -129,12 +129,12 @@ def _count(parts: Sequence[Part]) -> str:
 
 
 def _media(part: Media, rendering: Rendering) -> str:
-    named = rendering.line(f"{part.kind} {part.media_type}", _KIND_CHARS)
+    named = rendering.label(f"{part.kind} {part.media_type}", _KIND_CHARS)
     data = part.data
     if part.url.startswith("data:"):
         data = part.url.partition(",")[2]
     elif part.url and not data:
-        where = rendering.line(part.url, _URL_CHARS)
+        where = rendering.marked(first_words(part.url, rendering.show, _URL_CHARS))
         return f'<p class="media">{named}, not loaded: <code>{where}</code></p>'
     size = f"{len(data) * 3 // 4:,} bytes"
     media_type = _image_type(part, data)
@@ -161,7 +161,7 @@ def _image_type(part: Media, data: str) -> str:
 
 
 def _opaque(part: Opaque, rendering: Rendering) -> str:
-    kind = rendering.line(part.kind, _KIND_CHARS) or "unknown part"
+    kind = rendering.label(part.kind, _KIND_CHARS) or "unknown part"
     try:
         size = f", {len(msgspec.json.encode(part.wire)):,} bytes"
     except (TypeError, UnicodeEncodeError, RecursionError):

@@ -68,9 +68,9 @@ class Rendering:
         self._chars = max(0, self._chars - len(found.text))
         return found
 
-    def line(self, text: str, most: int) -> str:
-        """Return the HTML of the first words of a text, on one line."""
-        return self.marked(first_words(text, self.show, most))
+    def label(self, text: str, most: int) -> str:
+        """Return the HTML of the first words of a text, on one line, for the label of something."""
+        return label(first_words(text, self.show, most))
 
     def marked(self, text: str) -> str:
         """Return the HTML of a text that was taken."""
@@ -160,12 +160,20 @@ def marks(text: str, address: Address) -> Iterator[Mark]:
 
 
 def _secret(placeholder: str) -> str:
-    tagged = _TAGGED.fullmatch(placeholder)
-    if tagged is None:
-        kind = placeholder[len(_OPENING) : -1]
-        return f'<span class="secret">{kind} hidden</span>'
-    kind = tagged[1]
+    kind, tag = _kind_of(placeholder)
+    if not tag:
+        return _hidden(kind)
     return f'<button type="button" class="secret" data-mark="{placeholder}">{kind} hidden</button>'
+
+
+def _hidden(kind: str) -> str:
+    return f'<span class="secret">{kind} hidden</span>'
+
+
+def _kind_of(placeholder: str) -> tuple[str, str]:
+    """Return the kind of a secret, and the tag of its placeholder if it has one."""
+    tagged = _TAGGED.fullmatch(placeholder)
+    return (placeholder[len(_OPENING) : -1], "") if tagged is None else (tagged[1], tagged[2])
 
 
 def _reference(reference: str, address: Address) -> str:
@@ -184,6 +192,16 @@ def marked(text: str, address: Address) -> str:
         at = mark.end
     pieces.append(escape(text[at:]))
     return "".join(pieces)
+
+
+def label(text: str) -> str:
+    """Return the HTML of a text that labels a link or a control: nothing in it can be pressed."""
+    pieces: list[str] = []
+    at = 0
+    for found in PLACEHOLDER.finditer(text):
+        pieces += escape(text[at : found.start()]), _hidden(_kind_of(found[0])[0])
+        at = found.end()
+    return "".join((*pieces, escape(text[at:])))
 
 
 def is_web_address(url: str) -> bool:

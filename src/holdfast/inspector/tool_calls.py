@@ -50,8 +50,8 @@ def render_call(call: ToolCall, rendering: Rendering) -> str:
             body = _block(rendering.take(shown), "json", rendering)
     is_said = len(arguments) == 1 and len(about) <= _ABOUT_CHARS and about in arguments.values()
     state = " open" if len(call.arguments) <= _OPEN_CHARS and body and not is_said else ""
-    name = f'<bdi class="tool">{rendering.line(call.name, TOOL_CHARS) or "unnamed tool"}</bdi>'
-    said = f' <bdi class="about">{rendering.line(about, _ABOUT_CHARS)}</bdi>' if about else ""
+    name = f'<bdi class="tool">{rendering.label(call.name, TOOL_CHARS) or "unnamed tool"}</bdi>'
+    said = f' <bdi class="about">{rendering.label(about, _ABOUT_CHARS)}</bdi>' if about else ""
     return f'<details class="call"{state}><summary>{name}{said}</summary>{body}</details>'
 
 
@@ -171,7 +171,7 @@ def _rows(arguments: _Arguments, rendering: Rendering) -> str:
     """Return arguments by their names: short ones beside them, long ones and lists as blocks."""
     out: list[str] = []
     for key, value in list(arguments.items())[:_MOST_ROWS]:
-        name = f"<dt>{rendering.line(key, TOOL_CHARS)}</dt>"
+        name = f"<dt>{rendering.label(key, TOOL_CHARS)}</dt>"
         excerpt = rendering.take(_text(value))
         is_text = isinstance(value, str)
         if "\n" in excerpt.text or len(excerpt.text) > _LINE_CHARS or excerpt.left_chars:
