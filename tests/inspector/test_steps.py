@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 from holdfast.catalog import PriceList
 from holdfast.facts.languages import phrases_for
 from holdfast.gateway.actions import NotThere
+from holdfast.inspector import used_later
 from holdfast.inspector.agent_steps import agent_compactions, agent_step
 from holdfast.inspector.balance import Spared, balance
 from holdfast.inspector.otherwise import otherwise
@@ -274,6 +277,33 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
         assert entry.label == f"msg_{entry.positions[0]}"
 
 
+def test_facts_are_judged_without_the_packages_of_the_lab() -> None:
+    """The extra `lab` is for pictures and for reading shell scripts, not for this measure."""
+    code = (
+        "import sys, holdfast.inspector.agent_steps, holdfast.inspector.otherwise\n"
+        "print(*{'tree_sitter', 'matplotlib', 'jinja2'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_a_long_log_is_looked_through_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest messages before a compaction and the first after it; the answer says so."""
+    monkeypatch.setattr(used_later, "MOST_BEFORE", 10)
+    monkeypatch.setattr(used_later, "MOST_AFTER", 4)
+    with open_store(":memory:") as store:
+        session = Session(store, "long", context_length=8_000, model=MODEL)
+        session.append(*talk(30))
+        session.compact(force=True)
+        session.append(*({"role": "assistant", "content": f"src/zebra_{at}.py"}
+                         for at in (3, 25, 26, 27, 28)))  # fmt: skip
+        found = step(store, session.info, 1, tools_for(store)).used_later
+    assert (found.looked_before, found.looked_after, found.is_part) == (10, 4, True)
+    names = {fact.text for fact in found.facts}
+    assert {"src/zebra_25.py", "src/zebra_27.py"} <= names
+    assert not {"src/zebra_3.py", "src/zebra_28.py"} & names
+
+
 # The agent's own compactions
 
 
@@ -296,7 +326,7 @@ def test_a_compaction_of_the_agent_is_judged_by_its_summary() -> None:
     for found in islice(has_own, 4):
         with open_store(":memory:") as store:
             info = stored(store, found, "claude-code")
-            own = agent_compactions(store.read(info.id))
+            own = agent_compactions(store.outline(info.id))
             assert [one.start for one in own] == [row["at"] for row in found["meta"]["compactions"]]
             for one in own:
                 made = agent_step(store, info, one.start, tools_for(store))
