@@ -387,6 +387,25 @@ def test_a_compaction_pays_after_the_requests_that_its_cache_cost() -> None:
     assert found.not_fitting == 0
 
 
+@pytest.mark.parametrize(
+    ("economics", "price"),
+    [({"sum": {"summary_call": 0.25}}, 0.25), ({"sum": None, "native_call": {"usd": 0.5}}, 0.5),
+     ({"sum": None, "native_call": None}, 0.0), (None, 0.0)],
+)  # fmt: skip
+def test_the_call_that_wrote_the_summary_is_paid_too(
+    small: tuple[Store, Session], economics: dict[str, Any] | None, price: float
+) -> None:
+    """As the report says, by the sum before it or by what the provider's own compaction used."""
+    store, session = small
+    report = step(store, session.info, 1, tools_for(store)).report
+    assert report is not None
+    told = msgspec.structs.replace(report, economics=economics)
+    later = [request(31_000, 10_000, 21_000)]
+    found = balance(None, later, Spared(70_000, True), PriceList(), report=told)
+    assert found.usd_summary == price
+    assert found.expected == economics
+
+
 def test_a_cold_cache_is_not_thought_to_have_been_warm() -> None:
     """After a pause the folded messages would have been written again too."""
     prices = PriceList()
