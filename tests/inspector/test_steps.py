@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 from holdfast.catalog import PriceList
 from holdfast.facts.languages import phrases_for
 from holdfast.gateway.actions import NotThere
+from holdfast.inspector import used_later
 from holdfast.inspector.agent_steps import agent_compactions, agent_step
 from holdfast.inspector.balance import Spared, balance
 from holdfast.inspector.otherwise import otherwise
@@ -274,6 +277,33 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
         assert entry.label == f"msg_{entry.positions[0]}"
 
 
+def test_facts_are_judged_without_the_packages_of_the_lab() -> None:
+    """The extra `lab` is for pictures and for reading shell scripts, not for this measure."""
+    code = (
+        "import sys, holdfast.inspector.agent_steps, holdfast.inspector.otherwise\n"
+        "print(*{'tree_sitter', 'matplotlib', 'jinja2'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_a_long_log_is_looked_through_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest messages before a compaction and the first after it; the answer says so."""
+    monkeypatch.setattr(used_later, "MOST_BEFORE", 10)
+    monkeypatch.setattr(used_later, "MOST_AFTER", 4)
+    with open_store(":memory:") as store:
+        session = Session(store, "long", context_length=8_000, model=MODEL)
+        session.append(*talk(30))
+        session.compact(force=True)
+        session.append(*({"role": "assistant", "content": f"src/zebra_{at}.py"}
+                         for at in (3, 25, 26, 27, 28)))  # fmt: skip
+        found = step(store, session.info, 1, tools_for(store)).used_later
+    assert (found.looked_before, found.looked_after, found.is_part) == (10, 4, True)
+    names = {fact.text for fact in found.facts}
+    assert {"src/zebra_25.py", "src/zebra_27.py"} <= names
+    assert not {"src/zebra_3.py", "src/zebra_28.py"} & names
+
+
 # The agent's own compactions
 
 
@@ -296,7 +326,7 @@ def test_a_compaction_of_the_agent_is_judged_by_its_summary() -> None:
     for found in islice(has_own, 4):
         with open_store(":memory:") as store:
             info = stored(store, found, "claude-code")
-            own = agent_compactions(store.read(info.id))
+            own = agent_compactions(store.outline(info.id))
             assert [one.start for one in own] == [row["at"] for row in found["meta"]["compactions"]]
             for one in own:
                 made = agent_step(store, info, one.start, tools_for(store))
@@ -355,6 +385,25 @@ def test_a_compaction_pays_after_the_requests_that_its_cache_cost() -> None:
     assert found.break_even == 1 + -(-price // each)
     assert found.written_again == 21_000
     assert found.not_fitting == 0
+
+
+@pytest.mark.parametrize(
+    ("economics", "price"),
+    [({"sum": {"summary_call": 0.25}}, 0.25), ({"sum": None, "native_call": {"usd": 0.5}}, 0.5),
+     ({"sum": None, "native_call": None}, 0.0), (None, 0.0)],
+)  # fmt: skip
+def test_the_call_that_wrote_the_summary_is_paid_too(
+    small: tuple[Store, Session], economics: dict[str, Any] | None, price: float
+) -> None:
+    """As the report says, by the sum before it or by what the provider's own compaction used."""
+    store, session = small
+    report = step(store, session.info, 1, tools_for(store)).report
+    assert report is not None
+    told = msgspec.structs.replace(report, economics=economics)
+    later = [request(31_000, 10_000, 21_000)]
+    found = balance(None, later, Spared(70_000, True), PriceList(), report=told)
+    assert found.usd_summary == price
+    assert found.expected == economics
 
 
 def test_a_cold_cache_is_not_thought_to_have_been_warm() -> None:

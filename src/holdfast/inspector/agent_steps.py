@@ -12,11 +12,12 @@ from holdfast.inspector.balance import Spared, balance
 from holdfast.inspector.entries import ShownSummary, sections_of
 from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools
 from holdfast.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from holdfast.sessions.rows import decoded, usage_in
+from holdfast.sessions.details import recorded_usage
+from holdfast.sessions.rows import decoded
 from holdfast.sessions.showing import Show
 from holdfast.spending.judging import SUMMARY_ALONE
 from holdfast.stores.store import Store
-from holdfast.stores.values import SessionInfo, StoredMessage, TurnUsage
+from holdfast.stores.values import OutlineRow, SessionInfo, TurnUsage
 from holdfast.transcript import Folded, Item, Kept, Message, View, texts
 
 
@@ -33,7 +34,7 @@ class AgentCompaction(Struct, frozen=True):
     """Where the next one begins, or the end of the log."""
 
 
-def agent_compactions(rows: Sequence[StoredMessage]) -> list[AgentCompaction]:
+def agent_compactions(rows: Sequence[OutlineRow]) -> list[AgentCompaction]:
     """Return the compactions that the agent made by itself, in the rows of a whole log."""
     runs = list(_runs([row.position for row in rows if row.generated]))
     begins = [0, *(start for start, _ in runs)]
@@ -64,12 +65,13 @@ def agent_step(
     Raises `NotThere` if none did. If the agent keeps messages beside its summary, its file does not
     say which: then the facts that were used later are not judged.
     """
-    rows = store.read(info.id)
+    rows = store.outline(info.id)
     found = next((one for one in agent_compactions(rows) if one.start <= at < one.stop), None)
     if found is None:
         raise NotThere(f"no compaction of the agent wrote message {at} of session {info.id}")
-    messages = tuple(decoded(rows[found.start : found.stop], info.dialect))
-    last, later = _requests(store.usage(info.id) or usage_in(rows), found)
+    written = store.read(info.id, found.start, found.stop)
+    messages = tuple(decoded(written, info.dialect))
+    last, later = _requests(recorded_usage(store, info), found)
     tokens = sum(row.tokens for row in rows[found.begin : found.start])
     left = sum(row.tokens for row in rows[found.start : found.stop])
     is_counted = last is not None and bool(later)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,7 +45,8 @@ class StepBalance(Struct, frozen=True, kw_only=True):
     usd_otherwise: float | None = None
     """What they would have cost without it: estimated."""
     usd_summary: float = 0.0
-    """What the call cost that wrote the summary: estimated when the compaction was made."""
+    """What the call cost that wrote the summary, as the report has it; estimated, if it was not the
+    provider's own compaction."""
     break_even: int | None = None
     """By which of the requests it had paid; None if by none of them."""
     not_fitting: int = 0
@@ -155,8 +156,15 @@ def _cost(one: TurnUsage, prices: PriceList) -> float | None:
 
 
 def _summary_usd(economics: dict[str, Any] | None) -> float:
-    total = (economics or {}).get("sum")
-    return float(total.get("summary_call") or 0.0) if isinstance(total, dict) else 0.0  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    """Return what the call cost that wrote the summary: the provider's own compaction, or the sum
+    that was made before it.
+    """
+    known = economics or {}
+    for name, field in (("native_call", "usd"), ("sum", "summary_call")):
+        figures = cast("dict[str, Any] | None", known.get(name))
+        if figures:
+            return float(figures.get(field) or 0.0)
+    return 0.0
 
 
 def _break_even(pairs: Sequence[tuple[float, float]], price: float) -> int | None:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from holdfast.caching.economics import usd
 from holdfast.catalog import PriceList, window_of
+from holdfast.sessions.details import recorded_usage
 from holdfast.sessions.exporting import transcript_of
-from holdfast.sessions.rows import usage_in
 from holdfast.spending.judging import MOST_PROMPTS, replayed
 from holdfast.spending.prompts import SYSTEM
 from holdfast.spending.reading import spent_of_store
@@ -48,8 +48,8 @@ class Otherwise(Struct, frozen=True, kw_only=True):
 
 def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
     """Return what a session would have cost in other ways; it is replayed, which takes seconds."""
-    rows = store.read(info.id)
-    turns = store.usage(info.id) or usage_in(rows)
+    rows = store.outline(info.id)
+    turns = recorded_usage(store, info)
     written = {row.position for row in rows if row.generated}
     model = info.model or next((one.model for one in turns if one.model), "")
     own = sum(at - 1 not in written for at in written)

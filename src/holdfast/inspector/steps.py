@@ -167,7 +167,7 @@ def _written(item: Item) -> Sequence[Message]:
 
 def _sizes(store: Store, info: SessionInfo, sight: Sight) -> tuple[int, int]:
     """Return the estimated tokens of what was seen before and after, without a report."""
-    tokens = [row.tokens for row in store.read(info.id, 0, sight.after.length)]
+    tokens = [row.tokens for row in store.outline(info.id, 0, sight.after.length)]
     counter = Estimator()
 
     def size(item: Item) -> int:
