@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -54,7 +56,9 @@ def test_what_is_appended_comes_back_whole_and_in_order(store: Store) -> None:
 def test_an_outline_is_what_a_read_gives_without_bodies(
     store: Store, start: int, stop: int | None
 ) -> None:
-    """Position, role, tools, time, tokens, mark and owner, also of what a branch shares."""
+    """Position, role, tools, time, tokens, mark and owner, also of what a branch shares; sums of
+    tokens are those of the same messages.
+    """
     parent = new_session(store)
     store.append(parent, [
         said(str(at), role=role, tools=tools, time=float(at), tokens=at, generated=at == 1)
@@ -74,6 +78,12 @@ def test_an_outline_is_what_a_read_gives_without_bodies(
         for row in store.read(branch, start, stop)
     ]
     assert {row.owner_id for row in store.outline(branch)} == {parent, branch}
+    found, expected = Counter[tuple[str, bool, bool]](), Counter[tuple[str, bool, bool]]()
+    for one in store.sums(branch, [(start, 5 if stop is None else stop)]):
+        found[one.role, one.has_tools, one.generated] += one.tokens
+    for row in store.outline(branch, start, stop):
+        expected[row.role, bool(row.tools), row.generated] += row.tokens
+    assert found == expected
 
 
 @PER_EXAMPLE

@@ -26,7 +26,7 @@ from holdfast.report import Category
 from holdfast.sessions.exporting import framed
 from holdfast.sessions.rows import decoded, frame_of
 from holdfast.stores.store import Store
-from holdfast.stores.values import OutlineRow, SessionInfo
+from holdfast.stores.values import OutlineRow, SessionInfo, TokenSum
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Folded, Item, Kept, Message, texts
 
@@ -72,11 +72,22 @@ _AT: Mapping[Kind, int] = {kind: at for at, kind in enumerate(KINDS)}
 
 def kind_of(row: OutlineRow) -> Kind:
     """Return the kind that a message of a log counts under, as far as its outline tells."""
-    if row.generated:
+    return _kind(row.role, bool(row.tools), row.generated)
+
+
+def sum_amounts(sums: Iterable[TokenSum]) -> Amounts:
+    """Return sums of messages by kind."""
+    found: dict[Kind, int] = {}
+    for one in sums:
+        kind = _kind(one.role, one.has_tools, one.generated)
+        found[kind] = found.get(kind, 0) + one.tokens
+    return amounts(found)
+
+
+def _kind(role: str, has_tools: bool, generated: bool) -> Kind:
+    if generated:
         return "summary"
-    if row.tools and row.role == "user":
-        return "results"
-    return _OF_ROLE.get(row.role, "user")
+    return "results" if has_tools and role == "user" else _OF_ROLE.get(role, "user")
 
 
 def amounts(found: Mapping[Kind, int]) -> Amounts:

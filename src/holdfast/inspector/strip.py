@@ -23,6 +23,7 @@ from holdfast.inspector.kinds import (
     only_around,
     plus,
     scaled,
+    sum_amounts,
     written,
 )
 from holdfast.inspector.timeline import ESTIMATE_ERROR, given_window
@@ -32,10 +33,8 @@ from holdfast.stores.values import OutlineRow, SessionInfo, TurnUsage
 from holdfast.transcript import Item, Kept, extend, whole
 
 _AT_ONCE = 500
-"""Messages of an outline that are read at a time: a window of 200,000 tokens holds about as many,
-and they take about a millisecond."""
-_NEAR = 50
-"""Kept ranges that are this near to each other are read together: less than another statement."""
+"""Messages that are added up at a time: a window of 200,000 tokens holds about as many, and they
+take about half a millisecond."""
 
 
 def strip(store: Store, info: SessionInfo) -> tuple[tuple[Kind, float], ...]:
@@ -51,7 +50,7 @@ def strip(store: Store, info: SessionInfo) -> tuple[tuple[Kind, float], ...]:
     if not window:
         window, _ = window_for(info.source, model, measured, given_window(store, info, model))
     seen = _seen(store, info, start, max(window, measured))
-    found = _to_measure(seen, start, last, info)
+    found = _to_measure(store, info, seen, start, last)
     most = max(window, sum(found), 1)
     return tuple(
         (kind, tokens / most) for kind, tokens in zip(KINDS, found, strict=True) if tokens > 0
@@ -86,12 +85,9 @@ def _start(store: Store, info: SessionInfo) -> _Start:
 
 
 class _Seen(Struct, frozen=True):
-    """The messages that the model sees, from the newest back to where the window is full."""
+    """What the model sees, from the newest message back to where the window is full."""
 
     tokens: Amounts
-    """Of all that it sees."""
-    newest: list[OutlineRow]
-    """The newest first."""
     compacted_at: int = -1
     """Where the agent compacted by itself."""
 
@@ -100,40 +96,52 @@ def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _
     found = start.tokens
     for item in start.items:
         found = plus(found, written(item))
+    for ranges in _backwards(start.items):
+        sums = store.sums(info.id, ranges)
+        if not info.view and any(one.generated for one in sums):
+            own, tokens = _since_own(store.outline(info.id, ranges[-1][0], ranges[0][1]))
+            return _Seen(plus(found, tokens), own)
+        left, tokens = most_tokens - sum(found), sum_amounts(sums)
+        if sum(tokens) > left:
+            return _Seen(plus(found, scaled(tokens, NOTHING, max(left, 0))))
+        found = plus(found, tokens)
+    return _Seen(plus(found, _rules(store, info, start.items)))
+
+
+def _since_own(rows: Sequence[OutlineRow]) -> tuple[int, Amounts]:
+    """Return where the agent's last compaction is, and what came with it and since."""
     kinds: dict[Kind, int] = {}
-    rows: list[OutlineRow] = []
-    total, own = sum(found), -1
-    for row in _backwards(store, info, start.items):
-        if total > most_tokens or (own >= 0 and not row.generated):
+    own = -1
+    for row in reversed(rows):
+        if own >= 0 and not row.generated:
             break
-        if row.generated and not info.view:
+        if row.generated:
             own = max(own, row.position)
-        rows.append(row)
-        total += row.tokens
-        kind = kind_of(row)
-        kinds[kind] = kinds.get(kind, 0) + row.tokens
-    found = plus(found, amounts(kinds))
-    return _Seen(plus(found, _rules(store, info, rows)), rows, own)
+        kinds[kind_of(row)] = kinds.get(kind_of(row), 0) + row.tokens
+    return own, amounts(kinds)
 
 
-def _rules(store: Store, info: SessionInfo, rows: Sequence[OutlineRow]) -> Amounts:
+def _rules(store: Store, info: SessionInfo, items: Sequence[Item]) -> Amounts:
     """Return by how much the first messages, if they are seen, are of other kinds than their roles
     tell.
     """
-    first = [row for row in reversed(rows[-FIRST:]) if row.position < FIRST]
+    kept = items[0].stop if items and not items[0].start and isinstance(items[0], Kept) else 0
+    rows = store.outline(info.id, 0, min(kept, FIRST)) if kept else []
     found = NOTHING
-    for row, told in zip(first, first_amounts(store, info, first).values(), strict=False):
+    for row, told in zip(rows, first_amounts(store, info, rows).values(), strict=False):
         found = plus(plus(found, told), amounts({kind_of(row): -row.tokens}))
     return found
 
 
-def _to_measure(seen: _Seen, start: _Start, last: TurnUsage | None, info: SessionInfo) -> Amounts:
+def _to_measure(
+    store: Store, info: SessionInfo, seen: _Seen, start: _Start, last: TurnUsage | None
+) -> Amounts:
     """Return an estimate brought to what the provider counted last, if it counted the same."""
     if last is None or not last.input_tokens or last.view != info.view:
         return seen.tokens
     if seen.compacted_at >= last.position:
         return seen.tokens
-    since = sum(row.tokens for row in seen.newest if row.position >= last.position)
+    since = sum(one.tokens for one in store.sums(info.id, [(last.position, info.length)]))
     total = last.input_tokens + since
     more = total - sum(seen.tokens)
     if more > total * ESTIMATE_ERROR:
@@ -141,18 +149,20 @@ def _to_measure(seen: _Seen, start: _Start, last: TurnUsage | None, info: Sessio
     return scaled(seen.tokens, start.fixed, total)
 
 
-def _backwards(store: Store, info: SessionInfo, items: tuple[Item, ...]) -> Iterator[OutlineRow]:
-    """Yield the messages that are kept, the newest first, read some at a time."""
+def _backwards(items: Sequence[Item]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the ranges that are kept, the newest first, of some messages at a time."""
     kept = [(item.start, item.stop) for item in items if isinstance(item, Kept)]
+    ranges: list[tuple[int, int]] = []
+    left = _AT_ONCE
     while kept:
         start, stop = kept.pop()
-        if stop - start > _AT_ONCE:
-            kept.append((start, stop - _AT_ONCE))
-            start = stop - _AT_ONCE
-        ranges = [(start, stop)]
-        while kept and start - kept[-1][1] <= _NEAR and stop - kept[-1][0] <= _AT_ONCE:
-            ranges.append(kept.pop())
-            start = ranges[-1][0]
-        rows = store.outline(info.id, start, stop)
-        for low, high in ranges:
-            yield from reversed(rows[low - start : high - start])
+        if stop - start > left:
+            kept.append((start, stop - left))
+            start = stop - left
+        ranges.append((start, stop))
+        left -= stop - start
+        if not left:
+            yield ranges
+            ranges, left = [], _AT_ONCE
+    if ranges:
+        yield ranges

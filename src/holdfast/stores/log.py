@@ -27,7 +27,14 @@ from holdfast.stores.rows import (
     plain,
     refuse_closed,
 )
-from holdfast.stores.values import Line, NewMessage, OutlineRow, StoredMessage, Stretch
+from holdfast.stores.values import (
+    Line,
+    NewMessage,
+    OutlineRow,
+    StoredMessage,
+    Stretch,
+    TokenSum,
+)
 
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200
@@ -135,6 +142,24 @@ def outline(
                 position, role, tools[called], time, tokens, bool(generated), owner_id
             ))  # fmt: skip
     return found
+
+
+def sums(
+    space: Space, tx: Statements, session_id: str, ranges: Sequence[tuple[int, int]]
+) -> list[TokenSum]:
+    """Return the tokens of ranges of a log, added up by the database."""
+    log = _log(space, tx, session_id)
+    return [
+        TokenSum(role, bool(has_tools), bool(generated), int(tokens))
+        for start, stop in ranges
+        for piece in clip(log, stop, start)
+        for role, has_tools, generated, tokens in tx.rows(
+            "SELECT role, CASE WHEN tools = '' THEN 0 ELSE 1 END AS called, generated, sum(tokens)"
+            " FROM messages WHERE tenant = ? AND session = ? AND position >= ? AND position < ?"
+            " GROUP BY role, called, generated",
+            (space.tenant, piece.owner, piece.start, piece.stop),
+        )
+    ]
 
 
 def keys(space: Space, tx: Statements, session_id: str) -> frozenset[str]:

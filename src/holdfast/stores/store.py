@@ -43,6 +43,7 @@ from holdfast.stores.values import (
     StoredMessage,
     StoredView,
     Stretch,
+    TokenSum,
     TurnUsage,
 )
 
@@ -192,6 +193,10 @@ class Store:
     def outline(self, session_id: str, start: int = 0, stop: int | None = None) -> list[OutlineRow]:
         """Return what `read` does without the bodies, which are not unpacked: many times faster."""
         return self._read(lambda tx: log.outline(self._space, tx, session_id, start, stop))
+
+    def sums(self, session_id: str, ranges: Sequence[tuple[int, int]]) -> list[TokenSum]:
+        """Return the tokens of ranges of a log by role; a role may come more than once."""
+        return self._read(lambda tx: log.sums(self._space, tx, session_id, ranges))
 
     def glance(self, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
         """Return the messages of each stretch with the texts that a search sees, all at once."""

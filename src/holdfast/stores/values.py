@@ -130,6 +130,16 @@ class OutlineRow(Struct, frozen=True, gc=False):
     """The session that it was appended to: an ancestor if the log is shared."""
 
 
+class TokenSum(Struct, frozen=True, gc=False):
+    """The tokens of messages of one role."""
+
+    role: str
+    has_tools: bool
+    """Whether they call tools or answer for them."""
+    generated: bool
+    tokens: int
+
+
 class Stretch(Struct, frozen=True, gc=False):
     """Messages of a log from `start` up to `stop`, or to its end."""
 
