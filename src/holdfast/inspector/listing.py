@@ -85,20 +85,15 @@ def list_sessions(
 
     Raises `InvalidSetting` and `ValueError` for a mark that is none.
     """
-    known = known_of(spending)
-    stored = list(islice(_stored(shelf.api, choice, most + 1, after), most + 1))
-    files = list(islice(_files(shelf, choice, after), most + 1))
-    both = [(info.updated, info.id, info) for info in stored]
-    both += [(time, name, one) for time, name, one in files]
-    both.sort(key=lambda one: one[:2], reverse=True)
-    show = show_of(shelf)
-    rows = [
-        _of_store(shelf.api, one, known)
-        if isinstance(one, SessionInfo) and shelf.api
-        else _of_file(one, name, time, known, spending, show)
-        for time, name, one in both[:most]
+    api, known, show = shelf.api, known_of(spending), show_of(shelf)
+    infos = _stored(api, choice, most + 1, after) if api else []
+    stored = [_of_store(api, one, known) for one in infos if api]
+    files = [
+        _of_file(one, name, time, known, spending, show)
+        for time, name, one in islice(_files(shelf, choice, after), most + 1)
     ]
-    return SessionList(rows, rows[-1].mark if len(both) > most else "")
+    rows = sorted([*stored, *files], key=lambda one: (one.time, one.name), reverse=True)
+    return SessionList(rows[:most], rows[most - 1].mark if len(rows) > most else "")
 
 
 def count_sessions(shelf: Shelf, choice: Choice) -> int:
@@ -167,18 +162,16 @@ def _add(figures: SessionFigures, row: CountedAnswer) -> None:
 # Sessions of a store
 
 
-def _stored(
-    api: ApiContext | None, choice: Choice, most: int, after: str
-) -> Iterator[SessionInfo]:  # fmt: skip
-    if api is None:
-        return
+def _stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
+    found: list[SessionInfo] = []
     wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
     for _ in range(_MOST_LOOKS):
         page = api.store.sessions(wanted, most=at_once, after=after)
-        yield from (one for one in page.sessions if not choice.model or one.model == choice.model)
+        found += [one for one in page.sessions if choice.model in ("", one.model)]
         after = page.next
-        if not after:
-            return
+        if not after or len(found) >= most:
+            break
+    return found[:most]
 
 
 def _of_store(
