@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
@@ -64,7 +65,7 @@ class Choice(Struct, frozen=True, kw_only=True):
         query = urlencode({name: int(v) if v is True else v for name, v in given.items() if v})
         return f"{path}?{query}" if query else path
 
-    def answers(self, rows: list[CountedAnswer]) -> list[CountedAnswer]:
+    def answers(self, rows: Sequence[CountedAnswer]) -> list[CountedAnswer]:
         """Return the requests that count."""
         start, stop = self.start(), self.stop()
         return [
@@ -76,16 +77,21 @@ class Choice(Struct, frozen=True, kw_only=True):
             and _is_within(row.time, row.time, start, stop)
         ]
 
-    def has_file(self, one: SpentSession, last: float) -> bool:
-        """Return whether a session of a file is listed; `last` is when it was last used."""
-        return (
-            (self.subagents or not one.is_subagent)
-            and (not self.project or one.project == self.project)
-            and (not self.agent or one.agent == self.agent)
-            and (not self.model or any(answer.model == self.model for answer in one.answers))
-            and (not self.text or self.text.casefold() in one.title.casefold())
-            and _is_within(one.started, last, self.start(), self.stop())
-        )
+    def takes_file(self) -> Callable[[SpentSession, float], bool]:
+        """Return what tells whether a session of a file is listed, by when it was last used."""
+        start, stop, text = self.start(), self.stop(), self.text.casefold()
+
+        def takes(one: SpentSession, last: float) -> bool:
+            return (
+                (self.subagents or not one.is_subagent)
+                and (not self.project or one.project == self.project)
+                and (not self.agent or one.agent == self.agent)
+                and (not self.model or any(answer.model == self.model for answer in one.answers))
+                and (not text or text in one.title.casefold())
+                and _is_within(one.started, last, start, stop)
+            )
+
+        return takes
 
     def stored(self) -> SessionFilter:
         """Return the same for the sessions of a store; they are not asked for their model."""

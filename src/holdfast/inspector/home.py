@@ -63,7 +63,7 @@ def sessions(inspector: Inspector, request: Request) -> Answer:
     return Page("sessions.html.j2", {
         "choice": choice, "list": listed, "state": inspector.spending.state, "after": after,
         "chips": chips(choice, path), "agents": agents_of(inspector),
-        "count": count_sessions(shelf, choice) if not choice.model else None,
+        "count": count_sessions(shelf, spending, choice) if not choice.model else None,
         "projects": short_paths({row.project for row in listed.rows}),
         "next": choice.address(path, after=listed.next) if listed.next else "",
         "first": choice.address(path), "names": NAMES,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from holdfast.gateway.actions import ApiContext
 from holdfast.inspector.choosing import Choice
-from holdfast.inspector.shelf import Shelf, file_name_of
+from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import Spending
+from holdfast.inspector.sums import AnswerSums
 from holdfast.inspector.window_strips import WindowStrip, file_strip, stored_strip
 from holdfast.sessions.showing import Show
-from holdfast.spending.figures import CountedAnswer
-from holdfast.spending.numbers import money
 from holdfast.spending.record import SpentSession
-from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo
 
 Key = tuple[str, str]
@@ -27,23 +24,6 @@ _MOST_LOOKS = 500
 """Such pages of a store, at most: 100,000 sessions take some seconds; what is older is left out."""
 _MOST_TITLE = 200
 """Characters of a title that a list shows; the same as of the first words of a user."""
-
-
-class SessionFigures(Struct):
-    """What one session used, with its subagents."""
-
-    requests: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
-    compactions: int = 0
-
-    @property
-    def dollars(self) -> str:
-        """What it cost; `?` if no price is known, `+` if some are not."""
-        if self.requests == self.unpriced:
-            return "?" if self.requests else ""
-        return money(self.cost) + ("+" if self.unpriced else "")
 
 
 class ListedSession(Struct, frozen=True, kw_only=True):
@@ -59,7 +39,7 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """When it was last used; 0 if nobody knows."""
     messages: int
     """In the log; 0 if it is not stored."""
-    figures: SessionFigures
+    figures: AnswerSums
     compactions: int
     is_subagent: bool
     is_file: bool
@@ -85,35 +65,31 @@ def list_sessions(
 
     Raises `InvalidSetting` and `ValueError` for a mark that is none.
     """
-    known = known_of(spending)
-    stored = list(islice(_stored(shelf.api, choice, most + 1, after), most + 1))
-    files = list(islice(_files(shelf, choice, after), most + 1))
-    both = [(info.updated, info.id, info) for info in stored]
-    both += [(time, name, one) for time, name, one in files]
-    both.sort(key=lambda one: one[:2], reverse=True)
-    show = show_of(shelf)
-    rows: list[ListedSession] = []
-    for time, name, one in both[:most]:
-        if not isinstance(one, SessionInfo):
-            rows.append(_of_file(one, name, time, known, spending, show))
-        elif shelf.api is not None:
-            rows.append(_of_store(shelf.api, one, known))
-    return SessionList(rows, rows[-1].mark if len(both) > most else "")
+    api, show = shelf.api, show_of(shelf)
+    sums: Mapping[Key, AnswerSums] = spending.by_session if spending else {}
+    infos = _stored(api, choice, most + 1, after) if api else []
+    stored = [_of_store(api, one, sums) for one in infos if api]
+    files = [
+        _of_file(one, name, time, sums, spending, show)
+        for time, name, one in islice(_files(shelf, spending, choice, after), most + 1)
+    ]
+    rows = sorted([*stored, *files], key=lambda one: (one.time, one.name), reverse=True)
+    return SessionList(rows[:most], rows[most - 1].mark if len(rows) > most else "")
 
 
-def count_sessions(shelf: Shelf, choice: Choice) -> int:
+def count_sessions(shelf: Shelf, spending: Spending | None, choice: Choice) -> int:
     """Return how many sessions of a store and of files a choice has, whatever their model."""
     stored = shelf.api.store.count(choice.stored()) if shelf.api else 0
-    return stored + sum(1 for _ in _files(shelf, choice, ""))
+    return stored + sum(1 for _ in _files(shelf, spending, choice, ""))
 
 
-def unsearched(shelf: Shelf) -> list[SpentSession]:
+def unsearched(shelf: Shelf, spending: Spending | None) -> list[SpentSession]:
     """Return the sessions of files whose words no store has yet, those before what comes from
     them: a copy knows its parent only if that was copied first.
     """
     found = [
         one
-        for _, _, one in _files(shelf, Choice(subagents=True), "")
+        for _, _, one in _files(shelf, spending, Choice(subagents=True), "")
         if not shelf.is_copied(one.path)
     ]
     by_key = {one.key: one for one in found}
@@ -129,9 +105,11 @@ def _depth(one: SpentSession, by_key: Mapping[Key, SpentSession]) -> int:
     return len(seen)
 
 
-def matching_titles(shelf: Shelf, choice: Choice, most: int) -> list[ListedSession]:
+def matching_titles(
+    shelf: Shelf, spending: Spending | None, choice: Choice, most: int
+) -> list[ListedSession]:
     """Return sessions of files whose words cannot be searched yet, by their titles."""
-    found = (row for row in _files(shelf, choice, "") if not shelf.is_copied(row[2].path))
+    found = (row for row in _files(shelf, spending, choice, "") if not shelf.is_copied(row[2].path))
     show = show_of(shelf)
     return [_of_file(one, name, time, {}, None, show) for time, name, one in islice(found, most)]
 
@@ -141,53 +119,28 @@ def show_of(shelf: Shelf) -> Show:
     return (shelf.api or shelf.copies()).show
 
 
-def known_of(spending: Spending | None) -> Mapping[Key, tuple[SpentSession, SessionFigures]]:
-    """Return what is known of each session that was read, by its agent and id."""
-    if spending is None:
-        return {}
-    if "known" not in spending.memory:
-        figures: dict[Key, SessionFigures] = {}
-        for row in spending.answers:
-            for key in {row.root.key, row.session.key}:
-                _add(figures.setdefault(key, SessionFigures()), row)
-        spending.memory["known"] = {
-            one.key: (one, figures.get(one.key, SessionFigures())) for one in spending.sessions
-        }
-    return spending.memory["known"]
-
-
-def _add(figures: SessionFigures, row: CountedAnswer) -> None:
-    figures.requests += 1
-    figures.tokens += row.answer.prompt_tokens + row.answer.output_tokens
-    figures.cost += row.cost or 0.0
-    figures.unpriced += row.cost is None
-    figures.compactions += row.answer.follows_compaction
-
-
 # Sessions of a store
 
 
-def _stored(
-    api: ApiContext | None, choice: Choice, most: int, after: str
-) -> Iterator[SessionInfo]:  # fmt: skip
-    if api is None:
-        return
+def _stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
+    found: list[SessionInfo] = []
     wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
     for _ in range(_MOST_LOOKS):
         page = api.store.sessions(wanted, most=at_once, after=after)
-        yield from (one for one in page.sessions if not choice.model or one.model == choice.model)
+        found += [one for one in page.sessions if choice.model in ("", one.model)]
         after = page.next
-        if not after:
-            return
+        if not after or len(found) >= most:
+            break
+    return found[:most]
 
 
 def _of_store(
     api: ApiContext,
     info: SessionInfo,
-    known: Mapping[Key, tuple[SpentSession, SessionFigures]],
+    sums: Mapping[Key, AnswerSums],
 ) -> ListedSession:
     key = (info.source or "holdfast", info.source_id or info.id)
-    _, figures = known.get(key, (None, SessionFigures()))
+    figures = sums.get(key, AnswerSums())
     return ListedSession(
         name=info.id, title=_line(api.show(info.title or info.first_ask)),
         agent=info.source or "holdfast", project=api.show(info.cwd), model=info.model,
@@ -201,21 +154,20 @@ def _of_store(
 # Sessions of files
 
 
-def _files(shelf: Shelf, choice: Choice, after: str) -> Iterator[tuple[float, str, SpentSession]]:
+def _files(
+    shelf: Shelf, spending: Spending | None, choice: Choice, after: str
+) -> Iterator[tuple[float, str, SpentSession]]:
     """Yield the sessions of files that no store has, the last used first."""
-    edge = _edge(after) if after else None
+    edge, takes = _edge(after) if after else None, choice.takes_file()
     found: list[tuple[float, str, SpentSession]] = []
-    for one in shelf.files:
+    for name, one in shelf.named_files().items():
         last = last_used(one)
-        if choice.has_file(one, last):
-            place = (last, file_name_of(one))
-            if edge is None or place < edge:
-                found.append((*place, one))
+        if takes(one, last) and (edge is None or (last, name) < edge):
+            found.append((last, name, one))
     found.sort(key=lambda row: row[:2], reverse=True)
-    store = shelf.api.store if shelf.api else None
-    stored = _stored_keys(store) if store and found else None
+    is_stored = _is_stored(shelf, spending) if found else None
     for row in found:
-        if store is None or stored is None or not stored.has(store, row[2].key):
+        if is_stored is None or not is_stored(row[2].key):
             yield row
 
 
@@ -236,11 +188,11 @@ def _of_file(
     one: SpentSession,
     name: str,
     time: float,
-    known: Mapping[Key, tuple[SpentSession, SessionFigures]],
+    sums: Mapping[Key, AnswerSums],
     spending: Spending | None,
     show: Show,
 ) -> ListedSession:
-    _, figures = known.get(one.key, (one, SessionFigures()))
+    figures = sums.get(one.key, AnswerSums())
     return ListedSession(
         name=name, title=_line(show(one.title)), agent=one.agent, project=show(one.project),
         model=one.answers[-1].model if one.answers else "", time=time, messages=0,
@@ -249,29 +201,16 @@ def _of_file(
     )  # fmt: skip
 
 
-class _StoredKeys:
-    """Which sessions of agents a store has; looked up again when it has more or fewer of them."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._found: dict[Key, bool] = {}
-
-    def has(self, store: Store, key: Key) -> bool:
-        """Return whether a store has a session of an agent."""
-        if key not in self._found:
-            self._found[key] = store.by_source(*key) is not None
-        return self._found[key]
-
-
-_KEYS: WeakKeyDictionary[Store, _StoredKeys] = WeakKeyDictionary()
-
-
-def _stored_keys(store: Store) -> _StoredKeys:
-    count = store.count(SessionFilter(kind="any"))
-    found = _KEYS.get(store)
-    if found is None or found.count != count:
-        found = _KEYS[store] = _StoredKeys(count)
-    return found
+def _is_stored(shelf: Shelf, spending: Spending | None) -> Callable[[Key], bool]:
+    """Return what tells whether the store has a session; it is asked for each one only if it has
+    more or fewer of them than when all were read.
+    """
+    if shelf.api is None:
+        return lambda key: False
+    store = shelf.api.store
+    if spending and spending.stored.count == store.count(SessionFilter(kind="any")):
+        return spending.stored.keys.__contains__
+    return lambda key: store.by_source(*key) is not None
 
 
 def _line(text: str) -> str:

@@ -79,13 +79,14 @@ def search(inspector: Inspector, request: Request) -> Answer:
     inspector.spending.start()
     choice, query = choice_of(request.query_params), request.query_params
     q = query.get("q", "").strip()[:_MOST_QUERY]
-    left = _prepared(inspector.shelf, is_asked=bool(q))
+    spending = inspector.spending.spending
+    left = _prepared(inspector, is_asked=bool(q))
     found, named, most = list[FoundHit](), list[ListedSession](), AT_ONCE
     if q:
         most = min(max(number(request, "most", AT_ONCE), 1), MOST_HITS)
         found = _found(inspector.shelf, q, choice, query, most)
         about = Choice(text=q, agent=choice.agent, since=choice.since, until=choice.until)
-        named = matching_titles(inspector.shelf, about, _TITLES) if left.sessions else []
+        named = matching_titles(inspector.shelf, spending, about, _TITLES) if left.sessions else []
     more = min(most + AT_ONCE, MOST_HITS)
     kept = {name: query.get(name, "") for name in ("q", "role", "sort", "session")}
     return Page("search.html.j2", {
@@ -106,13 +107,14 @@ def copying(inspector: Inspector, request: Request) -> Answer:
 def copy_files(inspector: Inspector, request: Request) -> Answer:
     """Copy the files whose words cannot be searched yet; return how far that is."""
     shelf = inspector.shelf
-    shelf.copying.start(_paths(unsearched(shelf)))
+    shelf.copying.start(_paths(unsearched(shelf, inspector.spending.spending)))
     return shelf.copying.state
 
 
-def _prepared(shelf: Shelf, *, is_asked: bool) -> FilesLeft:
+def _prepared(inspector: Inspector, *, is_asked: bool) -> FilesLeft:
     """Return what is not searched yet; what is little, or was named by the user, is copied now."""
-    waiting = unsearched(shelf)
+    shelf = inspector.shelf
+    waiting = unsearched(shelf, inspector.spending.spending)
     paths = _paths(waiting)
     size = sum(map(_size, paths))
     if is_asked and (shelf.api is None or size <= _COPIED_BYTES):

@@ -79,6 +79,10 @@ class Shelf:
         """The sessions of files that were found so far."""
         return tuple(self._files.values())
 
+    def named_files(self) -> dict[str, SpentSession]:
+        """Return the sessions of files by their names in addresses."""
+        return self._files.copy()
+
     def add_files(self, found: Iterable[SpentSession]) -> None:
         """Offer sessions of files."""
         self._files |= {file_name_of(one): one for one in found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from holdfast.catalog import PriceList
-from holdfast.inspector.own_compactions import OwnCompaction, own_compactions
+from holdfast.inspector.store_survey import StoreSurvey, survey
+from holdfast.inspector.sums import AnswerSums, by_day, by_session
 from holdfast.spending.figures import CountedAnswer, count_once
 from holdfast.spending.judging import judge
 from holdfast.spending.overview import Overview, overview
@@ -46,8 +47,9 @@ class Spending(Struct, frozen=True, kw_only=True):
     overview: Overview
     prices: PriceList
     judged: Sequence[Judgement]
-    own: Sequence[OwnCompaction]
-    """What Holdfast itself compacted, by the store."""
+    stored: StoreSurvey
+    by_session: Mapping[tuple[str, str], AnswerSums]
+    by_day: Mapping[str, AnswerSums]
     memory: dict[Any, Any] = field(default_factory=dict)
     """What was made of it, by what was asked; gone with it when all is read again."""
 
@@ -117,16 +119,16 @@ class SpendingReader:
         stored = self._reader.stored(self._store, native) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
-        own = own_compactions(self._store) if self._store else []
+        looked = survey(self._store) if self._store else StoreSurvey()
         by_key = {one.key: one for one in (*native, *stored)}
         if self.spending is None:
-            self._keep(list(by_key.values()), answers, prices, [], own)
+            self._keep(list(by_key.values()), answers, prices, [], looked)
         self._set(step="replaying", done=0, total=0)
         judged = judge(
             [one for one in by_key.values() if "#" not in one.path], self._reader, prices,
             _JUDGING_SECONDS, lambda done, total: self._set(done=done, total=total),
         )  # fmt: skip
-        self._keep(list(by_key.values()), answers, prices, judged, own)
+        self._keep(list(by_key.values()), answers, prices, judged, looked)
         self._finished = time.monotonic()
         self._set(step="ready")
 
@@ -136,15 +138,16 @@ class SpendingReader:
         answers: Sequence[CountedAnswer],
         prices: PriceList,
         judged: Sequence[Judgement],
-        own: Sequence[OwnCompaction],
+        stored: StoreSurvey,
     ) -> None:
         made = overview(
             sessions, answers, judged, prices,
             problems=len(self._reader.problems), is_stored=self._store is not None,
         )  # fmt: skip
         self.spending = Spending(
-            sessions=sessions, answers=answers, overview=made, prices=prices, judged=judged, own=own
-        )
+            sessions=sessions, answers=answers, overview=made, prices=prices, judged=judged,
+            stored=stored, by_session=by_session(answers), by_day=by_day(answers),
+        )  # fmt: skip
 
     def _set(self, **changes: object) -> None:
         with self._changed:

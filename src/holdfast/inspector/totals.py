@@ -10,15 +10,15 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from holdfast.inspector.choosing import Choice
-from holdfast.inspector.own_compactions import OwnCompaction
 from holdfast.inspector.shelf import file_name_of
 from holdfast.inspector.spending import Spending
+from holdfast.inspector.store_survey import OwnCompaction
+from holdfast.inspector.sums import AnswerSums, by_day
 from holdfast.inspector.window_strips import KINDS, WindowPart, kind_of, parts_of
 from holdfast.sessions.showing import Show
-from holdfast.spending.figures import CountedAnswer, Key, Period, UsageRow, add_up, dollars
+from holdfast.spending.figures import CountedAnswer, Key, Period, UsageRow, dollars
 from holdfast.spending.numbers import short_paths
 from holdfast.spending.overview import Overview, overview
-from holdfast.spending.record import SpentSession
 
 Span: TypeAlias = tuple[date, date]
 MOST_DAYS = 100
@@ -72,7 +72,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     overview: Overview
     period: str
     bars: list[PeriodBar]
-    undated: UsageRow | None
+    undated: AnswerSums | None
     """What the files give no date for."""
     tables: Mapping[str, list[KeyRow]]
     more: Mapping[str, int]
@@ -104,9 +104,9 @@ def totals_of(spending: Spending, choice: Choice, show: Show) -> Totals:
 
 
 def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
-    found = _overview(spending, choice)
-    around = replace(choice, since="", until="")
-    period, bars, undated = _bars(around.answers(list(spending.answers)), choice)
+    chosen = spending.answers if choice.is_empty else choice.answers(spending.answers)
+    found = spending.overview if choice.is_empty else _overview(spending, chosen)
+    period, bars, undated = _bars(_days(spending, choice, chosen), choice)
     rows: dict[Key, list[UsageRow]] = {
         "project": found.projects, "agent": found.agents, "model": found.models
     }  # fmt: skip
@@ -114,43 +114,51 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         overview=found, period=period, bars=bars, undated=undated,
         tables={by: _key_rows(some[:SHOWN_ROWS], by, show) for by, some in rows.items()},
         more={by: max(len(some) - SHOWN_ROWS, 0) for by, some in rows.items()},
-        prompts=parts_of(_prompt_parts(found)), own=_own(spending.own, choice),
-        simulated=_simulated(spending, choice, show),
+        prompts=parts_of(_prompt_parts(found)), own=_own(spending.stored.compactions, choice),
+        simulated=_simulated(spending, chosen, show),
     )  # fmt: skip
 
 
-def _overview(spending: Spending, choice: Choice) -> Overview:
+def _overview(spending: Spending, rows: Sequence[CountedAnswer]) -> Overview:
     """Return the sums; a session counts whole in what prompts held if one of its requests does."""
-    if choice.is_empty:
-        return spending.overview
-    rows = choice.answers(list(spending.answers))
     chosen = {row.session.key: row.session for row in rows}
     judged = [one for one in spending.judged if (one.agent, one.source_id) in chosen]
     return overview(list(chosen.values()), rows, judged, spending.prices)
+
+
+def _days(
+    spending: Spending, choice: Choice, chosen: Sequence[CountedAnswer]
+) -> Mapping[str, AnswerSums]:  # fmt: skip
+    """Return what the chart shows by day: also what is around the days that were chosen in it."""
+    around = replace(choice, since="", until="")
+    if around.is_empty:
+        return spending.by_day
+    return by_day(chosen if around == choice else around.answers(spending.answers))
 
 
 # The chart
 
 
 def _bars(
-    rows: Sequence[CountedAnswer], choice: Choice
-) -> tuple[str, list[PeriodBar], UsageRow | None]:  # fmt: skip
+    days: Mapping[str, AnswerSums], choice: Choice
+) -> tuple[str, list[PeriodBar], AnswerSums | None]:  # fmt: skip
     """Return days, weeks or months without gaps, whichever are few enough, and what has no date."""
-    by_day = {str(row.period): row for row in add_up(rows, "day")}
-    undated = by_day.pop("", None)
-    if not by_day:
-        return "day", [], undated
-    first, last = date.fromisoformat(min(by_day)), date.fromisoformat(max(by_day))
-    length = (last - first).days + 1
+    dated = sorted(date.fromisoformat(day) for day in days if day)
+    if not dated:
+        return "day", [], days.get("")
+    length = (dated[-1] - dated[0]).days + 1
     period: Period = "day"
     if length > MOST_DAYS:
         period = "week" if length <= MOST_WEEKS * 7 else "month"
-        by_day = {str(row.period): row for row in add_up(rows, period)}
-    return (
-        period,
-        [_bar(by_day, period, span, choice) for span in _spans(period, first, last)],
-        (undated),
-    )
+    bars: list[PeriodBar] = []
+    at = 0
+    for first, last in _spans(period, dated[0], dated[-1]):
+        sums = AnswerSums()
+        while at < len(dated) and dated[at] <= last:
+            sums.join(days[dated[at].isoformat()])
+            at += 1
+        bars.append(_bar(sums, period, (first, last), choice))
+    return period, bars, days.get("")
 
 
 def _spans(period: Period, first: date, last: date) -> Iterator[Span]:
@@ -167,13 +175,11 @@ def _spans(period: Period, first: date, last: date) -> Iterator[Span]:
         at = after
 
 
-def _bar(rows: Mapping[str, UsageRow], period: Period, span: Span, choice: Choice) -> PeriodBar:
+def _bar(sums: AnswerSums, period: Period, span: Span, choice: Choice) -> PeriodBar:
     since, until = (one.isoformat() for one in span)
-    name = since[:7] if period == "month" else since
-    row = rows.get(name, UsageRow())
     return PeriodBar(
-        name=name, since=since, until=until, tokens=row.total_tokens, cost=row.cost,
-        dollars=dollars(row), requests=row.requests,
+        name=since[:7] if period == "month" else since, since=since, until=until,
+        tokens=sums.tokens, cost=round(sums.cost, 6), dollars=sums.dollars, requests=sums.requests,
         is_chosen=(choice.since, choice.until) == (since, until),
     )  # fmt: skip
 
@@ -227,17 +233,17 @@ def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompac
     ]
 
 
-def _simulated(spending: Spending, choice: Choice, show: Show) -> list[SimulatedSession]:
+def _simulated(
+    spending: Spending, chosen: Sequence[CountedAnswer], show: Show
+) -> list[SimulatedSession]:
     """Return the sessions that were replayed, the dearest first."""
-    by_key: dict[tuple[str, str], SpentSession] = {one.key: one for one in spending.sessions}
-    if not choice.is_empty:
-        chosen = {row.session.key for row in choice.answers(list(spending.answers))}
-        by_key = {key: one for key, one in by_key.items() if key in chosen}
+    wanted = {(one.agent, one.source_id): one for one in spending.judged if one.usd_as_it_was > 0}
+    by_key = {row.session.key: row.session for row in chosen if row.session.key in wanted}
     found = [
         SimulatedSession(
-            file_name_of(session), show(session.title), one.usd_as_it_was, one.usd_with_holdfast
+            file_name_of(session), show(session.title), wanted[key].usd_as_it_was,
+            wanted[key].usd_with_holdfast,
         )
-        for one in spending.judged
-        if one.usd_as_it_was > 0 and (session := by_key.get((one.agent, one.source_id)))
-    ]
+        for key, session in by_key.items()
+    ]  # fmt: skip
     return sorted(found, key=lambda one: -one.cost)
