@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Receive, Scope, Send
 
+from holdfast.errors import HoldfastError
 from holdfast.gateway.actions import ApiContext, Retention, make_context
 from holdfast.gateway.api import api_routes, mounted
 from holdfast.gateway.app import GatewayServer, MakePages, listen, server_of
@@ -23,6 +24,8 @@ from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
 from holdfast.inspector.home import home
+from holdfast.inspector.live import live, live_state
+from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
     HEADERS,
@@ -39,6 +42,8 @@ from holdfast.stores.store import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
+    (f"{ROOT}/live", live),
+    (f"{ROOT}/live/state", live_state),
     (f"{ROOT}/static/{{name:path}}", static),
 )
 """Every page, by its address."""
@@ -130,7 +135,9 @@ def gateway_pages(cache_folder: Path, version: str) -> MakePages:
         reader = SpendingReader(
             api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
         )
-        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, is_live=True))
+        board = LiveBoard(lambda session: _title(api, session))
+        api.events.hear(board.hear)
+        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board))
 
     return make
 
@@ -149,6 +156,7 @@ class OpenServer:
     ) -> None:
         """Take the sessions of a store, and those of files and folders."""
         events = Events()
+        self._places = places
         token = secrets.token_urlsafe(24)
         self._options = replace(options, token=token)
         self._api = _context(store, self._options, events) if store else None
@@ -173,7 +181,7 @@ class OpenServer:
         name = f"[{host}]" if ":" in host else host
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self._terms, start=start,
-            entry_key=self._entry_key,
+            entry_key=self._entry_key, live=LiveFiles(self._places, self._show),
         )  # fmt: skip
         self.spending.start()
         try:
@@ -181,6 +189,9 @@ class OpenServer:
             self._server(inspector).run(sockets=[listening])
         finally:
             self.shelf.close()
+
+    def _show(self, text: str) -> str:
+        return (self._api or self.shelf.copies()).show(text)
 
     def _server(self, inspector: Inspector) -> GatewayServer:
         async def healthy(_: Request) -> Response:
@@ -190,6 +201,15 @@ class OpenServer:
         routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
         app = Guard(Starlette(routes=routes), self._terms)
         return server_of(app, self._events)
+
+
+def _title(api: ApiContext, session: str) -> str:
+    """Return what a session is called, ready to be shown; "" if there is none of that id."""
+    try:
+        info = api.store.session(session)
+    except HoldfastError:
+        return ""
+    return api.show(info.title or info.first_ask)
 
 
 def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:

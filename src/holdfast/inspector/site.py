@@ -21,6 +21,7 @@ from holdfast import errors
 from holdfast.dialects.jsontext import dump, dump_text
 from holdfast.gateway.actions import NotThere
 from holdfast.gateway.guard import Terms
+from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
 from holdfast.journal import log_event
@@ -49,12 +50,17 @@ class Inspector(Struct, frozen=True, kw_only=True):
     shelf: Shelf
     spending: SpendingReader
     terms: Terms
-    is_live: bool = False
-    """Whether a gateway runs in this process, so that there is something to follow."""
+    live: LiveBoard | LiveFiles
+    """What runs now."""
     start: str = ROOT
     """The page that is shown first."""
     entry_key: str = ""
     """What lets a browser in once, without the token."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a gateway runs in this process, so that its decisions can be followed."""
+        return isinstance(self.live, LiveBoard)
 
 
 class Page(Struct, frozen=True):
@@ -136,7 +142,8 @@ def environment() -> Environment:
     )  # fmt: skip
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
-        "percent": percent, "json": as_json, "plural": plural,
+        "percent": percent, "json": as_json, "plural": plural, "clock": clock,
+        "signed_money": signed_money,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -161,6 +168,16 @@ def day(time: float | None) -> str:
     return _formatted(time, "%Y-%m-%d")
 
 
+def clock(time: float | None) -> str:
+    """Return the time of day, with seconds."""
+    return _formatted(time, "%H:%M:%S")
+
+
+def signed_money(amount: float) -> str:
+    """Return dollars that may be less than none."""
+    return f"−{money(-amount)}" if amount <= -0.005 else money(max(amount, 0.0))
+
+
 def _formatted(time: float | None, form: str) -> str:
     try:
         return datetime.fromtimestamp(time).strftime(form) if time else ""
@@ -183,9 +200,18 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return the address of a file of the pages; it changes with the content."""
-    mark = hashlib.blake2b(_file(name), digest_size=6).hexdigest()
-    return f"{ROOT}/static/{name}?{mark}"
+    """Return the address of a file of the pages; it changes if any of them does, and modules find
+    each other beside them.
+    """
+    return f"{ROOT}/static/{_mark()}/{name}"
+
+
+@cache
+def _mark() -> str:
+    mark = hashlib.blake2b(digest_size=6)
+    for name in sorted(_files()):
+        mark.update(name.encode() + b"\0" + _file(name))
+    return mark.hexdigest()
 
 
 @cache
@@ -201,8 +227,8 @@ def _files() -> frozenset[str]:
 
 def static(inspector: Inspector, request: Request) -> Answer:
     """Return a file of the pages; only those that came with the package have an address."""
-    name = str(request.path_params["name"])
+    mark, _, name = str(request.path_params["name"]).partition("/")
     if name not in _files() or Path(name).suffix not in _TYPES:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
-    headers = {**HEADERS, "cache-control": _FOREVER}
+    headers = {**HEADERS, "cache-control": _FOREVER} if mark == _mark() else HEADERS
     return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)
