@@ -46,7 +46,7 @@ class Outcome(Struct, kw_only=True, omit_defaults=True, tag="request", tag_field
     pays for a compaction."""
 
 
-class Fault(Struct, frozen=True, tag="fault", tag_field="kind"):
+class GatewayFault(Struct, frozen=True, tag="fault", tag_field="kind"):
     """An error of ours, by the name of its type; the request was sent as it came."""
 
     fault: str
@@ -56,8 +56,9 @@ class Figures:
     """The sums since the start of the process."""
 
     def __init__(
-        self, tell: Callable[[Outcome | Fault], None] | None = None, prices: Prices | None = None
-    ) -> None:
+        self, tell: Callable[[Outcome | GatewayFault], None] | None = None,
+        prices: Prices | None = None,
+    ) -> None:  # fmt: skip
         """Begin with nothing; `tell` hears of every request and fault too, and `prices` are those
         of models that nobody knows.
         """
@@ -90,7 +91,7 @@ class Figures:
         """Count a fault of ours."""
         self.faults.labels(kind).inc()
         if self._tell is not None:
-            self._tell(Fault(kind))
+            self._tell(GatewayFault(kind))
 
     def add(self, outcome: Outcome, usage: Mapping[str, Any]) -> None:
         """Count a request with the usage that its provider reported."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from holdfast.catalog import PriceList
 from holdfast.errors import HoldfastError
 from holdfast.gateway.events import SessionChanged
-from holdfast.gateway.figures import Fault, Outcome
+from holdfast.gateway.figures import GatewayFault, Outcome
 from holdfast.gateway.standings import CompactionTold, ConversationState
 from holdfast.inspector.shelf import file_name_of
 from holdfast.sessions.showing import Show
@@ -140,7 +140,7 @@ class LiveBoard:
                     self._take_request(event)
                 case SessionChanged():
                     self._note("", f"a session was changed by a request: {event.what}")
-                case Fault():
+                case GatewayFault():
                     self._add(faults=1)
                     text = f"an error of the gateway ({event.fault}); the request went as it came"
                     self._note("", text, "bad")
