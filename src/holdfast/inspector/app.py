@@ -23,7 +23,9 @@ from holdfast.gateway.app import GatewayServer, MakePages, listen, server_of
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from holdfast.inspector.compare import compare, trial_state
 from holdfast.inspector.home import home
+from holdfast.inspector.lab_runs import lab_report
 from holdfast.inspector.live import live, live_state
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
@@ -44,9 +46,13 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),
     (f"{ROOT}/live", live),
     (f"{ROOT}/live/state", live_state),
+    (f"{ROOT}/lab", compare),
+    (f"{ROOT}/lab/run/{{name}}", lab_report),
     (f"{ROOT}/static/{{name:path}}", static),
 )
 """Every page, by its address."""
+LAB_FOLDER = "holdfast-lab"
+"""Where `holdfast lab run` writes if it is not told: below the folder in which it was started."""
 _MOST_FORM_BYTES = 10_000
 """Of the form that asks for the token: longer than any token."""
 
@@ -57,6 +63,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         _Front(inspector),
         Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
         *(route(inspector, path, handler) for path, handler in PAGES),
+        route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
         _Copies(inspector.shelf),
     ]
 
@@ -137,7 +144,8 @@ def gateway_pages(cache_folder: Path, version: str) -> MakePages:
         )
         board = LiveBoard(lambda session: _title(api, session))
         api.events.hear(board.hear)
-        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board))
+        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board,
+                                  lab_places=(Path(LAB_FOLDER),)))  # fmt: skip
 
     return make
 
@@ -181,7 +189,8 @@ class OpenServer:
         name = f"[{host}]" if ":" in host else host
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self._terms, start=start,
-            entry_key=self._entry_key, live=LiveFiles(self._places, self._show),
+            entry_key=self._entry_key, live=LiveFiles(self._places, self.shelf.show),
+            lab_places=(*self._places, Path(LAB_FOLDER)),
         )  # fmt: skip
         self.spending.start()
         try:
@@ -189,9 +198,6 @@ class OpenServer:
             self._server(inspector).run(sockets=[listening])
         finally:
             self.shelf.close()
-
-    def _show(self, text: str) -> str:
-        return (self._api or self.shelf.copies()).show(text)
 
     def _server(self, inspector: Inspector) -> GatewayServer:
         async def healthy(_: Request) -> Response:

@@ -101,6 +101,10 @@ class Shelf:
                 self._copies = self._make(open_store(Path(self._folder)))
             return self._copies
 
+    def show(self, text: str) -> str:
+        """Return a text of a file that was not opened yet as it is shown: without secrets."""
+        return (self.api or self.copies()).show(text)
+
     def close(self) -> None:
         """Delete the copies."""
         if self._copies is not None:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
@@ -24,6 +24,7 @@ from holdfast.gateway.guard import Terms
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
+from holdfast.inspector.trials import Trials
 from holdfast.journal import log_event
 from holdfast.spending.numbers import full, money, short
 
@@ -54,6 +55,9 @@ class Inspector(Struct, frozen=True, kw_only=True):
     """What runs now."""
     start: str = ROOT
     """The page that is shown first."""
+    lab_places: tuple[Path, ...] = ()
+    """Folders in which runs of the lab may be."""
+    trials: Trials = field(default_factory=Trials)
     entry_key: str = ""
     """What lets a browser in once, without the token."""
 
@@ -143,7 +147,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural, "clock": clock,
-        "signed_money": signed_money,
+        "signed_money": signed_money, "ending": ending,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -193,6 +197,11 @@ def percent(share: float) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def ending(path: str) -> str:
+    """Return the last two parts of a path."""
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
 
 
 # Files

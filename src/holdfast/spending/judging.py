@@ -132,14 +132,24 @@ def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
 def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:
     """Return what the calls of a session cost as it was, and behind the gateway as it is without
     settings; both simulated.
-
-    A compaction of the agent ends one stretch and begins the next. The system prompt and tools
-    that the file does not hold count by the size of the first prompt.
     """
     known = prices.of(found.model)
     if known is None:
         return 0.0, 0.0
     terms = ReplayTerms(prices=known, context_length=window_of(found.model, None)[0])
+    parts = recordings_of(session, found)
+    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
+    was, would = simulate(parts, terms, [append_only(), ours])
+    is_real = was.overflows <= OVERFLOWS * was.calls
+    return (was.usd, would.usd) if is_real else (0.0, 0.0)
+
+
+def recordings_of(session: SpentSession, found: ImportedSession) -> list[Recording]:
+    """Return a session as it can be replayed.
+
+    A compaction of the agent ends one stretch and begins the next. The system prompt and tools
+    that the file does not hold count by the size of the first prompt.
+    """
     whole = record(found.transcript)
     system = session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)
     stops = [*found.summaries, len(whole.entries)]
@@ -149,7 +159,4 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
             outside = max(whole.outside_tokens, system)
             entries = whole.entries[start:stop]
             parts.append(Recording(whole.dialect, entries, outside, whole.tools))
-    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
-    was, would = simulate(parts, terms, [append_only(), ours])
-    is_real = was.overflows <= OVERFLOWS * was.calls
-    return (was.usd, would.usd) if is_real else (0.0, 0.0)
+    return parts
