@@ -31,8 +31,9 @@ _LINE = 17
 _NAME_UNITS = 110
 """About the width of the longest name of a strategy in the picture."""
 COLUMNS = {
-    "bound": "used later and kept", "far": "of it, from the middle", "commands": "commands run again",
-    "errors": "open errors", "files R": "changed files", COST: "cost of the rest",
+    "bound": "used later and kept", "far": "of it, from the middle",
+    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
+    COST: "cost of the rest",
 }  # fmt: skip
 """What the page calls the figures of the lab."""
 
@@ -178,7 +179,8 @@ def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
     return {
         "id": session.info.id, "state": state, "result": result, "about": about,
         "title": _cut(session.api.show(session.info.title or session.info.first_ask)),
-        "tokens": session.info.tokens, "columns": [(one, COLUMNS[one], title_of(one)) for one in SHOWN],
+        "tokens": session.info.tokens,
+        "columns": [(name, COLUMNS[name], title_of(name)) for name in SHOWN],
         "points": picture(result.kept) if result else (), "budget": BUDGET, "ours": OURS,
         "plot": (_WIDTH, _HEIGHT, _EDGE), "verdict": verdict(result) if result else "",
     }  # fmt: skip
@@ -210,7 +212,7 @@ def picture(lines: Sequence[ScoreLine]) -> list[PlotPoint]:
         x = _EDGE + share * (_WIDTH - 2 * _EDGE)
         y = _EDGE / 2 + (1 - line.figures["bound"].mean) * (_HEIGHT - 1.5 * _EDGE)
         places.append((x, y, line.strategy))
-    lowest, found = {True: -_LINE, False: -_LINE}, list[PlotPoint]()
+    lowest, found = {True: float(-_LINE), False: float(-_LINE)}, list[PlotPoint]()
     for x, y, name in places:
         is_left = _is_left(x, y, places)
         label_y = lowest[is_left] = max(y + 4, lowest[is_left] + _LINE)

@@ -13,7 +13,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.errors import NotReadable, UnknownName
+from holdfast.errors import NotReadable
+from holdfast.gateway.actions import NotThere
 from holdfast.inspector.site import HEADERS, Answer, Inspector
 from holdfast.lab import report
 from holdfast.lab.output import PAGE, SUMMARY, read_summary
@@ -71,7 +72,7 @@ def lab_report(inspector: Inspector, request: Request) -> Answer:
             body = page.read_bytes()
             headers = {**HEADERS, "content-security-policy": policy_for(body)}
             return Response(body, headers=headers, media_type="text/html; charset=utf-8")
-    raise UnknownName("run of the lab", name, ())
+    raise NotThere(f"no run of the lab is called {name!r}; the list of runs has their addresses")
 
 
 def policy_for(page: bytes) -> str:

@@ -231,9 +231,12 @@ class LiveBoard:
 class LiveFiles:
     """The sessions that agents write to their files right now, as `holdfast watch` reads them."""
 
-    def __init__(self, places: Sequence[Path], show: Show) -> None:
+    def __init__(
+        self, places: Sequence[Path], show: Show, every_seconds: float = _LOOK_SECONDS
+    ) -> None:
         """Take the files and folders; `show` is what a title becomes before it is shown."""
         self._places, self._show, self._lock = tuple(places), show, threading.Lock()
+        self._every = every_seconds
         self._prices = PriceList()
         self._read: dict[Path, tuple[float, LiveConversation | None]] = {}
         self._notices: deque[LiveNotice] = deque(maxlen=_MOST_NOTICES)
@@ -242,7 +245,7 @@ class LiveFiles:
     def look(self) -> LiveView:
         """Return what runs; files are looked at again if the last look is some seconds ago."""
         with self._lock:
-            if time.monotonic() - self._looked >= _LOOK_SECONDS:
+            if time.monotonic() - self._looked >= self._every:
                 self._view = self._looked_at(time.time())
                 self._looked = time.monotonic()
             return self._view

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -14,13 +15,14 @@ from markupsafe import Markup
 from msgspec import Struct, field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from holdfast import errors
 from holdfast.dialects.jsontext import dump, dump_text
 from holdfast.gateway.actions import NotThere
 from holdfast.gateway.guard import Terms
+from holdfast.inspector.export import standalone
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
@@ -41,6 +43,8 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
 }  # fmt: skip
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_LONG_SECRET = 16
+"""Characters of a secret that is not in a text by chance."""
 _FOREVER = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
 
@@ -103,13 +107,47 @@ def _answered(inspector: Inspector, handler: Handler, request: Request) -> Respo
         return found
     if not isinstance(found, Page):
         return Response(dump(found), media_type="application/json", headers=HEADERS)
-    return HTMLResponse(rendered(inspector, found), found.status, headers=HEADERS)
+    if is_export(request) and found.status == 200:
+        return _exported(inspector, found, request)
+    html = rendered(inspector, found, export_address=_export_address(request))
+    return HTMLResponse(html, found.status, headers=HEADERS)
 
 
-def rendered(inspector: Inspector, page: Page) -> str:
+def rendered(inspector: Inspector, page: Page, **more: Any) -> str:
     """Return a page as HTML."""
-    values = {"inspector": inspector, "page_key": inspector.terms.page_key, **page.values}
+    values = {
+        "inspector": inspector, "page_key": inspector.terms.page_key, "is_export": False,
+        "export_address": "", **page.values, **more,
+    }  # fmt: skip
     return environment().get_template(page.template).render(values)
+
+
+def is_export(request: Request) -> bool:
+    """Return whether a page is asked for as one file: then nothing of it can be loaded later."""
+    return request.query_params.get("export") == "1"
+
+
+def to_export(inspector: Inspector, request: Request) -> Answer:
+    """Send whoever asks for `PAGE/export` to the page as one file."""
+    address = request.url.path.removesuffix("/export")
+    return RedirectResponse(f"{address}?export=1", 303, headers=HEADERS)
+
+
+def _export_address(request: Request) -> str:
+    asked = request.url.include_query_params(export=1)
+    return f"{asked.path}?{asked.query}"
+
+
+def _exported(inspector: Inspector, page: Page, request: Request) -> Response:
+    """Return a page as one file; a key of this server in it would be a fault."""
+    html = rendered(inspector, page, page_key="", is_export=True)
+    body = standalone(html, inspector.shelf.show)
+    for secret in (inspector.terms.page_key, inspector.terms.token, inspector.entry_key):
+        if len(secret) >= _LONG_SECRET and secret.encode() in body:
+            raise RuntimeError("a key of the server is in the page")
+    name = "-".join(re.findall(r"[\w.]+", request.url.path.removeprefix(ROOT)) or ["overview"])
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="holdfast-{name}.html"'}
+    return HTMLResponse(body, headers=headers)
 
 
 def _problem(error: Exception) -> Page:
