@@ -45,6 +45,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "gateway.request": (logging.INFO, "a request was answered; `note` says what was decided"),
     "gateway.fault": (logging.WARNING, "a request was sent as it came after an error of ours"),
     "gateway.api_failed": (logging.ERROR, "the API failed with an error of ours"),
+    "inspector.failed": (logging.ERROR, "a page failed with an error of ours"),
     "gateway.no_spans": (logging.WARNING, "spans were asked for without the extra `otel`"),
 }
 """Every event with its level and what it says. The part before the dot is the area."""

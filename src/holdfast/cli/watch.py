@@ -24,12 +24,11 @@ from holdfast.cli.files import counted, is_terminal, on_one_line, read_bytes
 from holdfast.cli.inputs import JSON_ROW, PATH, options, print_json
 from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable, StoreUnavailable
-from holdfast.importers import ImportedSession, files_in, sessions_in
 from holdfast.importers import read_bytes as read_sessions
 from holdfast.importers.files import fields
-from holdfast.importers.find import SUBAGENT_FILE
 from holdfast.importers.usage import usage_of
 from holdfast.spending.live import LiveState, live_state
+from holdfast.spending.newest import last_session, newest_files, written_at
 from holdfast.spending.numbers import money, short
 from holdfast.spending.record import SpentSession, answers_of
 
@@ -142,10 +141,8 @@ def newest(file: str | None) -> Running | None:
         return _of_file(Path(file))
     from holdfast.config import agent_places
 
-    paths = [path for _, place in agent_places() for path in files_in(place) if path.is_file()]
-    mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
-    path = max(mains or paths, key=_time, default=None)
-    stored = _newest_stored(0.0 if path is None else _time(path) + STORE_SECONDS)
+    path = next(iter(newest_files(place for _, place in agent_places())), None)
+    stored = _newest_stored(0.0 if path is None else written_at(path) + STORE_SECONDS)
     return stored or (None if path is None else _of_file(path))
 
 
@@ -177,30 +174,7 @@ def _newest_stored(since: float) -> Running | None:
 
 
 def _of_file(path: Path) -> Running:
-    return Running(partial(_time, path), partial(_last_session, path))
-
-
-def _time(path: Path) -> float:
-    """Return when a file was written, or the log of a database beside it; 0 if it is not there."""
-    times = [0.0]
-    for one in (path, Path(f"{path}-wal")):
-        with suppress(OSError):
-            times.append(one.stat().st_mtime)
-    return max(times)
-
-
-def _last_session(path: Path) -> SpentSession | None:
-    """Return the session of a file that was used last; a subagent only if there is no other."""
-    from holdfast.spending.prompts import spent
-
-    found: list[ImportedSession] = []
-    for one in sessions_in(path):
-        if isinstance(one, NotReadable):
-            raise one
-        found.append(one)
-    mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
-    last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
-    return None if last is None else spent(last)
+    return Running(partial(written_at, path), partial(last_session, path))
 
 
 def _draw(states: Iterator[LiveState]) -> None:

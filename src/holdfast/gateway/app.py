@@ -46,7 +46,7 @@ def make_app(
     """Return the application of a gateway; `events` is told what happens in it."""
     events = events or Events()
     figures = Figures(events.publish, options.prices)
-    conversations = Conversations(store, options)
+    conversations = Conversations(store, options, events.publish)
     relay = Relay(conversations, options, figures)
 
     @asynccontextmanager

@@ -29,6 +29,7 @@ from holdfast.gateway.asked import Turn
 from holdfast.gateway.hidden import HiddenCalls
 from holdfast.gateway.reading import OwnCall
 from holdfast.gateway.recall_tool import RecallTool
+from holdfast.gateway.standings import Publish, Standings
 from holdfast.gateway.windows import Windows, windows_in
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
@@ -103,14 +104,20 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Threads that follow and compact; the event loop only passes bytes on."""
 
 
+def _tell_nobody(_: Any) -> None:
+    pass
+
+
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
         self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
         clock: Clock = time.time, learn: Callable[[int], None] | None = None,
+        publish: Publish = _tell_nobody,
     ):  # fmt: skip
         self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
+        self._standings = Standings(publish)
         self.recall = recall
         self._session: Session | None = None
         self._window: int | None = None
@@ -262,6 +269,7 @@ class Conversation:
         self._room = engine.room() * _BYTES_PER_TOKEN
         is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
         self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
+        self._standings.tell(session, turn)
 
     def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
         session = self._current()
@@ -288,9 +296,12 @@ class Conversation:
 class Conversations:
     """All conversations of a gateway; those that were quiet for longest are let go of."""
 
-    def __init__(self, store: Store, options: GatewayOptions) -> None:
-        """Take a store, which other gateways may share."""
+    def __init__(
+        self, store: Store, options: GatewayOptions, publish: Publish = _tell_nobody
+    ) -> None:
+        """Take a store, which other gateways may share; `publish` hears what is decided."""
         self._store, self._options, self._windows = store, options, Windows(store)
+        self._publish = publish
         self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="holdfast")
         self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
@@ -303,7 +314,7 @@ class Conversations:
                           None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
             found = Conversation(
                 lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
-                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
+                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"), self._publish,
             )  # fmt: skip
             self._held[name] = found
             if len(self._held) > self._options.most_conversations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -90,6 +90,7 @@ class Events:
         self._most_waiting, self._most_readers = most_waiting, most_readers
         self._ping_seconds = ping_seconds
         self._readers: set[_Reader] = set()
+        self._hearers: list[Callable[[Any], None]] = []
         self._is_closed = False
 
     def publish(self, value: Any) -> None:
@@ -97,12 +98,18 @@ class Events:
 
         It holds no content of a conversation.
         """
+        for hear in self._hearers:
+            hear(value)
         readers = tuple(self._readers)
         if not readers:
             return
         frame = _frame(value)
         for reader in readers:
             reader.put(frame)
+
+    def hear(self, hear: Callable[[Any], None]) -> None:
+        """Have a function of this process called with every value; it must not wait or raise."""
+        self._hearers.append(hear)
 
     def listen(self) -> AsyncGenerator[bytes]:
         """Return the frames of a `text/event-stream` from now on; raises `TooManyReaders`.

@@ -46,14 +46,21 @@ class Outcome(Struct, kw_only=True, omit_defaults=True, tag="request", tag_field
     pays for a compaction."""
 
 
+class GatewayFault(Struct, frozen=True, tag="fault", tag_field="kind"):
+    """An error of ours, by the name of its type; the request was sent as it came."""
+
+    fault: str
+
+
 class Figures:
     """The sums since the start of the process."""
 
     def __init__(
-        self, tell: Callable[[Outcome], None] | None = None, prices: Prices | None = None
-    ) -> None:
-        """Begin with nothing; `tell` hears of every request too, and `prices` are those of models
-        that nobody knows.
+        self, tell: Callable[[Outcome | GatewayFault], None] | None = None,
+        prices: Prices | None = None,
+    ) -> None:  # fmt: skip
+        """Begin with nothing; `tell` hears of every request and fault too, and `prices` are those
+        of models that nobody knows.
         """
         self._tell, self._fallback = tell, prices
         self._registry = CollectorRegistry()
@@ -83,6 +90,8 @@ class Figures:
     def fault(self, kind: str) -> None:
         """Count a fault of ours."""
         self.faults.labels(kind).inc()
+        if self._tell is not None:
+            self._tell(GatewayFault(kind))
 
     def add(self, outcome: Outcome, usage: Mapping[str, Any]) -> None:
         """Count a request with the usage that its provider reported."""

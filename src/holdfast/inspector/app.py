@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.errors import HoldfastError
 from holdfast.gateway.actions import ApiContext, Retention, make_context
 from holdfast.gateway.api import api_routes, mounted
 from holdfast.gateway.app import MakePages, listen, server_of
@@ -28,7 +29,11 @@ from holdfast.inspector.compaction_page import (
     lines_part,
     trial_page,
 )
+from holdfast.inspector.compare import compare, trial_state
 from holdfast.inspector.home import home, reading, sessions
+from holdfast.inspector.lab_runs import lab_report
+from holdfast.inspector.live import live, live_state
+from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.revealing import show_secret
 from holdfast.inspector.searching import copy_files, copying, search
 from holdfast.inspector.session_page import message_text, reference_page, rows_part, session_page
@@ -52,6 +57,10 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/reading", reading),
     (f"{ROOT}/search", search),
     (f"{ROOT}/search/files", copying),
+    (f"{ROOT}/live", live),
+    (f"{ROOT}/live/state", live_state),
+    (f"{ROOT}/lab", compare),
+    (f"{ROOT}/lab/run/{{name}}", lab_report),
     (f"{ROOT}/static/{{name:path}}", static),
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
@@ -63,6 +72,8 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/facts", facts_part),
 )
 """Every page, by its address."""
+LAB_FOLDER = "holdfast-lab"
+"""Where `holdfast lab run` writes if it is not told: below the folder in which it was started."""
 _MOST_FORM_BYTES = 10_000
 """Of the form that asks for the token: longer than any token."""
 
@@ -75,6 +86,7 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
         route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
+        route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
         _Copies(inspector.shelf),
     ]
 
@@ -153,7 +165,10 @@ def gateway_pages(cache_folder: Path, version: str) -> MakePages:
         reader = SpendingReader(
             api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
         )
-        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, is_live=True))
+        board = LiveBoard(lambda session: _title(api, session))
+        api.events.hear(board.hear)
+        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board,
+                                  lab_places=(Path(LAB_FOLDER),)))  # fmt: skip
 
     return make
 
@@ -172,6 +187,7 @@ class OpenServer:
     ) -> None:
         """Take the sessions of a store, and those of files and folders."""
         events = Events()
+        self._places = places
         token = secrets.token_urlsafe(24)
         self._options = replace(options, token=token)
         self._api = _context(store, self._options, events) if store else None
@@ -210,11 +226,21 @@ class OpenServer:
 
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
-            entry_key=self.entry_key,
+            entry_key=self.entry_key, live=LiveFiles(self._places, self.shelf.show),
+            lab_places=(*self._places, Path(LAB_FOLDER)),
         )  # fmt: skip
         api = api_routes(self._api) if self._api else []
         routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
         return Guard(Starlette(routes=routes), self.terms)
+
+
+def _title(api: ApiContext, session: str) -> str:
+    """Return what a session is called, ready to be shown; "" if there is none of that id."""
+    try:
+        info = api.store.session(session)
+    except HoldfastError:
+        return ""
+    return api.show(info.title or info.first_ask)
 
 
 def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from holdfast.inspector.choosing import Choice, choice_of
-from holdfast.inspector.listing import count_sessions, list_sessions, show_of
+from holdfast.inspector.listing import count_sessions, list_sessions
 from holdfast.inspector.site import ROOT, Answer, Inspector, Page, number
 from holdfast.inspector.totals import Totals, totals_of
 from holdfast.inspector.window_strips import NAMES, kind_of
@@ -30,7 +30,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
     choice = choice_of(request.query_params)
     shelf, spending = inspector.shelf, inspector.spending.spending
     listed = list_sessions(shelf, spending, choice, most=NEWEST)
-    totals = totals_of(spending, choice, show_of(shelf)) if spending else None
+    totals = totals_of(spending, choice, shelf.show) if spending else None
     state = inspector.spending.state
     is_empty = choice.is_empty and not listed.rows and state.step in ("replaying", "ready")
     return Page("home.html.j2", {

@@ -65,7 +65,7 @@ def list_sessions(
 
     Raises `InvalidSetting` and `ValueError` for a mark that is none.
     """
-    api, show = shelf.api, show_of(shelf)
+    api, show = shelf.api, shelf.show
     sums: Mapping[Key, AnswerSums] = spending.by_session if spending else {}
     infos = _stored(api, choice, most + 1, after) if api else []
     stored = [_of_store(api, one, sums) for one in infos if api]
@@ -110,13 +110,8 @@ def matching_titles(
 ) -> list[ListedSession]:
     """Return sessions of files whose words cannot be searched yet, by their titles."""
     found = (row for row in _files(shelf, spending, choice, "") if not shelf.is_copied(row[2].path))
-    show = show_of(shelf)
+    show = shelf.show
     return [_of_file(one, name, time, {}, None, show) for time, name, one in islice(found, most)]
-
-
-def show_of(shelf: Shelf) -> Show:
-    """Return what hides secrets in what pages show."""
-    return (shelf.api or shelf.copies()).show
 
 
 # Sessions of a store

@@ -116,6 +116,10 @@ class Shelf:
         """Return whether the sessions of a file have been copied; it may have grown since."""
         return path in self._taken
 
+    def show(self, text: str) -> str:
+        """Return a text of a file that was not opened yet as it is shown: without secrets."""
+        return (self.api or self.copies()).show(text)
+
     def close(self) -> None:
         """Delete the copies."""
         self.copying.close()

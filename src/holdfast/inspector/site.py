@@ -12,10 +12,10 @@ from typing import Any, Final, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from holdfast import errors
@@ -24,8 +24,11 @@ from holdfast.gateway.actions import NotThere
 from holdfast.gateway.api import ApiProblem, ErrorAnswer
 from holdfast.gateway.guard import Terms
 from holdfast.inspector.colors import stylesheet
+from holdfast.inspector.export import standalone
+from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
+from holdfast.inspector.trials import Trials
 from holdfast.journal import log_event
 from holdfast.spending.figures import dollars
 from holdfast.spending.numbers import full, money, short
@@ -47,7 +50,8 @@ _CODE: Final = "code.css"
 """The one file that is made, from the colors of code."""
 _MOST_BODY_BYTES = 100_000
 """Of what a page asks by itself; changes go through the API, which has its own bound."""
-_IMPORT: Final = re.compile(rb'from "\./([a-z_]+\.js)"')
+_LONG_SECRET = 16
+"""Characters of a secret that is not in a text by chance."""
 _FOREVER = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
 
@@ -58,12 +62,20 @@ class Inspector(Struct, frozen=True, kw_only=True):
     shelf: Shelf
     spending: SpendingReader
     terms: Terms
-    is_live: bool = False
-    """Whether a gateway runs in this process, so that there is something to follow."""
+    live: LiveBoard | LiveFiles
+    """What runs now."""
     start: str = ROOT
     """The page that is shown first."""
+    lab_places: tuple[Path, ...] = ()
+    """Folders in which runs of the lab may be."""
+    trials: Trials = field(default_factory=Trials)
     entry_key: str = ""
     """What lets a browser in once, without the token."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a gateway runs in this process, so that its decisions can be followed."""
+        return isinstance(self.live, LiveBoard)
 
 
 class Page(Struct, frozen=True):
@@ -105,23 +117,58 @@ async def _body(request: Request) -> bytes:
 
 def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
     try:
-        return _response(inspector, handler(inspector, request))
+        return _response(inspector, request, handler(inspector, request))
     except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
-        return _response(inspector, _problem(error, is_script=request.method != "GET"))
+        found = _problem(error, is_script=request.method != "GET")
+        return _response(inspector, request, found)
 
 
-def _response(inspector: Inspector, found: Answer) -> Response:
+def _response(inspector: Inspector, request: Request, found: Answer) -> Response:
     if isinstance(found, Response):
         return found
     if not isinstance(found, Page):
         return Response(dump(found), media_type="application/json", headers=HEADERS)
-    return HTMLResponse(rendered(inspector, found), found.status, headers=HEADERS)
+    if is_export(request) and found.status == 200:
+        return _exported(inspector, found, request)
+    html = rendered(inspector, found, export_address=_export_address(request))
+    return HTMLResponse(html, found.status, headers=HEADERS)
 
 
-def rendered(inspector: Inspector, page: Page) -> str:
+def rendered(inspector: Inspector, page: Page, **more: Any) -> str:
     """Return a page as HTML."""
-    values = {"inspector": inspector, "page_key": inspector.terms.page_key, **page.values}
+    values = {
+        "inspector": inspector, "page_key": inspector.terms.page_key, "is_export": False,
+        "export_address": "", **page.values, **more,
+    }  # fmt: skip
     return environment().get_template(page.template).render(values)
+
+
+def is_export(request: Request) -> bool:
+    """Return whether a page is asked for as one file: then nothing of it can be loaded later."""
+    return request.query_params.get("export") == "1"
+
+
+def to_export(inspector: Inspector, request: Request) -> Answer:
+    """Send whoever asks for `PAGE/export` to the page as one file."""
+    address = request.url.path.removesuffix("/export")
+    return RedirectResponse(f"{address}?export=1", 303, headers=HEADERS)
+
+
+def _export_address(request: Request) -> str:
+    asked = request.url.include_query_params(export=1)
+    return f"{asked.path}?{asked.query}"
+
+
+def _exported(inspector: Inspector, page: Page, request: Request) -> Response:
+    """Return a page as one file; a key of this server in it would be a fault."""
+    html = rendered(inspector, page, page_key="", is_export=True)
+    body = standalone(html, inspector.shelf.show)
+    for secret in (inspector.terms.page_key, inspector.terms.token, inspector.entry_key):
+        if len(secret) >= _LONG_SECRET and secret.encode() in body:
+            raise RuntimeError("a key of the server is in the page")
+    name = "-".join(re.findall(r"[\w.]+", request.url.path.removeprefix(ROOT)) or ["overview"])
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="holdfast-{name}.html"'}
+    return HTMLResponse(body, headers=headers)
 
 
 def _problem(error: Exception, *, is_script: bool) -> Answer:
@@ -178,8 +225,8 @@ def environment() -> Environment:
     )  # fmt: skip
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
-        "percent": percent, "json": as_json, "plural": plural,
-        "ending": ending, "dollars": dollars,
+        "percent": percent, "json": as_json, "plural": plural, "clock": clock,
+        "signed_money": signed_money, "ending": ending, "dollars": dollars,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -202,6 +249,16 @@ def moment(time: float | None) -> str:
 def day(time: float | None) -> str:
     """Return the day of a time."""
     return _formatted(time, "%Y-%m-%d")
+
+
+def clock(time: float | None) -> str:
+    """Return the time of day, with seconds."""
+    return _formatted(time, "%H:%M:%S")
+
+
+def signed_money(amount: float) -> str:
+    """Return dollars that may be less than none."""
+    return f"−{money(-amount)}" if amount <= -0.005 else money(max(amount, 0.0))
 
 
 def _formatted(time: float | None, form: str) -> str:
@@ -231,9 +288,18 @@ def ending(path: str) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return the address of a file of the pages; it changes with the content."""
-    mark = hashlib.blake2b(_served(name), digest_size=6).hexdigest()
-    return f"{ROOT}/static/{name}?{mark}"
+    """Return the address of a file of the pages; it changes if any of them does, and modules find
+    each other beside them.
+    """
+    return f"{ROOT}/static/{_mark()}/{name}"
+
+
+@cache
+def _mark() -> str:
+    mark = hashlib.blake2b(digest_size=6)
+    for name in sorted(_files()):
+        mark.update(name.encode() + b"\0" + _file(name))
+    return mark.hexdigest()
 
 
 @cache
@@ -252,17 +318,8 @@ def _files() -> frozenset[str]:
 
 def static(inspector: Inspector, request: Request) -> Answer:
     """Return a file of the pages; only those that came with the package have an address."""
-    name = str(request.path_params["name"])
+    mark, _, name = str(request.path_params["name"]).partition("/")
     if name not in _files() or Path(name).suffix not in _TYPES:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
-    headers = {**HEADERS, "cache-control": _FOREVER}
-    return Response(_served(name), media_type=_TYPES[Path(name).suffix], headers=headers)
-
-
-@cache
-def _served(name: str) -> bytes:
-    """Return a file as browsers get it: a module imports others by the addresses that pages use.
-
-    By another address the same module would be loaded and run a second time.
-    """
-    return _IMPORT.sub(lambda found: f'from "{asset(found[1].decode())}"'.encode(), _file(name))
+    headers = {**HEADERS, "cache-control": _FOREVER} if mark == _mark() else HEADERS
+    return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)

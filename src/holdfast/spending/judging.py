@@ -133,12 +133,10 @@ def _runs(own: Iterable[OwnSummary]) -> list[tuple[int, int, str]]:
 def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> tuple[float, float]:
     """Return what the calls of a session cost as it was, and behind the gateway as it is without
     settings; both simulated.
-
-    A compaction of the agent ends one stretch and begins the next. The system prompt and tools
-    that the file does not hold count by the size of the first prompt.
     """
-    system = session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)
-    replays = replayed(found.transcript, found.model, found.summaries, system, prices)
+    replays = replayed(
+        found.transcript, found.model, found.summaries, system_tokens_of(session), prices
+    )
     if replays is None:
         return 0.0, 0.0
     was, would = replays
@@ -146,19 +144,35 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
     return (was.usd, would.usd) if is_real else (0.0, 0.0)
 
 
+def system_tokens_of(session: SpentSession) -> int:
+    """Return the size of the system prompt and the tools, by the prompts of a session."""
+    return session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)
+
+
 def replayed(
     transcript: Transcript, model: str, stops: Sequence[int], system_tokens: int, prices: PriceList
 ) -> tuple[StrategyCost, StrategyCost] | None:
     """Return what the calls of a session cost if nothing is compacted, and behind the gateway as it
     is without settings; None if the prices of the model are not known.
-
-    At each of `stops` the prompt begins anew. `system_tokens` is the size of the system prompt and
-    the tools, if the transcript does not hold them.
     """
     known = prices.of(model)
     if known is None:
         return None
     terms = ReplayTerms(prices=known, context_length=window_of(model, None)[0])
+    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
+    parts = recordings_of(transcript, stops, system_tokens)
+    was, would = simulate(parts, terms, [append_only(), ours])
+    return was, would
+
+
+def recordings_of(
+    transcript: Transcript, stops: Sequence[int], system_tokens: int
+) -> list[Recording]:  # fmt: skip
+    """Return a session as it can be replayed.
+
+    At each of `stops`, which are compactions of the agent, the prompt begins anew. `system_tokens`
+    is the size of the system prompt and the tools, if the transcript does not hold them.
+    """
     whole = record(transcript)
     parts: list[Recording] = []
     for start, stop in zip([0, *stops], [*stops, len(whole.entries)], strict=True):
@@ -166,6 +180,4 @@ def replayed(
             outside = max(whole.outside_tokens, system_tokens)
             entries = whole.entries[start:stop]
             parts.append(Recording(whole.dialect, entries, outside, whole.tools))
-    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
-    was, would = simulate(parts, terms, [append_only(), ours])
-    return was, would
+    return parts

@@ -1,0 +1,201 @@
+"""Strategies tried on one session: what each keeps by the lab's measure, and what it would cost.
+
+It takes half a minute for a million tokens, so it runs in a thread, one session at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.caching.economics import PAYS_FROM
+from holdfast.catalog import PriceList, window_of
+from holdfast.errors import HoldfastError, NotReadable
+from holdfast.importers import ImportedSession
+from holdfast.inspector.shelf import OpenedSession
+from holdfast.journal import log_event
+from holdfast.lab.figures import LESS_IS_BETTER, title_of
+from holdfast.lab.reading import lab_session
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.results import OURS, ScoreLine, summarize
+from holdfast.lab.scoring.needed import Elsewhere
+from holdfast.lab.scoring.score import CUTS
+from holdfast.lab.session_rows import TrialTerms, session_rows
+from holdfast.lab.simulate import THRESHOLDS, StrategyCost, simulate, strategies_for
+from holdfast.lab.strategies import PLAIN, choose_strategies
+from holdfast.sessions.exporting import transcript_of
+from holdfast.spending.judging import recordings_of, system_tokens_of
+from holdfast.spending.reading import spent_of_store
+
+TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
+"""Strategies of the lab that keep usable text within a budget."""
+BUDGET = 0.2
+"""Of the tokens before a cut: the main budget of the lab."""
+SHOWN = ("bound", "far", "commands", "errors", "files R", "cost")
+"""Figures of the lab that the page has columns for."""
+_CLEARLY = 0.01
+"""By so much another strategy must be better to be named: less is not seen in whole per cents."""
+_REMEMBERED = 8
+"""Sessions whose trials are remembered; each is a few kilobytes."""
+
+Step: TypeAlias = Literal["new", "waiting", "measuring", "replaying", "ready", "failed"]
+
+
+class SessionTrial(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    kept: Sequence[ScoreLine]
+    """At 20 % of the tokens, ours first."""
+    own: Sequence[ScoreLine]
+    """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
+    costs: Sequence[StrategyCost]
+    """The whole session replayed; empty if the price of its model is not known."""
+    model: str
+    window_tokens: int
+    losses: Sequence[str]
+    """Where another strategy is better than Holdfast, a sentence each."""
+
+
+class TrialState(Struct, frozen=True, kw_only=True):
+    """How far a trial is."""
+
+    step: Step = "new"
+    done: int = 0
+    total: int = 0
+    said: str = ""
+    """Why it failed."""
+
+
+class Trials:
+    """Trials by session; a new one waits for the one that runs."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._states: OrderedDict[tuple[str, int], TrialState] = OrderedDict()
+        self._results: dict[tuple[str, int], SessionTrial] = {}
+
+    def state(self, session: OpenedSession) -> TrialState:
+        """Return how far the trial of a session is; a session that grew is a new one."""
+        return self._states.get(_key(session), TrialState())
+
+    def result(self, session: OpenedSession) -> SessionTrial | None:
+        """Return what came of it, None if it is not done."""
+        return self._results.get(_key(session))
+
+    def start(self, session: OpenedSession) -> TrialState:
+        """Begin, unless it was begun; what failed is tried again."""
+        key = _key(session)
+        with self._lock:
+            if self._states.get(key, TrialState()).step not in ("new", "failed"):
+                return self._states[key]
+            self._states[key] = TrialState(step="waiting")
+            while len(self._states) > _REMEMBERED:
+                old, _ = self._states.popitem(last=False)
+                self._results.pop(old, None)
+        threading.Thread(target=self._run, args=(key, session), daemon=True).start()
+        return self._states[key]
+
+    def _run(self, key: tuple[str, int], session: OpenedSession) -> None:
+        def tell(step: Step, done: int, total: int) -> None:
+            self._states[key] = TrialState(step=step, done=done, total=total)
+
+        with self._turn:
+            try:
+                self._results[key] = try_all(session, tell)
+                self._states[key] = TrialState(step="ready")
+            except HoldfastError as error:
+                self._states[key] = TrialState(step="failed", said=str(error))
+            except Exception as error:  # noqa: BLE001 the boundary: the page says that it failed
+                log_event("inspector.failed", fault=type(error).__name__)
+                said = "An error of the inspector. Nothing was changed."
+                self._states[key] = TrialState(step="failed", said=said)
+
+
+def _key(session: OpenedSession) -> tuple[str, int]:
+    return session.info.id, session.info.length
+
+
+def try_all(session: OpenedSession, tell: Callable[[Step, int, int], None]) -> SessionTrial:
+    """Return what each strategy keeps of a session, and costs; raises `NotReadable`."""
+    found = _imported(session)
+    lines = _scores(found, lambda done: tell("measuring", done, len(CUTS)))
+    cut = [line for line in lines if line.part == "cut"]
+    if not cut:
+        raise NotReadable("is too short to be cut and measured", where=session.info.id)
+    info, price = session.info, PriceList().of(found.model)
+    window = session.api.options.context_length or window_of(found.model, None)[0]
+    costs: list[StrategyCost] = []
+    if price is not None:
+        spent = spent_of_store(session.store, info, session.store.usage(info.id))
+        parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
+        strategies = strategies_for(THRESHOLDS, PAYS_FROM)
+        done, total = 0, len(parts) * len(strategies)
+
+        def replayed(_: int) -> None:
+            nonlocal done
+            done += 1
+            tell("replaying", done, total)
+
+        terms = ReplayTerms(prices=price, context_length=window)
+        costs = simulate(parts, terms, strategies, replayed)
+    return SessionTrial(
+        kept=cut, own=[line for line in lines if line.part == "own"], costs=costs,
+        model=found.model, window_tokens=window, losses=find_losses(cut),
+    )  # fmt: skip
+
+
+def _imported(session: OpenedSession) -> ImportedSession:
+    """Return a session of a store as the lab reads those of files."""
+    info, transcript = session.info, transcript_of(session.store, session.info)
+    models = [turn.model for turn in session.store.usage(info.id) if turn.model]
+    written = [at for at, one in enumerate(transcript.messages) if one.origin == "summary"]
+    return ImportedSession(
+        source_id=info.id, agent=info.source, path=info.id,  # pyright: ignore[reportArgumentType]
+        transcript=transcript, entry_ids=(), times=(), summaries=tuple(written),
+        model=models[-1] if models else info.model, cwd=info.cwd,
+    )  # fmt: skip
+
+
+def _scores(found: ImportedSession, tell: Callable[[int], None]) -> list[ScoreLine]:
+    session = lab_session(found)
+    if isinstance(session, NotReadable):
+        raise session
+    terms = TrialTerms(
+        strategies=choose_strategies(TRIED, PLAIN), budgets=(BUDGET,), peer_budgets=(), main=BUDGET
+    )
+    done = 0
+
+    def tell_cut() -> None:
+        nonlocal done
+        done += 1
+        tell(done)
+
+    tell(0)
+    # what stands in one session alone cannot be common knowledge
+    nothing = Elsewhere(frozenset(), frozenset())
+    return summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
+
+
+def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
+    """Return where another strategy is better than Holdfast."""
+    ours = next((line for line in lines if line.strategy == OURS), None)
+    if ours is None:
+        return []
+    found: list[str] = []
+    for name in SHOWN:
+        own, is_less = ours.figures.get(name), name in LESS_IS_BETTER
+        others = [(line.figures[name].mean, line.strategy) for line in lines
+                  if line is not ours and name in line.figures]  # fmt: skip
+        if own is None or not others:
+            continue
+        best, who = min(others) if is_less else max(others)
+        if (own.mean - best if is_less else best - own.mean) > _CLEARLY:
+            less = " (less is better)" if is_less else ""
+            found.append(f"{title_of(name)}: {who} {best:.0%}, Holdfast {own.mean:.0%}{less}")
+    return found
