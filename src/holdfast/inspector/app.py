@@ -226,7 +226,8 @@ class OpenServer:
 
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
-            entry_key=self.entry_key, live=LiveFiles(self._places, self.shelf.show),
+            entry_key=self.entry_key,
+            live=LiveFiles(self._places, self.shelf.show, file_name_of),
             lab_places=(*self._places, Path(LAB_FOLDER)),
         )  # fmt: skip
         api = api_routes(self._api) if self._api else []
