@@ -46,6 +46,52 @@ def test_a_saved_page_opens_by_itself(visitor: Any, tmp_path: Path, size: str, t
     context.close()
 
 
+def addresses(visitor: Any) -> dict[str, str]:
+    """Return an address of each kind of page; the session is one that was compacted."""
+    page = visitor.page("/inspector/sessions")
+    links = "all => all.map(one => one.getAttribute('href'))"
+    for session in page.eval_on_selector_all("main a[href*='/inspector/session/']", links):
+        page.goto(visitor.origin + session)
+        made = page.eval_on_selector_all(".steps a[href*='/compaction/']", links)
+        if made:
+            return {
+                "home": "/inspector", "sessions": "/inspector/sessions",
+                "search": "/inspector/search?q=error", "session": session.partition("?")[0],
+                "compaction": made[0],
+            }  # fmt: skip
+    raise AssertionError("no session was compacted")
+
+
+def test_every_kind_of_page_opens_as_a_file(visitor: Any, tmp_path: Path) -> None:
+    """No error, no request, nothing that still waits for a server; on a phone nothing is cut."""
+    wrong: list[str] = []
+    context = visitor.browser.new_context(viewport={"width": 390, "height": 844})
+    shown = context.new_page()
+    shown.on("pageerror", lambda error: wrong.append(str(error)))
+    shown.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+    shown.on("requestfailed", lambda request: wrong.append(request.url))
+    page = visitor.page("/inspector/live")
+    for name, address in addresses(visitor).items():
+        asked = visitor.origin + address + ("&" if "?" in address else "?") + "export=1"
+        if name in ("session", "compaction"):
+            asked = f"{visitor.origin}{address}/export"
+        path = tmp_path / f"{name}.html"
+        path.write_bytes(page.request.get(asked).body())
+        shown.goto(path.as_uri())
+        shown.wait_for_timeout(300)
+        assert not wrong, (name, wrong)
+        assert shown.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+        assert shown.locator("main").inner_text().strip(), name
+        assert shown.locator("button:not(#theme), form, input").count() == 0, name
+        if name == "session":
+            shown.locator("#timeline canvas").wait_for()
+            assert shown.locator("article.row, .row").count() > 40
+        if name == "compaction":
+            assert "Looking through" not in shown.locator("#facts").inner_text()
+            assert shown.locator(".lines .line").count() > 10
+    context.close()
+
+
 def test_a_saved_page_that_was_changed_does_not_run(visitor: Any, tmp_path: Path) -> None:
     """A script that somebody adds to the file is not among those that its policy names."""
     page = visitor.page("/inspector/live")
