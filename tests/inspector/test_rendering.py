@@ -61,7 +61,7 @@ PRESSED = {"a", "button", "summary"}
 VOID = {"br", "hr", "img"}
 
 
-class Page(HTMLParser):
+class HtmlPage(HTMLParser):
     """Reads HTML as a browser does: elements, attributes, and the text between them."""
 
     def __init__(self, html: str) -> None:
@@ -98,7 +98,7 @@ class Page(HTMLParser):
 
 def check(html: str) -> Page:
     """Read HTML and check that it has only what a page of ours may have."""
-    page = Page(html)
+    page = HtmlPage(html)
     assert not page.open
     for tag, attrs in page.elements:
         assert tag in ALLOWED

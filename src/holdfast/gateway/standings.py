@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.gateway.asked import Turn
 from holdfast.report import Report, Urgency
 from holdfast.sessions.session import Session
 
@@ -74,6 +73,25 @@ class CompactionTold(
     """How the summarizer failed that was asked."""
 
 
+class NamedTurn(Protocol):
+    """A request of a conversation, as far as it is told about."""
+
+    @property
+    def key(self) -> str:
+        """The name of the conversation."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Who is asked."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """Who asks."""
+        ...
+
+
 class Standings:
     """Tells how one conversation goes on; what was told is not told again."""
 
@@ -81,16 +99,16 @@ class Standings:
         """Begin with a conversation of which nothing was told."""
         self._publish = publish
         self._told: tuple[object, ...] = ()
-        self._prompts: deque[tuple[Turn, int]] = deque(maxlen=_RECENT + 1)
+        self._prompts: deque[tuple[NamedTurn, int]] = deque(maxlen=_RECENT + 1)
 
-    def tell(self, session: Session, turn: Turn) -> None:
+    def tell(self, session: Session, turn: NamedTurn) -> None:
         """Tell where a conversation stands, and what became of a compaction since the last time."""
         report = session.engine.last_report
         if report is not None:
             self._tell_compaction(session, turn, report)
         self._publish(self._state(session, turn))
 
-    def _tell_compaction(self, session: Session, turn: Turn, report: Report) -> None:
+    def _tell_compaction(self, session: Session, turn: NamedTurn, report: Report) -> None:
         result = _result(report, session.engine.state.count)
         mark = (result, report.reason, report.compaction_count,
                 report.detail if result == "deferred" else "")  # fmt: skip
@@ -108,7 +126,7 @@ class Standings:
             writer=(note.name or note.source) if is_done else "", failure=note.failure,
         ))  # fmt: skip
 
-    def _state(self, session: Session, turn: Turn) -> ConversationState:
+    def _state(self, session: Session, turn: NamedTurn) -> ConversationState:
         engine = session.engine
         budget, decision = engine.settings.budget, engine.decide()
         if self._prompts and self._prompts[-1][0] is turn:

@@ -105,14 +105,28 @@ class Choice(Struct, frozen=True, kw_only=True):
 _NAMES = tuple(one.name for one in fields(Choice))
 
 
+class WrongAddress(Exception):
+    """An address that is none of a page, such as one with a word in place of a number."""
+
+
+def whole_number(text: str) -> int:
+    """Return a number that an address has; raises `WrongAddress` for another text."""
+    try:
+        return int(text)
+    except ValueError:
+        raise WrongAddress(text) from None
+
+
 def choice_of(query: QueryParams) -> Choice:
-    """Return what an address chooses; raises `ValueError` for a number or a day that is none."""
+    """Return what an address chooses; raises `WrongAddress` for a number or a day that is none."""
     given = {name: query.get(name, "")[:_MOST_CHARS] for name in _NAMES}
     for name in ("since", "until"):
-        if given[name]:
-            _midnight(date.fromisoformat(given[name]))
+        try:
+            _midnight(date.fromisoformat(given[name] or "2000-01-01"))
+        except ValueError:
+            raise WrongAddress(given[name]) from None
     return Choice(
-        days=min(max(int(given["days"] or 0), 0), _MOST_DAYS), since=given["since"],
+        days=min(max(whole_number(given["days"] or "0"), 0), _MOST_DAYS), since=given["since"],
         until=given["until"], project=given["project"], agent=given["agent"],
         model=given["model"], text=given["text"].strip(),
         subagents=given["subagents"] not in ("", "0"),

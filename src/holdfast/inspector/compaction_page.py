@@ -14,7 +14,7 @@ from holdfast.inspector.agent_steps import agent_step
 from holdfast.inspector.rendering import one_line
 from holdfast.inspector.session_page import about
 from holdfast.inspector.shelf import OpenedSession
-from holdfast.inspector.site import Answer, Inspector, Page, number
+from holdfast.inspector.site import Answer, HtmlPage, Inspector, number, whole_number
 from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools, step
 from holdfast.sessions.rows import decoded
 
@@ -46,13 +46,13 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
         "counts": Counter(place.fate for place in found.before), "lines": LINES,
         "is_current": found.view is not None and found.view.current,
     }  # fmt: skip
-    return Page("compaction.html.j2", values)
+    return HtmlPage("compaction.html.j2", values)
 
 
 def trial_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page on which a compaction of the session as it stands can be tried and made."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    return Page("trial.html.j2", {**about(opened), "name": ""})
+    return HtmlPage("trial.html.j2", {**about(opened), "name": ""})
 
 
 def lines_part(inspector: Inspector, request: Request) -> Answer:
@@ -62,7 +62,7 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
     places = found.after if request.query_params.get("side") == "after" else found.before
     start = number(request, "start", 0, most=len(places))
     lines = list(_lines(opened, places[start : start + LINES]))
-    return Page("lines.html.j2", {**about(opened), "lines": lines})
+    return HtmlPage("lines.html.j2", {**about(opened), "lines": lines})
 
 
 def facts_part(inspector: Inspector, request: Request) -> Answer:
@@ -72,7 +72,7 @@ def facts_part(inspector: Inspector, request: Request) -> Answer:
     order = {"lost": 0, "recallable": 1, "kept": 2}
     facts = sorted(found.facts, key=lambda fact: (order[fact.state], fact.used_at))
     values = {"found": found, "facts": facts, "shown": _SHOWN_FACTS}
-    return Page("facts.html.j2", {**about(opened), **values})
+    return HtmlPage("facts.html.j2", {**about(opened), **values})
 
 
 def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
@@ -80,9 +80,9 @@ def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
         show=opened.api.show, prices=PriceList(), window=opened.api.options.context_length
     )
     if name.startswith(_OWN):
-        at = int(name.removeprefix(_OWN))
+        at = whole_number(name.removeprefix(_OWN))
         return agent_step(opened.store, opened.info, at, tools, facts=facts)
-    return step(opened.store, opened.info, int(name), tools, facts=facts)
+    return step(opened.store, opened.info, whole_number(name), tools, facts=facts)
 
 
 def _packed(places: Sequence[StepPlace]) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from holdfast.gateway.api import ROOT as API
 from holdfast.inspector.conversation import log_rows, seen_rows
 from holdfast.inspector.fates import Fates, fates
 from holdfast.inspector.shelf import COPIES, OpenedSession
-from holdfast.inspector.site import HEADERS, Answer, Inspector, Page, number, plural
+from holdfast.inspector.site import HEADERS, Answer, HtmlPage, Inspector, number, plural
 from holdfast.inspector.timeline import ContextStep, Timeline, columns, timeline
 from holdfast.sessions.answers import beginning
 from holdfast.sessions.rows import decoded
@@ -51,7 +51,7 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
         "rows": _rows(opened, fate, start, min(start + CHUNK, total), shows_view=shows_view),
         "counts": _counts(fate), "tree": list(_tree(opened)),
     }  # fmt: skip
-    return Page("session.html.j2", values)
+    return HtmlPage("session.html.j2", values)
 
 
 def rows_part(inspector: Inspector, request: Request) -> Answer:
@@ -63,7 +63,7 @@ def rows_part(inspector: Inspector, request: Request) -> Answer:
     stop = number(request, "stop", start + CHUNK, most=min(start + CHUNK, total))
     rows = _rows(opened, fate, start, stop, shows_view=shows_view)
     inner = "inner" in request.query_params
-    return Page("rows.html.j2", {**about(opened), "rows": rows, "is_inner": inner})
+    return HtmlPage("rows.html.j2", {**about(opened), "rows": rows, "is_inner": inner})
 
 
 def message_text(inspector: Inspector, request: Request) -> Answer:
