@@ -656,9 +656,9 @@ def test_readers_are_bounded_and_make_room_when_they_go(fresh: Api) -> None:
 
 
 def test_nothing_but_the_gateway_loads_a_server() -> None:
-    """Neither `import holdfast` nor another command pays for `holdfast serve`."""
+    """Neither `import holdfast` nor another command pays for `holdfast serve` or the inspector."""
     source = Path(__file__).resolve().parents[2] / "src" / "holdfast"
     loads = re.compile(r"^(?:from|import) (?:holdfast\.gateway|starlette|uvicorn|aiohttp)", re.M)
     found = [path.relative_to(source) for path in source.rglob("*.py")
              if loads.search(path.read_text())]  # fmt: skip
-    assert {path.parts[0] for path in found} <= {"gateway", "testing"}
+    assert {path.parts[0] for path in found} <= {"gateway", "inspector", "testing"}
