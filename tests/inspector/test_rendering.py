@@ -96,7 +96,7 @@ class HtmlPage(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag]
 
 
-def check(html: str) -> Page:
+def check(html: str) -> HtmlPage:
     """Read HTML and check that it has only what a page of ours may have."""
     page = HtmlPage(html)
     assert not page.open

@@ -47,6 +47,6 @@ def show_secret(inspector: Inspector, request: Request) -> Answer:
     shown_text(decoded(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
     found = vault.restore(asked.mark)
     if found == asked.mark:
-        raise NotAllowed("this was hidden as a whole and cannot be shown by itself; open the message "
-                      "with `holdfast sessions export`")  # fmt: skip
+        said = "this was hidden as a whole and cannot be shown by itself"
+        raise NotAllowed(f"{said}; export the session with `holdfast sessions export`")
     return SecretShown(found)
