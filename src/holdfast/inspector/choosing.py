@@ -53,7 +53,7 @@ class Choice(Struct, frozen=True, kw_only=True):
         """Return the first moment after those that count; None without one."""
         if not self.until:
             return None
-        return _midnight(date.fromisoformat(self.until) + timedelta(days=1))
+        return _midnight(date.fromisoformat(self.until), 1)
 
     def address(self, path: str, **changes: object) -> str:
         """Return the address of a page with this choice, some of it changed."""
@@ -110,7 +110,7 @@ def choice_of(query: QueryParams) -> Choice:
     given = {name: query.get(name, "")[:_MOST_CHARS] for name in _NAMES}
     for name in ("since", "until"):
         if given[name]:
-            _midnight(date.fromisoformat(given[name]))
+            _midnight(date.fromisoformat(given[name]), 1)
     return Choice(
         days=min(max(int(given["days"] or 0), 0), _MOST_DAYS), since=given["since"],
         until=given["until"], project=given["project"], agent=given["agent"],
@@ -119,10 +119,11 @@ def choice_of(query: QueryParams) -> Choice:
     )  # fmt: skip
 
 
-def _midnight(day: date) -> float:
-    """Return when a day begins, here."""
+def _midnight(day: date, later: int = 0) -> float:
+    """Return when a day begins, here, or one that comes later by so many days."""
     try:
-        return datetime(day.year, day.month, day.day).timestamp()
+        then = day + timedelta(days=later)
+        return datetime(then.year, then.month, then.day).timestamp()
     except OverflowError:
         raise ValueError(f"not a day: {day}") from None
 
