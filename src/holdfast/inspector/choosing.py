@@ -53,7 +53,7 @@ class Choice(Struct, frozen=True, kw_only=True):
         """Return the first moment after those that count; None without one."""
         if not self.until:
             return None
-        return _midnight(date.fromisoformat(self.until) + timedelta(days=1))
+        return _midnight(date.fromisoformat(self.until), 1)
 
     def address(self, path: str, **changes: object) -> str:
         """Return the address of a page with this choice, some of it changed."""
@@ -122,7 +122,7 @@ def choice_of(query: QueryParams) -> Choice:
     given = {name: query.get(name, "")[:_MOST_CHARS] for name in _NAMES}
     for name in ("since", "until"):
         try:
-            _midnight(date.fromisoformat(given[name] or "2000-01-01"))
+            _midnight(date.fromisoformat(given[name] or "2000-01-01"), 1)
         except ValueError:
             raise WrongAddress(given[name]) from None
     return Choice(
@@ -133,10 +133,11 @@ def choice_of(query: QueryParams) -> Choice:
     )  # fmt: skip
 
 
-def _midnight(day: date) -> float:
-    """Return when a day begins, here."""
+def _midnight(day: date, later: int = 0) -> float:
+    """Return when a day begins, here, or one that comes later by so many days."""
     try:
-        return datetime(day.year, day.month, day.day).timestamp()
+        then = day + timedelta(days=later)
+        return datetime(then.year, then.month, then.day).timestamp()
     except OverflowError:
         raise ValueError(f"not a day: {day}") from None
 
