@@ -21,7 +21,7 @@ from holdfast.inspector.app import pages_of
 from holdfast.inspector.compare import picture
 from holdfast.inspector.lab_runs import policy_for
 from holdfast.inspector.live_board import LiveFiles
-from holdfast.inspector.shelf import Shelf
+from holdfast.inspector.shelf import Shelf, file_name_of
 from holdfast.inspector.site import Inspector
 from holdfast.inspector.spending import SpendingReader
 from holdfast.inspector.trials import BUDGET, TRIED, find_losses
@@ -70,7 +70,7 @@ class Pages:
         reader = SpendingReader(store, (), cache_folder=folder, version="0", found=shelf.add_files)
         inspector = Inspector(
             shelf=shelf, spending=reader, terms=self.terms, lab_places=(folder / "labs",),
-            live=LiveFiles((), shelf.show),
+            live=LiveFiles((), shelf.show, file_name_of),
         )  # fmt: skip
         app = Guard(Starlette(routes=pages_of(inspector)), self.terms)
         self.client = TestClient(app, "http://127.0.0.1")
@@ -79,6 +79,12 @@ class Pages:
         found = self.client.get(f"/inspector/lab{path}")
         assert found.status_code == status, found.text
         return found.text
+
+    def ended(self, address: str) -> dict[str, Any]:
+        """Return the state of a trial when it is over."""
+        while (state := self.client.get(address).json())["step"] not in ("ready", "failed"):
+            time.sleep(0.01)
+        return state
 
 
 @pytest.fixture
@@ -120,12 +126,7 @@ def test_strategies_are_tried_in_the_background(store: Store, pages: Pages) -> N
     headers = {"origin": "http://127.0.0.1", PAGE_KEY: pages.terms.page_key}
     begun = pages.client.post(address, json={}, headers=headers).json()
     assert begun["step"] in ("waiting", "measuring", "replaying", "ready")
-    for _ in range(3_000):
-        state = pages.client.get(address).json()
-        if state["step"] in ("ready", "failed"):
-            break
-        time.sleep(0.01)
-    assert state["step"] == "ready", state
+    assert pages.ended(address)["step"] == "ready"
     html = pages.get(f"?session={session.id}")
     assert all(f">{name}</th>" in html for name in TRIED)
     assert "planner + arrival" in html
@@ -138,12 +139,7 @@ def test_a_session_that_is_too_short_says_so(store: Store, pages: Pages) -> None
     session.append({"role": "user", "content": "hello"})
     address = f"/inspector/lab/session/{session.id}"
     pages.client.post(address)
-    for _ in range(1_000):
-        state = pages.client.get(address).json()
-        if state["step"] == "failed":
-            break
-        time.sleep(0.01)
-    assert "too short" in state["said"]
+    assert "too short" in pages.ended(address)["said"]
     assert "too short" in pages.get(f"?session={session.id}")
 
 

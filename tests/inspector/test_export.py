@@ -114,6 +114,11 @@ def test_what_needs_the_server_is_left_out_with_all_that_is_in_it() -> None:
     assert html == "<body><button data-view>d</button>i</body>"
 
 
+def test_a_secret_that_could_be_shown_by_a_click_stays_hidden_in_a_file() -> None:
+    html = standalone('<p>a <button class="secret" data-mark="x">key hidden</button> b</p>')
+    assert html == b'<p>a <span class="secret">key hidden</span> b</p>'
+
+
 def test_every_module_can_be_put_into_one_script() -> None:
     """A module is there once, before those that import it."""
     names = sorted(one.name for one in (HERE / "static").glob("*.js") if one.name != "theme.js")

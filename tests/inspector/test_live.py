@@ -27,6 +27,7 @@ from holdfast.inspector.live_board import (
     compaction_words,
     near_words,
 )
+from holdfast.inspector.shelf import file_name_of
 from holdfast.policy import Policy
 from holdfast.stores.open import open_store
 from holdfast.testing.model_server import ModelServer, Sends
@@ -149,9 +150,10 @@ def test_a_request_that_failed_is_told_until_the_next_one(gateway: str, model: M
 
 
 def state_of(number: int, **given: Any) -> ConversationState:
-    usual = {"conversation": f"c{number}", "agent": "opencode", "model": "gpt-5", "session": "s",
-             "prompt_tokens": 9_000, "window_tokens": WINDOW,
-             "threshold_tokens": 10_000}  # fmt: skip
+    usual: dict[str, Any] = {
+        "conversation": f"c{number}", "agent": "opencode", "model": "gpt-5", "session": "s",
+        "prompt_tokens": 9_000, "window_tokens": WINDOW, "threshold_tokens": 10_000,
+    }  # fmt: skip
     return ConversationState(**{**usual, **given})
 
 
@@ -225,13 +227,19 @@ def written(path: Path, *sizes: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def hide(text: str) -> str:
+    return text.replace("sk-ant", "[hidden]")
+
+
 def test_a_file_that_is_written_to_is_followed(tmp_path: Path) -> None:
     """Its fill is that of the last answer; an old file is not shown; notices come when it grows."""
     path, old = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     written(old, 1_000)
     os.utime(old, (1, 1))
     written(path, 20_000, 30_000)
-    files = LiveFiles([tmp_path], lambda text: text.replace("sk-ant", "[hidden]"), 0.0)
+    files = LiveFiles(
+        [tmp_path], lambda text: text.replace("sk-ant", "[hidden]"), file_name_of, 0.0
+    )
     (row,) = files.look().conversations
     assert row.prompt_tokens == 30_010
     assert "sk-ant" not in row.title

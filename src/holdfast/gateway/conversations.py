@@ -104,20 +104,16 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Threads that follow and compact; the event loop only passes bytes on."""
 
 
-def _tell_nobody(_: Any) -> None:
-    pass
-
-
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
         self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
         clock: Clock = time.time, learn: Callable[[int], None] | None = None,
-        publish: Publish = _tell_nobody,
+        standings: Standings | None = None,
     ):  # fmt: skip
         self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
-        self._standings = Standings(publish)
+        self._standings = standings
         self.recall = recall
         self._session: Session | None = None
         self._window: int | None = None
@@ -269,7 +265,8 @@ class Conversation:
         self._room = engine.room() * _BYTES_PER_TOKEN
         is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
         self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
-        self._standings.tell(session, turn)
+        if self._standings is not None:
+            self._standings.tell(session, turn)
 
     def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
         session = self._current()
@@ -297,7 +294,7 @@ class Conversations:
     """All conversations of a gateway; those that were quiet for longest are let go of."""
 
     def __init__(
-        self, store: Store, options: GatewayOptions, publish: Publish = _tell_nobody
+        self, store: Store, options: GatewayOptions, publish: Publish = lambda event: None
     ) -> None:
         """Take a store, which other gateways may share; `publish` hears what is decided."""
         self._store, self._options, self._windows = store, options, Windows(store)
@@ -314,7 +311,8 @@ class Conversations:
                           None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
             found = Conversation(
                 lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
-                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"), self._publish,
+                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
+                Standings(self._publish, turn.key, turn.agent, turn.model),
             )  # fmt: skip
             self._held[name] = found
             if len(self._held) > self._options.most_conversations:

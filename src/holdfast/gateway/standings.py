@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -73,42 +73,24 @@ class CompactionTold(
     """How the summarizer failed that was asked."""
 
 
-class NamedTurn(Protocol):
-    """A request of a conversation, as far as it is told about."""
-
-    @property
-    def key(self) -> str:
-        """The name of the conversation."""
-        ...
-
-    @property
-    def model(self) -> str:
-        """Who is asked."""
-        ...
-
-    @property
-    def agent(self) -> str:
-        """Who asks."""
-        ...
-
-
 class Standings:
     """Tells how one conversation goes on; what was told is not told again."""
 
-    def __init__(self, publish: Publish) -> None:
+    def __init__(self, publish: Publish, conversation: str, agent: str, model: str) -> None:
         """Begin with a conversation of which nothing was told."""
         self._publish = publish
+        self._names = {"conversation": conversation, "agent": agent, "model": model}
         self._told: tuple[object, ...] = ()
-        self._prompts: deque[tuple[NamedTurn, int]] = deque(maxlen=_RECENT + 1)
+        self._prompts: deque[tuple[object, int]] = deque(maxlen=_RECENT + 1)
 
-    def tell(self, session: Session, turn: NamedTurn) -> None:
+    def tell(self, session: Session, turn: object) -> None:
         """Tell where a conversation stands, and what became of a compaction since the last time."""
         report = session.engine.last_report
         if report is not None:
-            self._tell_compaction(session, turn, report)
+            self._tell_compaction(session, report)
         self._publish(self._state(session, turn))
 
-    def _tell_compaction(self, session: Session, turn: NamedTurn, report: Report) -> None:
+    def _tell_compaction(self, session: Session, report: Report) -> None:
         result = _result(report, session.engine.state.count)
         mark = (result, report.reason, report.compaction_count,
                 report.detail if result == "deferred" else "")  # fmt: skip
@@ -119,14 +101,14 @@ class Standings:
         if is_done:
             self._prompts.clear()
         self._publish(CompactionTold(
-            conversation=turn.key, agent=turn.agent, model=turn.model, session=session.id,
+            **self._names, session=session.id,
             result=result, number=report.compaction_count, reason=report.reason,
             detail=report.detail, tokens_before=report.tokens_before,
             tokens_after=report.tokens_after if is_done else 0,
             writer=(note.name or note.source) if is_done else "", failure=note.failure,
         ))  # fmt: skip
 
-    def _state(self, session: Session, turn: NamedTurn) -> ConversationState:
+    def _state(self, session: Session, turn: object) -> ConversationState:
         engine = session.engine
         budget, decision = engine.settings.budget, engine.decide()
         if self._prompts and self._prompts[-1][0] is turn:
@@ -134,7 +116,7 @@ class Standings:
         self._prompts.append((turn, decision.prompt_tokens))
         prepared = "ready" if engine.is_prepared else "being written" if engine.is_preparing else ""
         return ConversationState(
-            conversation=turn.key, agent=turn.agent, model=turn.model, session=session.id,
+            **self._names, session=session.id,
             prompt_tokens=decision.prompt_tokens, is_measured=decision.source == "measured",
             window_tokens=budget.context_length, threshold_tokens=budget.threshold_tokens,
             early_tokens=budget.early_tokens, urgency=decision.urgency, is_near=decision.pressure,

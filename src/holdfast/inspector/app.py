@@ -47,6 +47,7 @@ from holdfast.inspector.site import (
     rendered,
     route,
     static,
+    to_export,
 )
 from holdfast.inspector.spending import SpendingReader
 from holdfast.stores.store import Store
@@ -63,11 +64,13 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/lab/run/{{name}}", lab_report),
     (f"{ROOT}/static/{{name:path}}", static),
     (f"{ROOT}/session/{{id}}", session_page),
+    (f"{ROOT}/session/{{id}}/export", to_export),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
     (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
     (f"{ROOT}/session/{{id}}/reference/{{reference}}", reference_page),
     (f"{ROOT}/session/{{id}}/compaction", trial_page),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/export", to_export),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/lines", lines_part),
     (f"{ROOT}/session/{{id}}/compaction/{{name}}/facts", facts_part),
 )
@@ -226,7 +229,8 @@ class OpenServer:
 
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
-            entry_key=self.entry_key, live=LiveFiles(self._places, self.shelf.show),
+            entry_key=self.entry_key,
+            live=LiveFiles(self._places, self.shelf.show, file_name_of),
             lab_places=(*self._places, Path(LAB_FOLDER)),
         )  # fmt: skip
         api = api_routes(self._api) if self._api else []

@@ -12,9 +12,16 @@ from starlette.requests import Request
 from holdfast.catalog import PriceList
 from holdfast.inspector.agent_steps import agent_step
 from holdfast.inspector.rendering import one_line
-from holdfast.inspector.session_page import about
+from holdfast.inspector.session_page import MOST_EXPORTED, about
 from holdfast.inspector.shelf import OpenedSession
-from holdfast.inspector.site import Answer, HtmlPage, Inspector, number, whole_number
+from holdfast.inspector.site import (
+    Answer,
+    HtmlPage,
+    Inspector,
+    is_export,
+    number,
+    whole_number,
+)
 from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools, step
 from holdfast.sessions.rows import decoded
 
@@ -39,13 +46,19 @@ class PlaceLine(Struct, frozen=True, kw_only=True):
 def compaction_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page of one compaction, by the number of its view or `own-` and its position."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    found = _step(opened, str(request.path_params["name"]), facts=False)
+    whole = is_export(request)
+    found = _step(opened, str(request.path_params["name"]), facts=whole)
     sides = {"before": _packed(found.before), "after": _packed(found.after)}
     values: dict[str, Any] = {
         **about(opened), "name": request.path_params["name"], "step": found, "sides": sides,
         "counts": Counter(place.fate for place in found.before), "lines": LINES,
         "is_current": found.view is not None and found.view.current,
     }  # fmt: skip
+    if whole:
+        values |= {**_facts(found), "written": {
+            "before": list(_lines(opened, found.before[:MOST_EXPORTED])),
+            "after": list(_lines(opened, found.after[:MOST_EXPORTED])),
+        }}  # fmt: skip
     return HtmlPage("compaction.html.j2", values)
 
 
@@ -68,11 +81,15 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
 def facts_part(inspector: Inspector, request: Request) -> Answer:
     """Return the facts that were used after a compaction, and whether it had kept them."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    found = _step(opened, str(request.path_params["name"]), facts=True).used_later
+    found = _step(opened, str(request.path_params["name"]), facts=True)
+    return HtmlPage("facts.html.j2", {**about(opened), **_facts(found)})
+
+
+def _facts(step: CompactionStep) -> dict[str, Any]:
+    found = step.used_later
     order = {"lost": 0, "recallable": 1, "kept": 2}
     facts = sorted(found.facts, key=lambda fact: (order[fact.state], fact.used_at))
-    values = {"found": found, "facts": facts, "shown": _SHOWN_FACTS}
-    return HtmlPage("facts.html.j2", {**about(opened), **values})
+    return {"found": found, "facts": facts, "shown": _SHOWN_FACTS}
 
 
 def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:

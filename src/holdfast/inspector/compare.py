@@ -91,8 +91,9 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
     """Return how far the trial of a session is; a POST begins it."""
     session = inspector.shelf.open(str(request.path_params["id"]))
     if request.method == "POST":
-        return inspector.trials.start(session)
-    return inspector.trials.state(session)
+        window = session.api.options.context_length
+        return inspector.trials.start(session.store, session.info, window)
+    return inspector.trials.state(session.info)
 
 
 def choices(inspector: Inspector) -> list[SessionChoice]:
@@ -173,8 +174,8 @@ def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
 
 
 def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
-    state: TrialState = inspector.trials.state(session)
-    result = inspector.trials.result(session)
+    state: TrialState = inspector.trials.state(session.info)
+    result = inspector.trials.result(session.info)
     about = {name: glossary()[name].says for name in SHOWN if name in glossary()}
     return {
         "id": session.info.id, "state": state, "result": result, "about": about,

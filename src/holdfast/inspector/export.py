@@ -2,7 +2,8 @@
 
 What pages keep to for it: modules import each other by `import { name } from "./file.js"` and
 export functions, classes and constants by name; what needs the server has `data-not-exported`;
-a button or field that only changes what is shown has `data-view`; `<html>` has `data-exported`.
+a button or field that only changes what is shown has `data-view`; `<html>` has `data-exported`,
+and `is_export` tells a handler that nothing can be loaded later.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 from holdfast.inspector.files import file_of
 from holdfast.sessions.showing import Show, as_it_is
 
-_ASSET: Final = re.compile(r"/inspector/static/(?:[0-9a-f]{12}/)?([\w./-]+)(?:\?\w*)?")
+_ASSET: Final = re.compile(r"/inspector/static/[0-9a-f]{12}/([\w./-]+)")
 _VOID: Final = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link",
                           "meta", "source", "track", "wbr"))  # fmt: skip
 _CONTROLS: Final = frozenset(("button", "input", "select", "textarea"))
@@ -29,6 +30,14 @@ _EXPORT: Final = re.compile(r"^export ((?:async )?function\*?|class|const|let) (
 _LEFT: Final = re.compile(r"^\s*(?:import|export)\b|\bimport\(", re.MULTILINE)
 _LEAST_SECRET: Final = 8
 """Characters: no rule of the redactor knows a shorter secret."""
+_OFFLINE: Final = """\
+const fetch = () => new Promise(() => {});
+const history = { replaceState() {}, pushState() {} };
+const location = {
+  href: "", assign() {}, reload() {}, get hash() { return globalThis.location.hash; },
+};
+"""
+"""What scripts of a file have in place of a server: nothing arrives, and no other page opens."""
 _POLICY: Final = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -72,6 +81,7 @@ class _Exporter(HTMLParser):
         self._modules: list[str] = []
         self._skipped: list[str] = []
         self._links: list[str] = []
+        self._buttons: list[str] = []
         self._svg = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -95,7 +105,8 @@ class _Exporter(HTMLParser):
         if "data-not-exported" in given or tag in _GONE:
             return True
         if tag in _CONTROLS:
-            return given.get("id") != "theme" and "data-view" not in given
+            is_secret = "secret" in given.get("class", "").split()
+            return given.get("id") != "theme" and "data-view" not in given and not is_secret
         return tag == "meta" and ("charset" in given or given.get("name") == "holdfast-page")
 
     def _write_start(self, tag: str, given: Mapping[str, str]) -> None:
@@ -118,6 +129,12 @@ class _Exporter(HTMLParser):
                 self.pieces.append(f"<span>[{escape(given.get('alt') or 'image')}]</span>")
             case "a":
                 self._open_link(given)
+            case "button" if "secret" in given.get("class", "").split():
+                self._buttons.append("span")
+                self.pieces.append('<span class="secret">')
+            case "button":
+                self._buttons.append("button")
+                self.pieces.append(raw)
             case _:
                 self._svg += tag == "svg"
                 self.pieces.append(raw)
@@ -159,8 +176,9 @@ class _Exporter(HTMLParser):
             if tag == self._skipped[-1]:
                 self._skipped.pop()
             return
-        if tag == "a" and self._links:
-            self.pieces.append(f"</{self._links.pop()}>")
+        opened = {"a": self._links, "button": self._buttons}.get(tag)
+        if opened:
+            self.pieces.append(f"</{opened.pop()}>")
             return
         if tag == "body" and self._modules:
             self._write_script(bundle(self._modules), ' type="module"')
@@ -187,7 +205,7 @@ def bundle(names: list[str]) -> str:
     done: dict[str, str] = {}
     for name in names:
         _bundle(name, done, ())
-    return "\n".join(done.values())
+    return _OFFLINE + "\n".join(done.values())
 
 
 def _bundle(name: str, done: dict[str, str], above: tuple[str, ...]) -> None:

@@ -17,7 +17,6 @@ from holdfast.errors import HoldfastError
 from holdfast.gateway.events import SessionChanged
 from holdfast.gateway.figures import GatewayFault, Outcome
 from holdfast.gateway.standings import CompactionTold, ConversationState
-from holdfast.inspector.shelf import file_name_of
 from holdfast.sessions.showing import Show
 from holdfast.spending.live import LiveState, live_state
 from holdfast.spending.newest import last_session, newest_files, written_at
@@ -232,10 +231,14 @@ class LiveFiles:
     """The sessions that agents write to their files right now, as `holdfast watch` reads them."""
 
     def __init__(
-        self, places: Sequence[Path], show: Show, every_seconds: float = _LOOK_SECONDS
-    ) -> None:
-        """Take the files and folders; `show` is what a title becomes before it is shown."""
+        self, places: Sequence[Path], show: Show, name_of: Callable[[SpentSession], str],
+        every_seconds: float = _LOOK_SECONDS,
+    ) -> None:  # fmt: skip
+        """Take the files and folders, what a title becomes before it is shown, and what names a
+        session in addresses.
+        """
         self._places, self._show, self._lock = tuple(places), show, threading.Lock()
+        self._name_of = name_of
         self._every = every_seconds
         self._prices = PriceList()
         self._read: dict[Path, tuple[float, LiveConversation | None]] = {}
@@ -282,7 +285,7 @@ class LiveFiles:
     def _standing(self, found: SpentSession, changed: float) -> LiveConversation:
         state = live_state(found, self._prices)
         return LiveConversation(
-            key=state.session, session=file_name_of(found), title=self._show(state.title),
+            key=state.session, session=self._name_of(found), title=self._show(state.title),
             agent=state.agent, model=state.model, prompt_tokens=state.prompt_tokens,
             window_tokens=state.window_tokens, threshold_tokens=state.compacts_at_tokens,
             is_near=state.prompt_tokens > _NEAR * state.compacts_at_tokens,

@@ -13,7 +13,15 @@ from holdfast.gateway.api import ROOT as API
 from holdfast.inspector.conversation import log_rows, seen_rows
 from holdfast.inspector.fates import Fates, fates
 from holdfast.inspector.shelf import COPIES, OpenedSession
-from holdfast.inspector.site import HEADERS, Answer, HtmlPage, Inspector, number, plural
+from holdfast.inspector.site import (
+    HEADERS,
+    Answer,
+    HtmlPage,
+    Inspector,
+    is_export,
+    number,
+    plural,
+)
 from holdfast.inspector.timeline import ContextStep, Timeline, columns, timeline
 from holdfast.sessions.answers import beginning
 from holdfast.sessions.rows import decoded
@@ -28,6 +36,8 @@ _ROW_PIXELS = 96
 _PIXELS_PER_TOKEN = 0.9
 """About how much higher each token makes a message; long results are folded."""
 _MOST_ROW_PIXELS = 700
+MOST_EXPORTED = 2_000
+"""Messages of a page that is one file: about 10 MB, which browsers open at once."""
 _TITLE_CHARS = 120
 """Of a title: two lines of a heading."""
 _RELATIONS = {"": "", "compression": "goes on", "branch": "branch", "delegation": "subagent",
@@ -41,14 +51,16 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
     found, fate = timeline(store, info), fates(store, info)
     shows_view = _shows_view(request)
     total = fate.shown if shows_view else info.length
-    at = min(number(request, "at", 0), max(total - 1, 0))
-    start = at // CHUNK * CHUNK
+    at, chunk = min(number(request, "at", 0), max(total - 1, 0)), CHUNK
+    if is_export(request):
+        at, chunk, total = 0, MOST_EXPORTED, min(total, MOST_EXPORTED)
+    start = at // chunk * chunk
     values: dict[str, Any] = {
         **about(opened), "timeline": found, "told": _told(found), "drawn": columns(found),
         "steps": [(step, name_of(step)) for step in found.steps], "shows_view": shows_view,
-        "total": total, "at": at, "chunk": CHUNK, "start": start,
+        "total": total, "at": at, "chunk": chunk, "start": start,
         "sizes": [] if shows_view else _sizes(store.outline(info.id)),
-        "rows": _rows(opened, fate, start, min(start + CHUNK, total), shows_view=shows_view),
+        "rows": _rows(opened, fate, start, min(start + chunk, total), shows_view=shows_view),
         "counts": _counts(fate), "tree": list(_tree(opened)),
     }  # fmt: skip
     return HtmlPage("session.html.j2", values)

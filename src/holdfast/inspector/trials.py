@@ -17,7 +17,6 @@ from holdfast.caching.economics import PAYS_FROM
 from holdfast.catalog import PriceList, window_of
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.importers import ImportedSession
-from holdfast.inspector.shelf import OpenedSession
 from holdfast.journal import log_event
 from holdfast.lab.figures import LESS_IS_BETTER, title_of
 from holdfast.lab.reading import lab_session
@@ -31,6 +30,8 @@ from holdfast.lab.strategies import PLAIN, choose_strategies
 from holdfast.sessions.exporting import transcript_of
 from holdfast.spending.judging import recordings_of, system_tokens_of
 from holdfast.spending.reading import spent_of_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo
 
 TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
 """Strategies of the lab that keep usable text within a budget."""
@@ -80,17 +81,17 @@ class Trials:
         self._states: OrderedDict[tuple[str, int], TrialState] = OrderedDict()
         self._results: dict[tuple[str, int], SessionTrial] = {}
 
-    def state(self, session: OpenedSession) -> TrialState:
+    def state(self, info: SessionInfo) -> TrialState:
         """Return how far the trial of a session is; a session that grew is a new one."""
-        return self._states.get(_key(session), TrialState())
+        return self._states.get(_key(info), TrialState())
 
-    def result(self, session: OpenedSession) -> SessionTrial | None:
+    def result(self, info: SessionInfo) -> SessionTrial | None:
         """Return what came of it, None if it is not done."""
-        return self._results.get(_key(session))
+        return self._results.get(_key(info))
 
-    def start(self, session: OpenedSession) -> TrialState:
+    def start(self, store: Store, info: SessionInfo, window_tokens: int | None) -> TrialState:
         """Begin, unless it was begun; what failed is tried again."""
-        key = _key(session)
+        key = _key(info)
         with self._lock:
             if self._states.get(key, TrialState()).step not in ("new", "failed"):
                 return self._states[key]
@@ -98,16 +99,20 @@ class Trials:
             while len(self._states) > _REMEMBERED:
                 old, _ = self._states.popitem(last=False)
                 self._results.pop(old, None)
-        threading.Thread(target=self._run, args=(key, session), daemon=True).start()
+        threading.Thread(
+            target=self._run, args=(key, store, info, window_tokens), daemon=True
+        ).start()
         return self._states[key]
 
-    def _run(self, key: tuple[str, int], session: OpenedSession) -> None:
+    def _run(
+        self, key: tuple[str, int], store: Store, info: SessionInfo, window_tokens: int | None
+    ) -> None:
         def tell(step: Step, done: int, total: int) -> None:
             self._states[key] = TrialState(step=step, done=done, total=total)
 
         with self._turn:
             try:
-                self._results[key] = try_all(session, tell)
+                self._results[key] = try_all(store, info, window_tokens, tell)
                 self._states[key] = TrialState(step="ready")
             except HoldfastError as error:
                 self._states[key] = TrialState(step="failed", said=str(error))
@@ -117,22 +122,27 @@ class Trials:
                 self._states[key] = TrialState(step="failed", said=said)
 
 
-def _key(session: OpenedSession) -> tuple[str, int]:
-    return session.info.id, session.info.length
+def _key(info: SessionInfo) -> tuple[str, int]:
+    return info.id, info.length
 
 
-def try_all(session: OpenedSession, tell: Callable[[Step, int, int], None]) -> SessionTrial:
-    """Return what each strategy keeps of a session, and costs; raises `NotReadable`."""
-    found = _imported(session)
+def try_all(
+    store: Store, info: SessionInfo, window_tokens: int | None,
+    tell: Callable[[Step, int, int], None],
+) -> SessionTrial:  # fmt: skip
+    """Return what each strategy keeps of a session, and costs; raises `NotReadable`.
+
+    The window is that of the model if none is given.
+    """
+    found = _imported(store, info)
     lines = _scores(found, lambda done: tell("measuring", done, len(CUTS)))
     cut = [line for line in lines if line.part == "cut"]
     if not cut:
-        raise NotReadable("is too short to be cut and measured", where=session.info.id)
-    info, price = session.info, PriceList().of(found.model)
-    window = session.api.options.context_length or window_of(found.model, None)[0]
+        raise NotReadable("is too short to be cut and measured", where=info.id)
+    price, window = PriceList().of(found.model), window_of(found.model, window_tokens)[0]
     costs: list[StrategyCost] = []
     if price is not None:
-        spent = spent_of_store(session.store, info, session.store.usage(info.id))
+        spent = spent_of_store(store, info, store.usage(info.id))
         parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
         strategies = strategies_for(THRESHOLDS, PAYS_FROM)
         done, total = 0, len(parts) * len(strategies)
@@ -150,10 +160,10 @@ def try_all(session: OpenedSession, tell: Callable[[Step, int, int], None]) -> S
     )  # fmt: skip
 
 
-def _imported(session: OpenedSession) -> ImportedSession:
+def _imported(store: Store, info: SessionInfo) -> ImportedSession:
     """Return a session of a store as the lab reads those of files."""
-    info, transcript = session.info, transcript_of(session.store, session.info)
-    models = [turn.model for turn in session.store.usage(info.id) if turn.model]
+    transcript = transcript_of(store, info)
+    models = [turn.model for turn in store.usage(info.id) if turn.model]
     written = [at for at, one in enumerate(transcript.messages) if one.origin == "summary"]
     return ImportedSession(
         source_id=info.id, agent=info.source, path=info.id,  # pyright: ignore[reportArgumentType]

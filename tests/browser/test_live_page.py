@@ -1,0 +1,117 @@
+"""The live page in a browser, in front of a gateway through which an agent talks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast.gateway.app import listen, make_server
+from holdfast.gateway.conversations import GatewayOptions
+from holdfast.inspector.app import gateway_pages
+from holdfast.policy import Policy
+from holdfast.stores.open import open_store
+from holdfast.testing.model_server import ModelServer
+
+HOSTILE = "<img src=x onerror=alert(1)> \x1b[31mred \u202eright"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A gateway with pages whose conversations are compacted after a few steps."""
+    folder = tmp_path_factory.mktemp("gateway")
+    with ModelServer("Done.") as model, open_store(folder / "store") as store:
+        options = GatewayOptions(
+            context_length=16_000, policy=Policy(floor_tokens=1_000), deadlines=(20.0, 20.0),
+            upstreams={"": model.openai_url.removesuffix("/v1")},
+        )  # fmt: skip
+        listening = listen("127.0.0.1", 0)
+        server = make_server(store, options, pages=gateway_pages(folder, "0"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+            listening.close()
+
+
+def talk(url: str, name: str, steps: range) -> None:
+    """Send a conversation step by step."""
+    messages: list[Any] = [{"role": "user", "content": f"Repair {name}. {HOSTILE}"}]
+    for at in range(steps.stop):
+        function = {"name": "read_file", "arguments": f'{{"path": "src/{at}.py"}}'}
+        call = {"id": f"call_{at}", "type": "function", "function": function}
+        text = f"{name} {at}: the parser of module_{at}.py fails at line {at * 7}; " * 25
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"call_{at}", "content": text},
+        ]
+        if at in steps:
+            tools = [{"type": "function", "function": {"name": "read_file"}}]
+            httpx.post(
+                f"{url}/v1/chat/completions", timeout=60,
+                json={"model": "gpt-5", "messages": messages, "tools": tools},
+                headers={"x-holdfast-session": name, "user-agent": "opencode/1.0"},
+            ).raise_for_status()  # fmt: skip
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_happens_appears_by_itself(
+    visit: Callable[[str], Any], gateway: str, size: str, theme: str
+) -> None:
+    """A conversation appears, fills its window and is compacted while somebody looks, and what
+    has the focus keeps it.
+    """
+    visitor, name = visit(f"{gateway}/inspector/live"), f"{size} {theme}"
+    page = visitor.page("/inspector/live", size=size, theme=theme)
+    page.get_by_text("connected", exact=True).wait_for()
+    talk(gateway, name, range(2))
+    title = page.get_by_role("link", name=f"Repair {name}.")
+    title.wait_for()
+    title.focus()
+    talk(gateway, name, range(2, 40))
+    row = page.locator(".live-row", has_text=f"Repair {name}.")
+    row.get_by_text("compaction 1:").or_(row.get_by_text("compaction 2:")).wait_for()
+    assert page.evaluate("document.activeElement.textContent").startswith(f"Repair {name}.")
+    assert (
+        row.locator("svg[role=img]").get_attribute("aria-label").endswith("of the window is filled")
+    )
+    visitor.check(page)
+
+
+def test_notices_come_before_and_after_a_compaction(
+    visit: Callable[[str], Any], gateway: str
+) -> None:
+    """By the browser if its user asked for that, and on the page in any case."""
+    page = visit(f"{gateway}/inspector/live").page("/inspector/live")
+    page.evaluate("""() => {
+        window.shown = [];
+        window.Notification = class { constructor(title) { window.shown.push(title); } };
+        Notification.requestPermission = async () => "granted";
+    }""")
+    page.get_by_text("connected", exact=True).wait_for()
+    button = page.get_by_role("button", name="Notify me of compactions")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Notifications are on").wait_for()
+    page.wait_for_timeout(400)  # the first look only learns what was said before
+    talk(gateway, "notices", range(40))
+    page.wait_for_function("window.shown.includes('Holdfast: Compacted')")
+    shown = page.evaluate("window.shown")
+    assert shown.index("Holdfast: Compacted") > 0, shown
+    assert "Compact" in page.locator("#said").text_content() or "compaction" in shown[-1]
+
+
+def test_a_file_that_is_written_to_is_shown_without_a_gateway(visitor: Any, tmp_path: Path) -> None:
+    """`holdfast open` says how to get a gateway."""
+    page = visitor.page("/inspector/live")
+    page.get_by_text("holdfast serve").wait_for()
+    page.get_by_text("reading files", exact=True).wait_for()
+    visitor.check(page)
