@@ -122,7 +122,9 @@ def choice_of(query: QueryParams) -> Choice:
     given = {name: query.get(name, "")[:_MOST_CHARS] for name in _NAMES}
     for name in ("since", "until"):
         try:
-            _midnight(date.fromisoformat(given[name] or "2000-01-01"), 1)
+            day = date.fromisoformat(given[name] or "2000-01-01")
+            _midnight(day)
+            _midnight(day, 1)
         except ValueError:
             raise WrongAddress(given[name]) from None
     return Choice(
