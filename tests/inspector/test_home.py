@@ -228,7 +228,10 @@ def test_compactions_of_holdfast_are_counted(pages: Pages) -> None:
     """With the tokens before and after, as their reports say; an undone one does not count."""
     made = Visit(pages.server)
     made.read()
-    assert "1 compaction by Holdfast made" in text_of(made.get("/inspector"))
+    said = made.get("/inspector")
+    assert "1 compaction by Holdfast made" in text_of(said)
+    assert f'href="{pages.address}/compaction/1"><bdi>The long one</bdi>' in said
+    assert made.get(f"{pages.address}/compaction/1")
     assert "1×" in made.get("/inspector/sessions")
     assert "None." in text_of(made.get("/inspector", agent="codex"))
 

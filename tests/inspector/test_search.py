@@ -46,9 +46,9 @@ def test_what_was_folded_is_found_and_said_to_be(made: Visit, pages: Pages) -> N
     view = pages.store.view(pages.id)
     assert view is not None
     found = made.get("/inspector/search", q='"zebra 7"')
-    assert "folded by a compaction" in found
+    assert "· folded by a compaction" in found
     assert 'class="folded"' in found
-    assert "folded by a compaction" not in made.get("/inspector/search", q='"zebra 29"')
+    assert "· folded by a compaction" not in made.get("/inspector/search", q='"zebra 29"')
 
 
 def test_the_messages_around_a_hit_are_folded_away(made: Visit) -> None:
