@@ -61,7 +61,7 @@ PRESSED = {"a", "button", "summary"}
 VOID = {"br", "hr", "img"}
 
 
-class Page(HTMLParser):
+class HtmlPage(HTMLParser):
     """Reads HTML as a browser does: elements, attributes, and the text between them."""
 
     def __init__(self, html: str) -> None:
@@ -96,9 +96,9 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag]
 
 
-def check(html: str) -> Page:
+def check(html: str) -> HtmlPage:
     """Read HTML and check that it has only what a page of ours may have."""
-    page = Page(html)
+    page = HtmlPage(html)
     assert not page.open
     for tag, attrs in page.elements:
         assert tag in ALLOWED

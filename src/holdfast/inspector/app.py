@@ -42,8 +42,8 @@ from holdfast.inspector.site import (
     HEADERS,
     ROOT,
     Handler,
+    HtmlPage,
     Inspector,
-    Page,
     rendered,
     route,
     static,
@@ -134,7 +134,7 @@ def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Resp
         if terms.token and hmac.compare_digest(given, terms.token.encode()):
             return _let_in(request, terms, inspector.start)
         values = {"is_wrong": request.method == "POST" or bool(key), "is_open": not terms.token}
-        page = Page("entry.html.j2", values)
+        page = HtmlPage("entry.html.j2", values)
         return Response(
             rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
         )

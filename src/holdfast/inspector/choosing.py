@@ -53,7 +53,7 @@ class Choice(Struct, frozen=True, kw_only=True):
         """Return the first moment after those that count; None without one."""
         if not self.until:
             return None
-        return _midnight(date.fromisoformat(self.until) + timedelta(days=1))
+        return _midnight(date.fromisoformat(self.until), 1)
 
     def address(self, path: str, **changes: object) -> str:
         """Return the address of a page with this choice, some of it changed."""
@@ -105,24 +105,41 @@ class Choice(Struct, frozen=True, kw_only=True):
 _NAMES = tuple(one.name for one in fields(Choice))
 
 
+class WrongAddress(Exception):
+    """An address that is none of a page, such as one with a word in place of a number."""
+
+
+def whole_number(text: str) -> int:
+    """Return a number that an address has; raises `WrongAddress` for another text."""
+    try:
+        return int(text)
+    except ValueError:
+        raise WrongAddress(text) from None
+
+
 def choice_of(query: QueryParams) -> Choice:
-    """Return what an address chooses; raises `ValueError` for a number or a day that is none."""
+    """Return what an address chooses; raises `WrongAddress` for a number or a day that is none."""
     given = {name: query.get(name, "")[:_MOST_CHARS] for name in _NAMES}
     for name in ("since", "until"):
-        if given[name]:
-            _midnight(date.fromisoformat(given[name]))
+        try:
+            day = date.fromisoformat(given[name] or "2000-01-01")
+            _midnight(day)
+            _midnight(day, 1)
+        except ValueError:
+            raise WrongAddress(given[name]) from None
     return Choice(
-        days=min(max(int(given["days"] or 0), 0), _MOST_DAYS), since=given["since"],
+        days=min(max(whole_number(given["days"] or "0"), 0), _MOST_DAYS), since=given["since"],
         until=given["until"], project=given["project"], agent=given["agent"],
         model=given["model"], text=given["text"].strip(),
         subagents=given["subagents"] not in ("", "0"),
     )  # fmt: skip
 
 
-def _midnight(day: date) -> float:
-    """Return when a day begins, here."""
+def _midnight(day: date, later: int = 0) -> float:
+    """Return when a day begins, here, or one that comes later by so many days."""
     try:
-        return datetime(day.year, day.month, day.day).timestamp()
+        then = day + timedelta(days=later)
+        return datetime(then.year, then.month, then.day).timestamp()
     except OverflowError:
         raise ValueError(f"not a day: {day}") from None
 

@@ -14,7 +14,14 @@ from holdfast.inspector.agent_steps import agent_step
 from holdfast.inspector.rendering import one_line
 from holdfast.inspector.session_page import MOST_EXPORTED, about
 from holdfast.inspector.shelf import OpenedSession
-from holdfast.inspector.site import Answer, Inspector, Page, is_export, number
+from holdfast.inspector.site import (
+    Answer,
+    HtmlPage,
+    Inspector,
+    is_export,
+    number,
+    whole_number,
+)
 from holdfast.inspector.steps import CompactionStep, StepPlace, StepTools, step
 from holdfast.sessions.rows import decoded
 
@@ -52,13 +59,13 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
             "before": list(_lines(opened, found.before[:MOST_EXPORTED])),
             "after": list(_lines(opened, found.after[:MOST_EXPORTED])),
         }}  # fmt: skip
-    return Page("compaction.html.j2", values)
+    return HtmlPage("compaction.html.j2", values)
 
 
 def trial_page(inspector: Inspector, request: Request) -> Answer:
     """Return the page on which a compaction of the session as it stands can be tried and made."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
-    return Page("trial.html.j2", {**about(opened), "name": ""})
+    return HtmlPage("trial.html.j2", {**about(opened), "name": ""})
 
 
 def lines_part(inspector: Inspector, request: Request) -> Answer:
@@ -68,14 +75,14 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
     places = found.after if request.query_params.get("side") == "after" else found.before
     start = number(request, "start", 0, most=len(places))
     lines = list(_lines(opened, places[start : start + LINES]))
-    return Page("lines.html.j2", {**about(opened), "lines": lines})
+    return HtmlPage("lines.html.j2", {**about(opened), "lines": lines})
 
 
 def facts_part(inspector: Inspector, request: Request) -> Answer:
     """Return the facts that were used after a compaction, and whether it had kept them."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
     found = _step(opened, str(request.path_params["name"]), facts=True)
-    return Page("facts.html.j2", {**about(opened), **_facts(found)})
+    return HtmlPage("facts.html.j2", {**about(opened), **_facts(found)})
 
 
 def _facts(step: CompactionStep) -> dict[str, Any]:
@@ -90,9 +97,9 @@ def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
         show=opened.api.show, prices=PriceList(), window=opened.api.options.context_length
     )
     if name.startswith(_OWN):
-        at = int(name.removeprefix(_OWN))
+        at = whole_number(name.removeprefix(_OWN))
         return agent_step(opened.store, opened.info, at, tools, facts=facts)
-    return step(opened.store, opened.info, int(name), tools, facts=facts)
+    return step(opened.store, opened.info, whole_number(name), tools, facts=facts)
 
 
 def _packed(places: Sequence[StepPlace]) -> list[tuple[int, str]]:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from holdfast.inspector.lab_runs import lab_runs
 from holdfast.inspector.shelf import OpenedSession, file_name_of
-from holdfast.inspector.site import Answer, Inspector, Page, moment, percent
+from holdfast.inspector.site import Answer, HtmlPage, Inspector, moment, percent
 from holdfast.inspector.timeline import timeline
 from holdfast.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
 from holdfast.lab.figures import COST, glossary, title_of
@@ -79,7 +79,7 @@ def compare(inspector: Inspector, request: Request) -> Answer:
         values["pair"] = _pair(*pair)
     if asked["session"]:
         values["trial"] = _trial(inspector, inspector.shelf.open(asked["session"]))
-    return Page("compare.html.j2", values)
+    return HtmlPage("compare.html.j2", values)
 
 
 def trial_state(inspector: Inspector, request: Request) -> Answer:

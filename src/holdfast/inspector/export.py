@@ -12,16 +12,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import cache
 from html import escape
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Final
 
-from holdfast.inspector.colors import stylesheet
+from holdfast.inspector.files import file_of
 from holdfast.sessions.showing import Show, as_it_is
 
-_STATIC: Final = Path(__file__).parent / "static"
 _ASSET: Final = re.compile(r"/inspector/static/[0-9a-f]{12}/([\w./-]+)")
 _VOID: Final = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link",
                           "meta", "source", "track", "wbr"))  # fmt: skip
@@ -233,12 +230,5 @@ def _variable(name: str) -> str:
     return "of_" + re.sub(r"\W", "_", name)
 
 
-@cache
 def _file(name: str) -> str:
-    """Return a file of the pages; raises `ValueError` for what is none of them."""
-    if name == "code.css":
-        return stylesheet()
-    path = (_STATIC / name).resolve()
-    if not path.is_relative_to(_STATIC.resolve()) or not path.is_file():
-        raise ValueError(f"no file of the pages: {name}")
-    return path.read_text()
+    return file_of(name).decode()

@@ -50,17 +50,16 @@ class FileCopies:
         self._is_closed = True
 
     def _run(self, paths: Sequence[str]) -> None:
-        step: CopyStep = "ready"
         try:
             for at, path in enumerate(paths):
                 if self._is_closed:
                     return
                 self._copy(path)
                 self._set(done=at + 1)
+            self._set(step="ready")
         except Exception as error:  # noqa: BLE001 the boundary of a thread: the page says it
-            log_event("inspector.copying_failed", fault=type(error).__name__)
-            step = "failed"
-        self._set(step=step)
+            self._set(step="failed")
+            log_event("inspector.failed", fault=type(error).__name__)
 
     def _set(self, **changes: object) -> None:
         with self._changed:

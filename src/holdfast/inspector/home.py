@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from holdfast.inspector.choosing import Choice, choice_of
 from holdfast.inspector.listing import count_sessions, list_sessions
-from holdfast.inspector.site import ROOT, Answer, Inspector, Page, number
+from holdfast.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from holdfast.inspector.totals import Totals, totals_of
 from holdfast.inspector.window_strips import NAMES, kind_of
 from holdfast.spending.numbers import short_paths
@@ -33,7 +33,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
     totals = totals_of(spending, choice, shelf.show) if spending else None
     state = inspector.spending.state
     is_empty = choice.is_empty and not listed.rows and state.step in ("replaying", "ready")
-    return Page("home.html.j2", {
+    return HtmlPage("home.html.j2", {
         "choice": choice, "list": listed, "state": state, "totals": totals, "periods": PERIODS,
         "is_empty": is_empty, "kind_of": kind_of, "bars_of": partial(bars_of, choice),
         "names": NAMES, "chips": chips(choice, ROOT),
@@ -60,7 +60,7 @@ def sessions(inspector: Inspector, request: Request) -> Answer:
     shelf, spending = inspector.shelf, inspector.spending.spending
     listed = list_sessions(shelf, spending, choice, most=AT_ONCE, after=after)
     path = f"{ROOT}/sessions"
-    return Page("sessions.html.j2", {
+    return HtmlPage("sessions.html.j2", {
         "choice": choice, "list": listed, "state": inspector.spending.state, "after": after,
         "chips": chips(choice, path), "agents": agents_of(inspector),
         "count": count_sessions(shelf, spending, choice) if not choice.model else None,
@@ -91,12 +91,3 @@ def chips(choice: Choice, path: str) -> list[tuple[str, str]]:
         if value:
             found.append((f"{name} {value}", choice.address(path, **{name: ""})))
     return found
-
-
-def agents_of(inspector: Inspector) -> list[str]:
-    """Return the agents whose sessions are known, for a filter."""
-    spending = inspector.spending.spending
-    found = {one.agent for one in inspector.shelf.files}
-    if spending is not None:
-        found |= {one.agent for one in spending.sessions}
-    return sorted(found)

@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from holdfast.gateway.actions import ApiContext
-from holdfast.inspector.choosing import Choice
+from holdfast.inspector.choosing import Choice, WrongAddress
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import Spending
 from holdfast.inspector.sums import AnswerSums
@@ -63,7 +63,7 @@ def list_sessions(
 ) -> SessionList:
     """Return sessions, the last used first; `after` is `next` of the page before.
 
-    Raises `InvalidSetting` and `ValueError` for a mark that is none.
+    Raises `InvalidSetting` and `WrongAddress` for a mark that is none.
     """
     api, show = shelf.api, shelf.show
     sums: Mapping[Key, AnswerSums] = spending.by_session if spending else {}
@@ -175,8 +175,8 @@ def _edge(mark: str) -> tuple[float, str]:
     time, _, name = mark.partition(" ")
     try:
         return float.fromhex(time), name
-    except OverflowError:
-        raise ValueError(f"not a mark: {mark!r}") from None
+    except (OverflowError, ValueError):
+        raise WrongAddress(mark) from None
 
 
 def _of_file(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from holdfast.inspector.live_board import LiveNotice
-from holdfast.inspector.site import Answer, Inspector, Page, rendered
+from holdfast.inspector.site import Answer, HtmlPage, Inspector, rendered
 
 
 class LiveAnswer(Struct, frozen=True):
@@ -21,11 +21,11 @@ class LiveAnswer(Struct, frozen=True):
 def live(inspector: Inspector, request: Request) -> Answer:
     """Return the page with the state of now."""
     view = inspector.live.look()
-    return Page("live.html.j2", {"view": view, "is_live": inspector.is_live})
+    return HtmlPage("live.html.j2", {"view": view, "is_live": inspector.is_live})
 
 
 def live_state(inspector: Inspector, request: Request) -> Answer:
     """Return the part of the page that changes, and what to notify of."""
     view = inspector.live.look()
-    page = Page("live_state.html.j2", {"view": view, "is_live": inspector.is_live})
+    page = HtmlPage("live_state.html.j2", {"view": view, "is_live": inspector.is_live})
     return LiveAnswer(rendered(inspector, page), view.notices)

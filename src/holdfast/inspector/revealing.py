@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from holdfast.dialects.jsontext import parse
 from holdfast.errors import UnknownPosition
-from holdfast.inspector.site import Answer, Inspector, Refusal, body_of
+from holdfast.inspector.site import Answer, Inspector, NotAllowed, body_of
 from holdfast.redaction import RedactionPolicy, Redactor, Vault
 from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.sessions.rows import decoded
@@ -34,7 +34,9 @@ def show_secret(inspector: Inspector, request: Request) -> Answer:
     machine could ask.
     """
     if not inspector.terms.token:
-        raise Refusal("secrets are shown only by `holdfast open`, or by a gateway with a --token")
+        raise NotAllowed(
+            "secrets are shown only by `holdfast open`, or by a gateway with a --token"
+        )
     asked = convert(parse(body_of(request)), SecretAsked)
     opened = inspector.shelf.open(str(request.path_params["id"]))
     rows = opened.store.read(opened.info.id, asked.position, asked.position + 1)
@@ -45,6 +47,6 @@ def show_secret(inspector: Inspector, request: Request) -> Answer:
     shown_text(decoded(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
     found = vault.restore(asked.mark)
     if found == asked.mark:
-        raise Refusal("this was hidden as a whole and cannot be shown by itself; open the message "
-                      "with `holdfast sessions export`")  # fmt: skip
+        said = "this was hidden as a whole and cannot be shown by itself"
+        raise NotAllowed(f"{said}; export the session with `holdfast sessions export`")
     return SecretShown(found)

@@ -16,10 +16,9 @@ from holdfast.gateway import actions
 from holdfast.gateway.actions import ApiContext
 from holdfast.gateway.api_values import SearchAsked
 from holdfast.inspector.choosing import Choice, choice_of
-from holdfast.inspector.home import agents_of
 from holdfast.inspector.listing import ListedSession, matching_titles, unsearched
 from holdfast.inspector.shelf import Shelf
-from holdfast.inspector.site import ROOT, Answer, Inspector, Page, number
+from holdfast.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from holdfast.inspector.window_strips import WIDTH
 from holdfast.search.values import Sort
 from holdfast.sessions.finding import Hit, ShownMessage
@@ -89,7 +88,7 @@ def search(inspector: Inspector, request: Request) -> Answer:
         named = matching_titles(inspector.shelf, spending, about, _TITLES) if left.sessions else []
     more = min(most + AT_ONCE, MOST_HITS)
     kept = {name: query.get(name, "") for name in ("q", "role", "sort", "session")}
-    return Page("search.html.j2", {
+    return HtmlPage("search.html.j2", {
         **kept, "q": q, "choice": choice, "hits": found[:most], "named": named, "left": left,
         "copying": inspector.shelf.copying.state, "agents": agents_of(inspector), "roles": ROLES,
         "sorts": SORTS, "reading": inspector.spending.state.step == "reading",

@@ -16,8 +16,8 @@ from holdfast.inspector.shelf import COPIES, OpenedSession
 from holdfast.inspector.site import (
     HEADERS,
     Answer,
+    HtmlPage,
     Inspector,
-    Page,
     is_export,
     number,
     plural,
@@ -63,7 +63,7 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
         "rows": _rows(opened, fate, start, min(start + chunk, total), shows_view=shows_view),
         "counts": _counts(fate), "tree": list(_tree(opened)),
     }  # fmt: skip
-    return Page("session.html.j2", values)
+    return HtmlPage("session.html.j2", values)
 
 
 def rows_part(inspector: Inspector, request: Request) -> Answer:
@@ -75,7 +75,7 @@ def rows_part(inspector: Inspector, request: Request) -> Answer:
     stop = number(request, "stop", start + CHUNK, most=min(start + CHUNK, total))
     rows = _rows(opened, fate, start, stop, shows_view=shows_view)
     inner = "inner" in request.query_params
-    return Page("rows.html.j2", {**about(opened), "rows": rows, "is_inner": inner})
+    return HtmlPage("rows.html.j2", {**about(opened), "rows": rows, "is_inner": inner})
 
 
 def message_text(inspector: Inspector, request: Request) -> Answer:

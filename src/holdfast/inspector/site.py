@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -23,8 +22,9 @@ from holdfast.dialects.jsontext import dump, dump_text
 from holdfast.gateway.actions import NotThere
 from holdfast.gateway.api import ApiProblem, ErrorAnswer
 from holdfast.gateway.guard import Terms
-from holdfast.inspector.colors import stylesheet
+from holdfast.inspector.choosing import WrongAddress, whole_number
 from holdfast.inspector.export import standalone
+from holdfast.inspector.files import HERE, ROOT, asset, file_names, file_of, files_mark
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
@@ -33,8 +33,6 @@ from holdfast.journal import log_event
 from holdfast.spending.figures import dollars
 from holdfast.spending.numbers import full, money, short
 
-HERE: Final = Path(__file__).parent
-ROOT: Final = "/inspector"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -46,8 +44,6 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
 }  # fmt: skip
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_CODE: Final = "code.css"
-"""The one file that is made, from the colors of code."""
 _MOST_BODY_BYTES = 100_000
 """Of what a page asks by itself; changes go through the API, which has its own bound."""
 _LONG_SECRET = 16
@@ -78,7 +74,7 @@ class Inspector(Struct, frozen=True, kw_only=True):
         return isinstance(self.live, LiveBoard)
 
 
-class Page(Struct, frozen=True):
+class HtmlPage(Struct, frozen=True):
     """A template and what it shows."""
 
     template: str
@@ -86,7 +82,7 @@ class Page(Struct, frozen=True):
     status: int = 200
 
 
-Answer: TypeAlias = Page | Response | Struct
+Answer: TypeAlias = HtmlPage | Response | Struct
 """A page, an answer as it is, or a value for a script."""
 Handler: TypeAlias = Callable[[Inspector, Request], Answer]
 
@@ -126,7 +122,7 @@ def _answered(inspector: Inspector, handler: Handler, request: Request) -> Respo
 def _response(inspector: Inspector, request: Request, found: Answer) -> Response:
     if isinstance(found, Response):
         return found
-    if not isinstance(found, Page):
+    if not isinstance(found, HtmlPage):
         return Response(dump(found), media_type="application/json", headers=HEADERS)
     if is_export(request) and found.status == 200:
         return _exported(inspector, found, request)
@@ -134,7 +130,7 @@ def _response(inspector: Inspector, request: Request, found: Answer) -> Response
     return HTMLResponse(html, found.status, headers=HEADERS)
 
 
-def rendered(inspector: Inspector, page: Page, **more: Any) -> str:
+def rendered(inspector: Inspector, page: HtmlPage, **more: Any) -> str:
     """Return a page as HTML."""
     values = {
         "inspector": inspector, "page_key": inspector.terms.page_key, "is_export": False,
@@ -159,7 +155,7 @@ def _export_address(request: Request) -> str:
     return f"{asked.path}?{asked.query}"
 
 
-def _exported(inspector: Inspector, page: Page, request: Request) -> Response:
+def _exported(inspector: Inspector, page: HtmlPage, request: Request) -> Response:
     """Return a page as one file; a key of this server in it would be a fault."""
     html = rendered(inspector, page, page_key="", is_export=True)
     body = standalone(html, inspector.shelf.show)
@@ -177,7 +173,7 @@ def _problem(error: Exception, *, is_script: bool) -> Answer:
     if is_script:
         body = dump(ErrorAnswer(ApiProblem(said, type(error).__name__)))
         return Response(body, status, HEADERS, "application/json")
-    return Page("problem.html.j2", {"title": title, "said": said}, status)
+    return HtmlPage("problem.html.j2", {"title": title, "said": said}, status)
 
 
 def _words_for(error: Exception) -> tuple[str, str, int]:
@@ -186,18 +182,18 @@ def _words_for(error: Exception) -> tuple[str, str, int]:
             return "Not found", str(error), 404
         case errors.UnknownPosition() | errors.UnknownName() | errors.UnknownReference():
             return "Not found", str(error), 404
-        case Refusal():
+        case NotAllowed():
             return "That did not work", str(error), 403
         case errors.HoldfastError():
             return "That did not work", str(error), 422
-        case ValueError():  # a word in an address that is not a number
+        case WrongAddress():
             return "Not found", "The address is not one of a page of the inspector.", 404
         case _:
             log_event("inspector.failed", fault=type(error).__name__)
             return "That did not work", "An error of the inspector. Nothing was changed.", 500
 
 
-class Refusal(Exception):
+class NotAllowed(Exception):
     """Something that is not done, and why, for the person who asked."""
 
 
@@ -208,9 +204,9 @@ def body_of(request: Request) -> bytes:
 
 
 def number(request: Request, name: str, default: int, *, most: int = 2**31 - 1) -> int:
-    """Return a number of an address, between 0 and `most`; raises `ValueError` for another text."""
+    """Return a number of an address, between 0 and `most`; raises `WrongAddress`."""
     text = request.query_params.get(name) or request.path_params.get(name)
-    return default if text is None else min(max(int(text), 0), most)
+    return default if text is None else min(max(whole_number(str(text)), 0), most)
 
 
 # Templates
@@ -283,43 +279,19 @@ def ending(path: str) -> str:
     return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
 
 
-# Files
-
-
-@cache
-def asset(name: str) -> str:
-    """Return the address of a file of the pages; it changes if any of them does, and modules find
-    each other beside them.
-    """
-    return f"{ROOT}/static/{_mark()}/{name}"
-
-
-@cache
-def _mark() -> str:
-    mark = hashlib.blake2b(digest_size=6)
-    for name in sorted(_files()):
-        mark.update(name.encode() + b"\0" + _file(name))
-    return mark.hexdigest()
-
-
-@cache
-def _file(name: str) -> bytes:
-    if name == _CODE:
-        return stylesheet().encode()
-    return (HERE / "static" / name).read_bytes()
-
-
-@cache
-def _files() -> frozenset[str]:
-    where = HERE / "static"
-    found = (str(one.relative_to(where)) for one in where.rglob("*.*") if one.is_file())
-    return frozenset((_CODE, *found))
+def agents_of(inspector: Inspector) -> list[str]:
+    """Return the agents whose sessions are known, for a filter."""
+    spending = inspector.spending.spending
+    found = {one.agent for one in inspector.shelf.files}
+    if spending is not None:
+        found |= {one.agent for one in spending.sessions}
+    return sorted(found)
 
 
 def static(inspector: Inspector, request: Request) -> Answer:
     """Return a file of the pages; only those that came with the package have an address."""
     mark, _, name = str(request.path_params["name"]).partition("/")
-    if name not in _files() or Path(name).suffix not in _TYPES:
+    if name not in file_names() or Path(name).suffix not in _TYPES:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
-    headers = {**HEADERS, "cache-control": _FOREVER} if mark == _mark() else HEADERS
-    return Response(_file(name), media_type=_TYPES[Path(name).suffix], headers=headers)
+    headers = {**HEADERS, "cache-control": _FOREVER} if mark == files_mark() else HEADERS
+    return Response(file_of(name), media_type=_TYPES[Path(name).suffix], headers=headers)

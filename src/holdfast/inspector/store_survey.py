@@ -18,6 +18,10 @@ class OwnCompaction(Struct, frozen=True):
     """One compaction, of a session of an agent in a project."""
 
     session: str
+    """The id of the session."""
+    number: int
+    """Of the view that it made."""
+    title: str
     agent: str
     project: str
     model: str
@@ -54,8 +58,8 @@ def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
     for row in view_rows(store.views(info.id), info.view):
         if row.tokens_before and not row.undone:
             yield OwnCompaction(
-                info.id, info.source or "holdfast", info.cwd, info.model, row.created,
-                row.tokens_before, row.tokens_after,
+                info.id, row.number, info.title or info.first_ask, info.source or "holdfast",
+                info.cwd, info.model, row.created, row.tokens_before, row.tokens_after,
             )  # fmt: skip
 
 

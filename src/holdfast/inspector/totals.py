@@ -27,6 +27,8 @@ MOST_WEEKS = 105
 """Bars of the chart, at most, if each is a week: two years; a longer time is shown by months."""
 SHOWN_ROWS = 8
 """Rows of a table on the overview; the rest is one row that leads to all of them."""
+SHOWN_COMPACTIONS = 5
+"""The last compactions of Holdfast, each with a link: people ask what the last one dropped."""
 _MOST_KEPT = 24
 """Choices whose sums are kept: going back and forth costs nothing."""
 
@@ -79,6 +81,8 @@ class Totals(Struct, frozen=True, kw_only=True):
     """Rows that a table leaves out."""
     prompts: tuple[WindowPart, ...]
     own: Sequence[OwnCompaction]
+    newest: Sequence[OwnCompaction]
+    """Of those, the last ones; their titles are without secrets."""
     simulated: list[SimulatedSession]
 
     @property
@@ -107,6 +111,7 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
     chosen = spending.answers if choice.is_empty else choice.answers(spending.answers)
     found = spending.overview if choice.is_empty else _overview(spending, chosen)
     period, bars, undated = _bars(_days(spending, choice, chosen), choice)
+    own = _own(spending.stored.compactions, choice)
     rows: dict[Key, list[UsageRow]] = {
         "project": found.projects, "agent": found.agents, "model": found.models
     }  # fmt: skip
@@ -114,7 +119,8 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         overview=found, period=period, bars=bars, undated=undated,
         tables={by: _key_rows(some[:SHOWN_ROWS], by, show) for by, some in rows.items()},
         more={by: max(len(some) - SHOWN_ROWS, 0) for by, some in rows.items()},
-        prompts=parts_of(_prompt_parts(found)), own=_own(spending.stored.compactions, choice),
+        prompts=parts_of(_prompt_parts(found)), own=own,
+        newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
         simulated=_simulated(spending, chosen, show),
     )  # fmt: skip
 
@@ -221,8 +227,9 @@ def _prompt_parts(found: Overview) -> Iterator[tuple[str, float]]:
 
 
 def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompaction]:
+    """Return the compactions of a choice, the newest first."""
     start, stop = choice.start(), choice.stop()
-    return [
+    found = [
         one
         for one in all_of_them
         if (not choice.project or one.project == choice.project)
@@ -231,6 +238,7 @@ def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompac
         and (start is None or one.time >= start)
         and (stop is None or one.time < stop)
     ]
+    return sorted(found, key=lambda one: -one.time)
 
 
 def _simulated(
