@@ -24,7 +24,7 @@ from holdfast.inspector.live_board import LiveFiles
 from holdfast.inspector.shelf import Shelf, file_name_of
 from holdfast.inspector.site import Inspector
 from holdfast.inspector.spending import SpendingReader
-from holdfast.inspector.trials import BUDGET, TRIED, find_losses
+from holdfast.inspector.trials import BUDGET, COLUMNS, TRIED, find_losses
 from holdfast.lab import report
 from holdfast.lab.results import MeanInterval, RunManifest, RunSummary, ScoreLine
 from holdfast.sessions.session import Session
@@ -159,7 +159,9 @@ def test_where_holdfast_loses_is_said() -> None:
         line("keep-tail", bound=0.2, far=0.505, cost=0.6),
     ]  # fmt: skip
     found = find_losses(lines)
-    assert [one.partition(":")[0] for one in found] == ["far recall", "cost"]
+    assert [one.partition(":")[0] for one in found] == [
+        COLUMNS["far"], COLUMNS["cost"]
+    ]  # fmt: skip
     assert "masking 90%, Holdfast 50%" in found[0]
     assert "keep-tail 60%, Holdfast 80% (less is better)" in found[1]
 

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from holdfast.inspector.lab_runs import lab_runs
 from holdfast.inspector.shelf import OpenedSession, file_name_of
 from holdfast.inspector.site import Answer, HtmlPage, Inspector, moment, percent
-from holdfast.inspector.trials import BUDGET, SHOWN, SessionTrial, TrialState
+from holdfast.inspector.timeline import timeline
+from holdfast.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
 from holdfast.lab.figures import COST, glossary, title_of
 from holdfast.lab.results import OURS, ScoreLine
 from holdfast.sessions.details import SessionDetails, session_details
@@ -30,12 +31,6 @@ _LINE = 17
 """Units between two names in the picture, so that they can be read."""
 _NAME_UNITS = 110
 """About the width of the longest name of a strategy in the picture."""
-COLUMNS = {
-    "bound": "used later and kept", "far": "of it, from the middle",
-    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
-    COST: "cost of the rest",
-}  # fmt: skip
-"""What the page calls the figures of the lab."""
 
 
 class SessionChoice(Struct, frozen=True):
@@ -91,7 +86,7 @@ def trial_state(inspector: Inspector, request: Request) -> Answer:
     """Return how far the trial of a session is; a POST begins it."""
     session = inspector.shelf.open(str(request.path_params["id"]))
     if request.method == "POST":
-        window = session.api.options.context_length
+        window = timeline(session.store, session.info).window_tokens
         return inspector.trials.start(session.store, session.info, window)
     return inspector.trials.state(session.info)
 
@@ -176,12 +171,12 @@ def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
 def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
     state: TrialState = inspector.trials.state(session.info)
     result = inspector.trials.result(session.info)
-    about = {name: glossary()[name].says for name in SHOWN if name in glossary()}
+    about = {name: glossary()[name].says for name in COLUMNS if name in glossary()}
     return {
         "id": session.info.id, "state": state, "result": result, "about": about,
         "title": _cut(session.api.show(session.info.title or session.info.first_ask)),
         "tokens": session.info.tokens,
-        "columns": [(name, COLUMNS[name], title_of(name)) for name in SHOWN],
+        "columns": [(name, title, title_of(name)) for name, title in COLUMNS.items()],
         "points": picture(result.kept) if result else (), "budget": BUDGET, "ours": OURS,
         "plot": (_WIDTH, _HEIGHT, _EDGE), "verdict": verdict(result) if result else "",
     }  # fmt: skip
@@ -194,10 +189,10 @@ def verdict(trial: SessionTrial) -> str:
     if OURS not in kept or len(kept) == 1:
         return "Nothing of what stood before the cuts was used after them, so nothing can be said."
     best, who = max((value, name) for name, value in kept.items() if name != OURS)
-    return (
-        f"At {BUDGET:.0%} of the tokens Holdfast keeps {kept[OURS]:.0%} of what the agent used "
-        f"later; {who}, the best of the others, keeps {best:.0%}."
-    )
+    first = f"At {BUDGET:.0%} of the tokens Holdfast keeps {kept[OURS]:.0%} of what the agent used"
+    if f"{best:.0%}" == f"{kept[OURS]:.0%}":
+        return f"{first} later, as much as {who}, the best of the others."
+    return f"{first} later; {who}, the best of the others, keeps {best:.0%}."
 
 
 def picture(lines: Sequence[ScoreLine]) -> list[PlotPoint]:

@@ -18,7 +18,7 @@ from holdfast.catalog import PriceList, window_of
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.importers import ImportedSession
 from holdfast.journal import log_event
-from holdfast.lab.figures import LESS_IS_BETTER, title_of
+from holdfast.lab.figures import COST, LESS_IS_BETTER
 from holdfast.lab.reading import lab_session
 from holdfast.lab.replay import ReplayTerms
 from holdfast.lab.results import OURS, ScoreLine, summarize
@@ -37,8 +37,12 @@ TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines"
 """Strategies of the lab that keep usable text within a budget."""
 BUDGET = 0.2
 """Of the tokens before a cut: the main budget of the lab."""
-SHOWN = ("bound", "far", "commands", "errors", "files R", "cost")
-"""Figures of the lab that the page has columns for."""
+COLUMNS = {
+    "bound": "used later and kept", "far": "of it, from the middle",
+    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
+    COST: "cost of the rest",
+}  # fmt: skip
+"""Figures of the lab that the page has columns for, and what it calls them."""
 _CLEARLY = 0.01
 """By so much another strategy must be better to be named: less is not seen in whole per cents."""
 _REMEMBERED = 8
@@ -198,7 +202,7 @@ def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
     if ours is None:
         return []
     found: list[str] = []
-    for name in SHOWN:
+    for name, title in COLUMNS.items():
         own, is_less = ours.figures.get(name), name in LESS_IS_BETTER
         others = [(line.figures[name].mean, line.strategy) for line in lines
                   if line is not ours and name in line.figures]  # fmt: skip
@@ -207,5 +211,5 @@ def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
         best, who = min(others) if is_less else max(others)
         if (own.mean - best if is_less else best - own.mean) > _CLEARLY:
             less = " (less is better)" if is_less else ""
-            found.append(f"{title_of(name)}: {who} {best:.0%}, Holdfast {own.mean:.0%}{less}")
+            found.append(f"{title}: {who} {best:.0%}, Holdfast {own.mean:.0%}{less}")
     return found
