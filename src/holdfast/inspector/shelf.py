@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -130,8 +131,7 @@ class Shelf:
     def _opened_file(self, session: SpentSession) -> OpenedSession:
         copies = self.copies()
         with self._lock:
-            for path in self._related(session):
-                self._take(copies.store, path)
+            self._take(copies.store, self._related(session))
         for source_id in (session.source_id, Path(session.path).stem):
             info = copies.store.by_source(session.agent, source_id)
             if info is not None:
@@ -141,7 +141,7 @@ class Shelf:
     def _copy_file(self, path: str) -> None:
         store = self.copies().store
         with self._lock:
-            self._take(store, path)
+            self._take(store, [path])
 
     def _related(self, session: SpentSession) -> list[str]:
         """Return the files of a session, those it comes from and those that come from it."""
@@ -159,14 +159,19 @@ class Shelf:
                     grows = True
         return list(paths)
 
-    def _take(self, store: Store, path: str) -> None:
-        """Copy the sessions of a file; a file that did not change since is not read again."""
+    def _take(self, store: Store, paths: Iterable[str]) -> None:
+        """Copy the sessions of files, parents first; a file that did not change is left out."""
+        changed = {path: state for path in paths if (state := self._changed_state(path))}
+        found = chain.from_iterable(sessions_in(Path(path)) for path in changed)
+        for _ in take_all(store, found):
+            pass
+        self._taken |= changed
+
+    def _changed_state(self, path: str) -> tuple[int, float] | None:
+        """Return the size and time of a file; None if it was copied so, or is gone."""
         try:
             about = Path(path).stat()
         except OSError:
-            return
+            return None
         state = (about.st_size, about.st_mtime)
-        if self._taken.get(path) != state:
-            for _ in take_all(store, sessions_in(Path(path))):
-                pass
-            self._taken[path] = state
+        return None if self._taken.get(path) == state else state
