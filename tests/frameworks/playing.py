@@ -35,7 +35,7 @@ class Case:
     mode: str
     say: str
     strategy: str = "holdfast"
-    """`holdfast`, `own`: the compaction of the framework itself, or `none`."""
+    """`holdfast`, or a compaction of the framework's own by a name that the driver knows."""
     thread: str = "thread-1"
 
     def kept(self, name: str = "messages.json") -> Path:

@@ -1,7 +1,7 @@
 """Every adapter in its real framework, against a strict stub provider; one row for each.
 
-    python tests/frameworks/run.py [NAME…] [--release newest|oldest] [--strategy holdfast|own|none]
-                                   [--check] [--keep FOLDER]
+    python tests/frameworks/run.py [NAME…] [--release newest|oldest] [--wire WIRE]
+                                   [--strategy holdfast|STRATEGY] [--check] [--keep FOLDER]
 
 Each framework has an environment of its own under .venv/frameworks, which is made if it is missing.
 The stub comes with a toolkit outside this repository (HOLDFAST_AGENTS, or ../shared/agents beside
@@ -28,6 +28,7 @@ from typing import Any
 
 from msgspec import Struct, convert
 
+from holdfast.lab.scoring.facts import facts_in, is_present
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter
 
@@ -37,6 +38,9 @@ TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agent
 ENVIRONMENTS = ROOT / ".venv" / "frameworks"
 PHASE_SECONDS = 240
 """The most that a phase may take; on two busy cores it takes 20."""
+STORE = "sessions.db"
+SCORED = "stream"
+"""The phase after whose last request facts are counted."""
 FOLDED = "checkpoint of module_00: code"
 """What the model reads first and recalls at the end."""
 
@@ -85,7 +89,9 @@ class Played(Struct):
     recalled: bool = False
     input_tokens: int = 0
     bill: float = 0.0
-    fact_kept: bool = False
+    facts: float = 0.0
+    """The share of all facts that the last request of the third phase still has, by the lab's
+    measure."""
     failed: str = ""
 
     @property
@@ -108,7 +114,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--release", choices=("newest", "oldest"), action="append")
-    parser.add_argument("--strategy", choices=("holdfast", "own", "none"), action="append")
+    parser.add_argument("--wire", choices=tuple(MODELS), action="append")
+    parser.add_argument("--strategy", action="append", help="one that the driver knows")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
@@ -118,7 +125,7 @@ def main() -> int:
     rows: list[Played] = []
     for name in given.names or FRAMEWORKS:
         for release in given.release or ["newest", "oldest"]:
-            for wire in FRAMEWORKS[name].wires:
+            for wire in given.wire or FRAMEWORKS[name].wires:
                 for strategy in given.strategy or ["holdfast"]:
                     with folder(given.keep) as kept:
                         rows.append(played(name, release, wire, strategy, kept))
@@ -132,7 +139,7 @@ def row_of(row: Played) -> str:
     return (
         f"| {row.name} | {row.release} | {row.wire} | {row.strategy} | {row.requests} "
         f"| {row.invalid} | {row.too_long} | {row.compactions} | {'yes' if row.recalled else 'no'} "
-        f"| {'yes' if row.fact_kept else 'no'} | {row.input_tokens:,} | {row.bill:.3f} "
+        f"| {row.facts:.0%} | {row.input_tokens:,} | {row.bill:.3f} "
         f"| {row.failed or 'ok'} |"
     )
 
@@ -183,43 +190,49 @@ def stub(log: Path) -> Iterator[Any]:
         asyncio.run_coroutine_threadsafe(provider.stop(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
 
 
 def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Played:
     """Play all phases, and return what was seen at the stub and in the store."""
     python, version = environment_of(name, release)
     row = Played(name, wire, version, strategy)
-    store = kept / "sessions.db"
     with stub(kept / "log") as provider:
         for phase in SCENARIO.phases:
             if strategy != "holdfast" and phase.name in ("recall", "overflow"):
                 continue
-            row.failed = played_phase(provider, phase, name, python, row, kept, store)
+            row.failed = played_phase(provider, phase, name, python, row, kept)
             if row.failed:
                 break
     judge(row, kept / "log")
-    if store.exists() or (kept / "sessions").exists():
-        with open_store(store) as opened:
-            row.compactions = sum(
-                one.compactions for one in opened.sessions(SessionFilter(kind="any")).sessions
-            )
+    row.compactions = compactions_in(kept / STORE)
     return row
 
 
+def compactions_in(store: Path) -> int:
+    """Return how often the sessions of a store were compacted; 0 if there is none."""
+    if not store.exists():
+        return 0
+    with open_store(store) as opened:
+        found = opened.sessions(SessionFilter(kind="any")).sessions
+        return sum(one.compactions for one in found)
+
+
 def played_phase(
-    provider: Any, phase: Phase, name: str, python: Path, row: Played, kept: Path, store: Path
-) -> str:
+    provider: Any, phase: Phase, name: str, python: Path, row: Played, kept: Path,
+    window: int = SCENARIO.window,
+) -> str:  # fmt: skip
     """Play one phase in a process; return why it failed, "" if it did not."""
     script_type = importlib.import_module("provider").Script
     script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
-    script.window = phase.stub_window or SCENARIO.window
+    script.window = phase.stub_window or window
     script.actions = phase.actions or [
         ["read_file", {"path": f"src/module_{at:02d}.py"}] for at in range(phase.turns)
     ]
     provider.scripts[phase.name] = script
     case = {
         "url": f"{provider.url}/c/{phase.name}", "wire": row.wire, "model": MODELS[row.wire],
-        "folder": str(kept), "store": str(store), "window": SCENARIO.window, "mode": phase.mode,
+        "folder": str(kept), "store": str(kept / STORE), "window": window, "mode": phase.mode,
         "say": phase.say, "strategy": row.strategy,
     }  # fmt: skip
     driver = HERE / "drivers" / f"{FRAMEWORKS[name].driver or name}.py"
@@ -240,7 +253,7 @@ def played_phase(
 
 def judge(row: Played, log: Path) -> None:
     """Read what the stub logged."""
-    seen: list[int] = []
+    seen, last, facts = list[int](), "", set[str]()
     for path in sorted(log.rglob("*.json"), key=lambda one: one.name):
         record = json.loads(path.read_text())
         if record.get("op") not in ("make", "refused"):
@@ -254,8 +267,20 @@ def judge(row: Played, log: Path) -> None:
         said = path.with_suffix(".req").read_text()
         if record["name"] == "recall":
             seen.append(said.count(FOLDED))
-        row.fact_kept = "5433" in said and "Marta Ibsen" in said
+        if record["name"] == SCORED or record["name"] in ("sync", "async"):
+            last = "\n".join(texts_in(json.loads(said)))
+            facts |= facts_in(last)
     row.recalled = bool(seen) and seen[-1] >= seen[0] + 2  # a search, and the whole text
+    row.facts = sum(is_present(last, one) for one in facts) / max(len(facts), 1)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a request."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(one)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class Chat(Wire):
         return client.chat.completions.create(**self.request(listed))
 
     def stream(self, client: Any, listed: list[Any]) -> Any:
-        with client.chat.completions.stream(**self.request(listed)) as events:
+        chat = client.chat if hasattr(client.chat.completions, "stream") else client.beta.chat
+        with chat.completions.stream(**self.request(listed)) as events:
             for _ in events:
                 pass
             return events.get_final_completion()

@@ -37,11 +37,15 @@ def middleware_of(case: Case, model: Any) -> list[Any]:
         from holdfast.integrations.langchain import HoldfastMiddleware
 
         return [HoldfastMiddleware(case.store, context_length=case.window, on_error="raise")]
-    if case.strategy == "own":
+    most = case.window * 3 // 4
+    if case.strategy == "summarization":
         from langchain.agents.middleware import SummarizationMiddleware
 
-        most = case.window * 3 // 4
         return [SummarizationMiddleware(model, trigger=("tokens", most), keep=("messages", 8))]
+    if case.strategy == "context-editing":
+        from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware
+
+        return [ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=most, keep=3)])]
     return []
 
 
