@@ -73,6 +73,10 @@ class Framework(Struct, frozen=True):
     wires: list[str]
     driver: str = ""
     """The script in drivers/, if it is not called as the framework."""
+    tool: str = "read_file"
+    """The tool that the model calls."""
+    window: int = 0
+    """If its own prompts need a larger one than the scenario has."""
 
 
 class Played(Struct):
@@ -196,12 +200,13 @@ def stub(log: Path) -> Iterator[Any]:
 def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Played:
     """Play all phases, and return what was seen at the stub and in the store."""
     python, version = environment_of(name, release)
+    window = FRAMEWORKS[name].window or SCENARIO.window
     row = Played(name, wire, version, strategy)
     with stub(kept / "log") as provider:
         for phase in SCENARIO.phases:
             if strategy != "holdfast" and phase.name in ("recall", "overflow"):
                 continue
-            row.failed = played_phase(provider, phase, name, python, row, kept)
+            row.failed = played_phase(provider, phase, name, python, row, kept, window)
             if row.failed:
                 break
     judge(row, kept / "log")
@@ -227,7 +232,7 @@ def played_phase(
     script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
     script.window = phase.stub_window or window
     script.actions = phase.actions or [
-        ["read_file", {"path": f"src/module_{at:02d}.py"}] for at in range(phase.turns)
+        [FRAMEWORKS[name].tool, {"path": f"src/module_{at:02d}.py"}] for at in range(phase.turns)
     ]
     provider.scripts[phase.name] = script
     case = {

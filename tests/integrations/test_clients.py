@@ -136,7 +136,7 @@ def test_usage_is_taken_from_answers_and_streams(tmp_path: Path) -> None:
         wrapped = client(server, tmp_path, key="one")
         asked: Any = {"model": "m", "messages": history(3)}
         wrapped.chat.completions.create(**asked)
-        asked["messages"] = history(4)
+        asked["messages"] = [*history(3), *history(1)[1:]]
         list(wrapped.chat.completions.create(
             **asked, stream=True, stream_options={"include_usage": True}
         ))  # fmt: skip

@@ -186,7 +186,9 @@ class FollowingTransport:
 
 
 class AnswerStream:
-    """An answer as it comes; its usage is taken at its end."""
+    """An answer as it comes; its usage is taken when it is closed: clients of streams do not read
+    on after the last event.
+    """
 
     def __init__(self, response: Any, turn: HostTurn) -> None:
         self._response, self._turn = response, turn
@@ -196,24 +198,25 @@ class AnswerStream:
         for piece in self._response.iter_bytes():
             self._said.append(piece)
             yield piece
-        self._turn.used(self._usage)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._response.aiter_bytes():
             self._said.append(piece)
             yield piece
-        await asyncio.to_thread(self._turn.used, self._usage)
 
     def _usage(self) -> dict[str, Any]:
-        return usage_in(b"".join(self._said), self._response.headers.get("content-type", ""))
+        said, self._said = b"".join(self._said), []
+        return usage_in(said, self._response.headers.get("content-type", ""))
 
     def close(self) -> None:
         """Let go of the connection."""
         self._response.close()
+        self._turn.used(self._usage)
 
     async def aclose(self) -> None:
         """Let go of the connection."""
         await self._response.aclose()
+        await asyncio.to_thread(self._turn.used, self._usage)
 
 
 class RefusedRequest(Exception):

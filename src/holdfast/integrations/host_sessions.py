@@ -31,6 +31,8 @@ from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession
 from holdfast.transcript import Payload
 
+__all__ = ["HOST_TOOLS", "HostRequest", "HostSessions", "HostTool", "HostTurn"]
+
 T = TypeVar("T")
 _MOST_HELD = 256
 """Conversations that are held open at once; others are taken up from the store. As many as a

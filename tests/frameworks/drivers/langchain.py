@@ -55,13 +55,16 @@ class Agent:
     def __init__(self, case: Case) -> None:
         model = model_of(case)
         self.case = case
-        self.graph = create_agent(
-            model, [read_file], system_prompt="You work on a project.",
-            middleware=middleware_of(case, model),
-        )  # fmt: skip
+        self.graph = self.graph_of(case, model)
         self.config = {"configurable": {"thread_id": case.thread}, "recursion_limit": 500}
         path = case.kept()
         self.before = messages_from_dict(json.loads(path.read_text())) if path.exists() else []
+
+    def graph_of(self, case: Case, model: Any) -> Any:
+        return create_agent(
+            model, [read_file], system_prompt="You work on a project.",
+            middleware=middleware_of(case, model),
+        )  # fmt: skip
 
     def given(self, text: str) -> Any:
         return {"messages": [*self.before, {"role": "user", "content": text}]}
