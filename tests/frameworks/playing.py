@@ -49,7 +49,11 @@ def read_file(path: str) -> str:
     line = (
         f"{name} step {{}}: opens a connection, retries twice and writes a checkpoint of {name}.\n"
     )
-    lines = [f"checkpoint of {name}: code E{sum(map(ord, name)) % 977:04d}\n"]
+    number = sum(ord(one) * (at + 7) for at, one in enumerate(name)) % 9_000 + 1_000
+    lines = [
+        f"checkpoint of {name}: code E{number}\n",
+        f"error: {name} cannot open /var/lib/{name}/state_{number}.db on port {number + 40_000}\n",
+    ]
     while sum(map(len, lines)) < TEXT_CHARS:
         lines.append(line.format(len(lines)))
     return "".join(lines)

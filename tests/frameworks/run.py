@@ -39,8 +39,8 @@ ENVIRONMENTS = ROOT / ".venv" / "frameworks"
 PHASE_SECONDS = 240
 """The most that a phase may take; on two busy cores it takes 20."""
 STORE = "sessions.db"
-SCORED = "stream"
-"""The phase after whose last request facts are counted."""
+SCORED = ("sync", "async", "stream")
+"""The phases that every strategy plays: their requests, tokens, bill, and facts at their end."""
 FOLDED = "checkpoint of module_00: code"
 """What the model reads first and recalls at the end."""
 
@@ -231,8 +231,10 @@ def played_phase(
     script_type = importlib.import_module("provider").Script
     script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
     script.window = phase.stub_window or window
+    first = 26 * [one.name for one in SCENARIO.phases].index(phase.name)  # none is read twice
     script.actions = phase.actions or [
-        [FRAMEWORKS[name].tool, {"path": f"src/module_{at:02d}.py"}] for at in range(phase.turns)
+        [FRAMEWORKS[name].tool, {"path": f"src/module_{first + at:02d}.py"}]
+        for at in range(phase.turns)
     ]
     provider.scripts[phase.name] = script
     case = {
@@ -263,16 +265,16 @@ def judge(row: Played, log: Path) -> None:
         record = json.loads(path.read_text())
         if record.get("op") not in ("make", "refused"):
             continue
-        row.requests += 1
         rules = record.get("rules") or []
         row.too_long += "window" in rules
         row.invalid += bool(set(rules) - {"window"})
-        row.input_tokens += (record.get("figures") or {}).get("total", 0)
-        row.bill += record.get("cost") or 0.0
         said = path.with_suffix(".req").read_text()
         if record["name"] == "recall":
             seen.append(said.count(FOLDED))
-        if record["name"] == SCORED or record["name"] in ("sync", "async"):
+        if record["name"] in SCORED:
+            row.requests += 1
+            row.input_tokens += (record.get("figures") or {}).get("total", 0)
+            row.bill += record.get("cost") or 0.0
             last = "\n".join(texts_in(json.loads(said)))
             facts |= facts_in(last)
     row.recalled = bool(seen) and seen[-1] >= seen[0] + 2  # a search, and the whole text

@@ -125,7 +125,7 @@ class FollowingTransport:
 
     def _request(self, request: Any) -> HostRequest:
         """Return what a request is; one without a key passes as it came."""
-        passing = HostRequest(key="", dialect="openai-chat")
+        passing = HostRequest(key="", dialect="")
 
         def read() -> HostRequest:
             route = route_of(request.method, request.url.path, request.headers, request.url.query)

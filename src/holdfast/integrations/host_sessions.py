@@ -45,7 +45,7 @@ class HostRequest(Struct, frozen=True, kw_only=True):
     key: str
     """The host's own name of the conversation; "" if it has none."""
     dialect: str
-    """The wire format of the messages."""
+    """The wire format of the messages; "" if the request is to pass as it is."""
     own: Sequence[Any] = ()
     """The host's whole list."""
     body: bytes = b""
@@ -55,7 +55,7 @@ class HostRequest(Struct, frozen=True, kw_only=True):
     form: ListForm | None = None
     """How the host writes messages; None if they are in the wire format already."""
     frame: Payload = {}
-    """The rest of the request: model, system prompt, tools, settings."""
+    """The rest of the request: model, system prompt, tools, settings; empty ones do not count."""
     parent: str = ""
     """The conversation that a subagent works for, by the host's own name; it gets a budget of its
     own."""
@@ -96,6 +96,12 @@ class HostSessions:
         self._held: OrderedDict[tuple[str, str], HeldSession] = OrderedDict()
         self._newest: dict[str, tuple[str, str]] = {}
         self._lock = threading.Lock()
+
+    def request_of(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostRequest:
+        """Return what `read` makes of a host's request; its own list alone if that fails, which
+        then passes as it is.
+        """
+        return self.guard(read, HostRequest(key="", dialect="", own=own))
 
     # A request that is answered in one call
 
@@ -247,6 +253,8 @@ class HostTurn:
     def follow(self) -> None:
         """Take the host's list; raises what goes wrong."""
         asked = self._asked
+        if not asked.dialect:
+            return
         if asked.form is not None:
             self._given = given_list(asked.own, asked.form)
         if not asked.key and self._given.messages:
@@ -292,7 +300,8 @@ class HostTurn:
         assert self._held is not None
         asked = self._asked
         field = dialect_named(asked.dialect).list_key
-        body = asked.body or {**asked.frame, field: list(self._given.messages)}
+        frame = {name: value for name, value in asked.frame.items() if value}
+        body = asked.body or {**frame, field: list(self._given.messages)}
         self._held.last = self
         self.followed = self._held.session.follow(request=body, when=when)
 

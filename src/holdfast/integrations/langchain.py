@@ -19,11 +19,12 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages
+from langchain_core.messages.tool import tool_call
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from msgspec import Struct
 
-from holdfast.dialects.jsontext import dump_text
 from holdfast.ends.lists import given_list
 from holdfast.engine.recall import tools_in
 from holdfast.integrations.host_sessions import (
@@ -33,13 +34,18 @@ from holdfast.integrations.host_sessions import (
     HostTool,
     name_by_start,
 )
+from holdfast.integrations.payloads import (
+    HostCall,
+    answer_payload,
+    calls_in,
+    result_in,
+    result_payload,
+)
 from holdfast.transcript import Payload
 
 __all__ = ["HoldfastMiddleware"]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system"}
-_CALLS = ("tool_use", "function_call", "tool_call", "input_json_delta")
-"""Blocks of an answer that repeat its `tool_calls`."""
 
 
 class HoldfastMiddleware(AgentMiddleware):
@@ -55,57 +61,54 @@ class HoldfastMiddleware(AgentMiddleware):
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Have a request answered with messages that fit."""
-        return self._sessions.send(
-            _asked(request), lambda own: handler(_with(request, own)), _usage_of
-        )
+        return self._sessions.send(*self._parts(request, handler))
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
     ) -> Any:
         """Do what `wrap_model_call` does, for agents that are awaited."""
-        return await self._sessions.asend(
-            _asked(request), lambda own: handler(_with(request, own)), _usage_of
-        )
+        return await self._sessions.asend(*self._parts(request, handler))
+
+    def _parts(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        asked = self._sessions.request_of(lambda: _asked(request), request.messages)
+        return asked, lambda own: handler(_with(request, own)), _usage_of
 
     def _tool(self, tool: HostTool) -> StructuredTool:
         def answer(runtime: ToolRuntime, **arguments: Any) -> str:
             return self._sessions.answer(_key(runtime.state["messages"]), tool.name, arguments)
 
-        async def aanswer(runtime: ToolRuntime, **arguments: Any) -> str:
-            key = _key(runtime.state["messages"])
-            return await self._sessions.aanswer(key, tool.name, arguments)
-
+        # an agent that awaits runs it in a thread
         return StructuredTool.from_function(
-            answer, aanswer, tool.name, tool.description, args_schema=tool.parameters
+            answer, None, tool.name, tool.description, args_schema=tool.parameters
         )
 
 
-def _key(own: Sequence[Any], form: MessageForm | None = None) -> str:
+def _key(own: Sequence[Any]) -> str:
     thread = (ensure_config().get("configurable") or {}).get("thread_id")
-    form = form or MessageForm("openai-chat")
-    return str(thread or name_by_start(given_list(own, form).messages, form.dialect))
+    given = given_list(own, MessageForm("openai-chat"))
+    return str(thread or name_by_start(given.messages, "openai-chat"))
 
 
 def _asked(request: ModelRequest) -> HostRequest:
     params = request.model._get_ls_params()  # what every model of theirs tells its tracer
     form = MessageForm("anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat")
     tools = [convert_to_openai_tool(one)["function"] for one in request.tools]
-    system = [] if request.system_message is None else [request.system_message]
+    said, own = getattr(request, "system_message", None), request.messages
     frame = {
         "model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
-        "tools": tools_in(form.dialect, tools),
-        "thinking": getattr(request.model, "thinking", None),
+        "tools": tools_in(form.dialect, tools), "thinking": getattr(request.model, "thinking", 0),
     }  # fmt: skip
-    if form.dialect == "anthropic" and system:
-        frame, system = {**frame, "system": system[0].content}, []
-    own = [*system, *request.messages]
-    frame = {name: value for name, value in frame.items() if value}
+    if said is not None and form.dialect == "anthropic":
+        frame["system"] = said.content
+    elif said is not None:
+        own = [said, *own]
     key = _key(request.messages)
     return HostRequest(key=key, dialect=form.dialect, own=own, form=form, frame=frame)
 
 
 def _with(request: ModelRequest, own: list[Any]) -> ModelRequest:
-    return request.override(messages=[one for one in own if one is not request.system_message])
+    said = getattr(request, "system_message", None)
+    return request.override(messages=[one for one in own if one is not said])
 
 
 def _usage_of(answer: Any) -> Any:
@@ -113,54 +116,27 @@ def _usage_of(answer: Any) -> Any:
     return next((one.usage_metadata for one in said if isinstance(one, AIMessage)), None)
 
 
-class MessageForm:
+class MessageForm(Struct, frozen=True):
     """LangChain's messages: those of chat, or with the blocks of Anthropic's."""
 
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
+    dialect: str
 
     def messages_of(self, own: Any) -> list[Payload]:
         """Return a message in the wire format."""
-        if isinstance(own, ToolMessage) and self.dialect == "anthropic":
-            block = {"type": "tool_result", "tool_use_id": own.tool_call_id, "content": own.content}
-            return [{"role": "user", "content": [block]}]
         if isinstance(own, ToolMessage):
-            return [{"role": "tool", "tool_call_id": own.tool_call_id, "content": own.content}]
-        made: Payload = {"role": _ROLES.get(own.type, "user"), "content": own.content}
-        calls = own.tool_calls if isinstance(own, AIMessage) else []
-        said = [one for one in own.content if isinstance(one, str) or one["type"] not in _CALLS]
-        if calls and self.dialect == "anthropic":
-            said = said if isinstance(own.content, list) else [own.content] * bool(own.content)
-            said = [{"type": "text", "text": one} if isinstance(one, str) else one for one in said]
-            uses = [{"type": "tool_use", "id": one["id"], "name": one["name"], "input": one["args"]}
-                    for one in calls]  # fmt: skip
-            made["content"] = [*said, *uses]
-        elif calls:
-            made["content"] = (said if isinstance(own.content, list) else own.content) or None
-            made["tool_calls"] = [
-                {"id": one["id"], "type": "function",
-                 "function": {"name": one["name"], "arguments": dump_text(one["args"])}}
-                for one in calls
-            ]  # fmt: skip
-        return [made]
+            return [result_payload(self.dialect, own.tool_call_id, own.content)]
+        if isinstance(own, AIMessage):
+            calls = [HostCall(one["id"] or "", one["name"], one["args"]) for one in own.tool_calls]
+            return [answer_payload(self.dialect, own.content, calls)]
+        return [{"role": _ROLES.get(own.type, "user"), "content": own.content}]
 
     def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
         """Return messages of the wire format as LangChain's; one that changed keeps its own id."""
-        return [self._built(one, own) for one in messages]
-
-    def _built(self, message: Payload, own: Any) -> Any:
-        made = convert_to_messages([message])[0]
-        content: Any = made.content
         if isinstance(own, ToolMessage):
-            if self.dialect == "anthropic":
-                content = content[0]["content"]
-            return own.model_copy(update={"content": content})
+            return [own.model_copy(update={"content": result_in(messages[0])})]
         if not isinstance(own, AIMessage):
-            return made
-        calls = made.tool_calls
-        if self.dialect == "anthropic":
-            calls = [
-                {"type": "tool_call", "id": one["id"], "name": one["name"], "args": one["input"]}
-                for one in content if isinstance(one, dict) and one["type"] == "tool_use"
-            ]  # fmt: skip
-        return own.model_copy(update={"content": content, "tool_calls": calls})
+            return convert_to_messages(messages)
+        calls = [tool_call(id=one.id, name=one.name, args=dict(one.arguments))
+                 for one in calls_in(messages[0])]  # fmt: skip
+        said = {"content": messages[0]["content"] or "", "tool_calls": calls}
+        return [own.model_copy(update=said)]
