@@ -53,6 +53,8 @@ class Phase(Struct, frozen=True):
     say: str
     turns: int
     actions: list[list[Any]] = []
+    parallel: int = 1
+    """Calls in one answer."""
     stub_window: int = 0
 
 
@@ -230,11 +232,11 @@ def played_phase(
     """Play one phase in a process; return why it failed, "" if it did not."""
     script_type = importlib.import_module("provider").Script
     script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
-    script.window = phase.stub_window or window
+    script.window, script.parallel = phase.stub_window or window, phase.parallel
     first = 26 * [one.name for one in SCENARIO.phases].index(phase.name)  # none is read twice
     script.actions = phase.actions or [
         [FRAMEWORKS[name].tool, {"path": f"src/module_{first + at:02d}.py"}]
-        for at in range(phase.turns)
+        for at in range(phase.turns * phase.parallel)
     ]
     provider.scripts[phase.name] = script
     case = {

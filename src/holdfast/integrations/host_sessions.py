@@ -179,7 +179,8 @@ class HostSessions:
             if (known := self._held.get(place)) is None:
                 known = self._held[place] = HeldSession(self._open(store, asked))
                 if len(self._held) > _MOST_HELD:
-                    self._held.popitem(last=False)
+                    (oldest, _), _ = self._held.popitem(last=False)
+                    self._newest.pop(oldest, None)
             self._held.move_to_end(place)
             return known
 
