@@ -43,7 +43,9 @@ def sent(server: ModelServer) -> list[Any]:
     return server.requests[-1].body["messages"]
 
 
-@pytest.mark.parametrize("wire", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("wire", [
+    "chat", *(pytest.param(name, marks=pytest.mark.soak) for name in ("responses", "messages")),
+])  # fmt: skip
 def test_a_conversation_is_compacted_restarted_and_valid(
     wire: str, stub: Any, tmp_path: Path
 ) -> None:
