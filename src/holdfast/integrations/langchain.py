@@ -74,8 +74,9 @@ class HoldfastMiddleware(AgentMiddleware):
         return asked, lambda own: handler(_with(request, own)), _usage_of
 
     def _tool(self, tool: HostTool) -> StructuredTool:
-        def answer(runtime: ToolRuntime, **arguments: Any) -> str:
-            return self._sessions.answer(_key(runtime.state["messages"]), tool.name, arguments)
+        def answer(runtime: ToolRuntime = None, **arguments: Any) -> str:
+            own = runtime.state["messages"] if runtime else []  # 1.0 gives none to such a tool
+            return self._sessions.answer(_key(own), tool.name, arguments)
 
         # an agent that awaits runs it in a thread
         return StructuredTool.from_function(
