@@ -17,7 +17,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-ray test-agents test-browser check rules bench bench-quick bench-full soak soak-faults docs release-check clean
+.PHONY: demo demo-model gate test test-fast test-ray test-agents test-browser test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -86,6 +86,11 @@ test-agents: $(VENV)/.stamp-dev
 # the inspector in a real browser, on real sessions; also makes the screenshots of docs/inspector.md
 test-browser: $(VENV)/.stamp-dev $(VENV)/.stamp-browser
 	$(BIN)/python -m pytest tests/browser --durations 10
+
+# every adapter in its real framework, each in an environment of its own: an hour; NAMES=langchain
+NAMES ?=
+test-frameworks: $(VENV)/.stamp-dev
+	$(BIN)/python tests/frameworks/run.py $(NAMES) --check
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

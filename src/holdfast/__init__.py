@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.engine.reducing import reduce
     from holdfast.engine.run import Model
     from holdfast.errors import HoldfastError
+    from holdfast.integrations.clients import wrap
     from holdfast.policy import Policy
     from holdfast.ports import Summarizer
     from holdfast.redaction import Redacted, Redactor, redact
@@ -64,6 +65,7 @@ __all__ = [
     "reduce",
     "repair",
     "warm",
+    "wrap",
 ]
 
 _LATER = {
@@ -99,6 +101,7 @@ _LATER = {
     "redact": "holdfast.redaction",
     "reduce": "holdfast.engine.reducing",
     "repair": "holdfast.dialects.repair",
+    "wrap": "holdfast.integrations.clients",
 }
 """Names that are imported when they are first asked for, so that every command starts quickly."""
 

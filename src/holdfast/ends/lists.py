@@ -7,7 +7,7 @@ results) or for none (what no model sees).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -16,22 +16,24 @@ from holdfast.sessions.following import Replace as Replaced
 from holdfast.transcript import Payload
 
 
-class HostForm(Protocol):
-    """How an agent writes messages."""
+class ListForm(Protocol):
+    """How an agent or a framework writes messages, as objects of its own."""
 
-    def messages_of(self, own: Payload) -> list[Payload]:
-        """Return one of the agent's messages in Anthropic's form; several, or none."""
+    def messages_of(self, own: Any) -> list[Payload]:
+        """Return one of the agent's messages in the wire format; several, or none."""
         ...
 
-    def built(
-        self, messages: Sequence[Payload], own: Payload | None, listed: Sequence[Payload]
-    ) -> list[Payload]:
-        """Return messages of Anthropic's form as the agent writes them.
+    def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
+        """Return messages of the wire format as the agent writes them.
 
         `own` is the message that they replace, None if they are new; what is the same in
         it stays the same object's content. `listed` is the agent's whole list.
         """
         ...
+
+
+class HostForm(ListForm, Protocol):
+    """How an agent writes messages, and what answers used."""
 
     def usage_of(self, own: Payload) -> Payload | None:
         """Return what the provider counted for an answer, None if the message is none."""
@@ -39,9 +41,9 @@ class HostForm(Protocol):
 
 
 class GivenList(Struct, frozen=True):
-    """An agent's list in Anthropic's form."""
+    """An agent's list in a wire format."""
 
-    own: Sequence[Payload]
+    own: Sequence[Any]
     messages: Sequence[Payload]
     owners: Sequence[int]
     """For each message the place of the agent's message that it comes from."""
@@ -50,16 +52,16 @@ class GivenList(Struct, frozen=True):
 class Built(Struct, frozen=True):
     """Messages as the agent writes them, in the place of others."""
 
-    messages: list[Payload]
+    messages: list[Any]
 
 
-def given_list(own: Sequence[Payload], form: HostForm) -> GivenList:
-    """Return an agent's list in Anthropic's form."""
+def given_list(own: Sequence[Any], form: ListForm) -> GivenList:
+    """Return an agent's list in the wire format of a form."""
     pairs = [(one, at) for at, message in enumerate(own) for one in form.messages_of(message)]
     return GivenList(own, [one for one, _ in pairs], [at for _, at in pairs])
 
 
-def host_edits(given: GivenList, edits: Sequence[Edit], form: HostForm) -> list[Keep | Built]:
+def host_edits(given: GivenList, edits: Sequence[Edit], form: ListForm) -> list[Keep | Built]:
     """Return edits of Anthropic's messages as edits of the agent's own list.
 
     A message that no model sees stays if the one before it stays.

@@ -1,0 +1,1 @@
+"""Holdfast inside agent frameworks and in clients of providers; import the one you need."""

@@ -1,0 +1,313 @@
+"""The conversations of a framework, by its own ids: what to send for each request of theirs.
+
+Nothing here raises into the host: if a session fails, the host's own list is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from holdfast.config.opening import open_store
+from holdfast.dialects.jsontext import dump
+from holdfast.dialects.registry import dialect_named
+from holdfast.ends.lists import Built, GivenList, ListForm, given_list, host_edits
+from holdfast.engine.recall import TOOLS, tools_in
+from holdfast.gateway.identity import named_by_start
+from holdfast.gateway.wires import WIRES
+from holdfast.journal import log_event
+from holdfast.sessions.following import Followed
+from holdfast.sessions.session import Session
+from holdfast.sessions.standing import find_by_key
+from holdfast.stores.store import Store
+from holdfast.stores.values import NewSession
+from holdfast.transcript import Payload
+
+__all__ = ["HOST_TOOLS", "HostRequest", "HostSessions", "HostTool", "HostTurn"]
+
+T = TypeVar("T")
+_MOST_HELD = 256
+"""Conversations that are held open at once; others are taken up from the store. As many as a
+gateway holds."""
+
+
+class HostRequest(Struct, frozen=True, kw_only=True):
+    """A request that a host is about to send."""
+
+    key: str
+    """The host's own name of the conversation; "" if it has none."""
+    dialect: str
+    """The wire format of the messages; "" if the request is to pass as it is."""
+    own: Sequence[Any] = ()
+    """The host's whole list."""
+    body: bytes = b""
+    """The whole request as JSON, in the place of `own` and `frame`, if the host has it."""
+    model: str = ""
+    """The model, if the request itself does not name it."""
+    form: ListForm | None = None
+    """How the host writes messages; None if they are in the wire format already."""
+    frame: Payload = {}
+    """The rest of the request: model, system prompt, tools, settings; empty ones do not count."""
+    parent: str = ""
+    """The conversation that a subagent works for, by the host's own name; it gets a budget of its
+    own."""
+
+
+class HostTool(Struct, frozen=True):
+    """A tool that the model of a host may call."""
+
+    name: str
+    description: str
+    parameters: Payload
+    """The JSON schema of its arguments."""
+
+
+HOST_TOOLS = tuple(
+    HostTool(one["name"], one["description"], {**one["parameters"], "additionalProperties": False})
+    for one in TOOLS
+)
+"""Recall and search of what was folded. Some frameworks take closed schemas only."""
+
+
+class HostSessions:
+    """The conversations of one host in one store, for any number of threads and tasks.
+
+    `source` is the name of the host. `store` is a `Store`, a file, a folder or the address of a
+    server; by default the home of sessions that `HOLDFAST_STORE` and `HOLDFAST_HOME` name.
+    `options` are those of a `Session`: `context_length`, `policy`, `summarizer`, `model`. With
+    `on_error="raise"` faults of ours are raised, for tests.
+    """
+
+    def __init__(
+        self, source: str, store: Store | str | os.PathLike[str] | None = None, *,
+        on_error: Literal["pass", "raise"] = "pass", **options: Any,
+    ) -> None:  # fmt: skip
+        self._source, self._given, self._options = source, store, options
+        self._is_strict = on_error == "raise"
+        self._store: Store | None = None
+        self._held: OrderedDict[tuple[str, str], HeldSession] = OrderedDict()
+        self._newest: dict[str, tuple[str, str]] = {}
+        self._lock = threading.Lock()
+
+    def request_of(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostRequest:
+        """Return what `read` makes of a host's request; its own list alone if that fails, which
+        then passes as it is.
+        """
+        return self.guard(read, HostRequest(key="", dialect="", own=own))
+
+    # A request that is answered in one call
+
+    def send(
+        self, asked: HostRequest, call: Callable[[list[Any]], T], usage_of: Callable[[T], object]
+    ) -> T:
+        """Return what `call` answers to the messages that fit in the place of the host's.
+
+        If the provider says that they were too long, they are made smaller and sent again, until
+        nothing more can be folded; every other error comes out as it is.
+        """
+        turn = self.turn(asked)
+        while True:
+            try:
+                answer = call(turn.messages)
+            except Exception as error:
+                if not turn.recover(error):
+                    raise
+            else:
+                turn.used(partial(usage_of, answer))
+                return answer
+
+    async def asend(
+        self, asked: HostRequest, call: Callable[[list[Any]], Awaitable[T]],
+        usage_of: Callable[[T], object],
+    ) -> T:  # fmt: skip
+        """Do what `send` does, for hosts that await; work that blocks is done in a thread."""
+        turn = await asyncio.to_thread(self.turn, asked)
+        while True:
+            try:
+                answer = await call(turn.messages)
+            except Exception as error:
+                if not await asyncio.to_thread(turn.recover, error):
+                    raise
+            else:
+                await asyncio.to_thread(turn.used, partial(usage_of, answer))
+                return answer
+
+    # A request in steps, for hosts that have a hook for each
+
+    def turn(self, asked: HostRequest) -> HostTurn:
+        """Return a request with what to send in its place."""
+        turn = HostTurn(self, asked)
+        self.guard(turn.follow, None)
+        return turn
+
+    def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails."""
+
+        def called() -> str:
+            held = self._held.get(self._newest.get(key, (key, "")))
+            held = held or self.held(HostRequest(key=key, dialect=""))
+            with held.lock:
+                return held.session.call(name, arguments)
+
+        return self.guard(called, "nothing can be recalled at the moment")
+
+    async def aanswer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
+        """Do what `answer` does, for hosts that await."""
+        return await asyncio.to_thread(self.answer, key, name, arguments)
+
+    def tools(self, dialect: str) -> list[dict[str, Any]]:
+        """Return recall and search as requests of a wire format declare them."""
+        return tools_in(dialect, TOOLS)
+
+    def held(self, asked: HostRequest) -> HeldSession:
+        """Return the conversation of a request, open; it is begun with its first message.
+
+        A host whose model changes goes on in another wire format, and there in a session of its
+        own.
+        """
+        with self._lock:
+            self._store = store = self._store or _opened(self._given)
+            place = self._newest[asked.key] = (asked.key, asked.dialect)
+            if (known := self._held.get(place)) is None:
+                known = self._held[place] = HeldSession(self._open(store, asked))
+                if len(self._held) > _MOST_HELD:
+                    (oldest, _), _ = self._held.popitem(last=False)
+                    self._newest.pop(oldest, None)
+            self._held.move_to_end(place)
+            return known
+
+    def _open(self, store: Store, asked: HostRequest) -> Session:
+        key, dialect = asked.key, asked.dialect
+        new = NewSession(dialect=dialect, source=self._source)
+        known = find_by_key(store, key, self._source)
+        if known is None and asked.parent:
+            Session(store, asked.parent, new=new).delegate(key=key)
+        elif known is not None and dialect not in ("", known.dialect):
+            key = f"{key}@{dialect}"
+        options: dict[str, Any] = {"model": asked.model, **self._options}
+        return Session(store, key, new=new, **options)
+
+    def guard(self, work: Callable[[], T], otherwise: T) -> T:
+        """Return what work does; something else if it fails: a guest must not break a request."""
+        try:
+            return work()
+        except Exception as error:  # the boundary to the host
+            if self._is_strict:
+                raise
+            log_event("session.passed", error=type(error).__name__)
+            return otherwise
+
+
+def _opened(given: Store | str | os.PathLike[str] | None) -> Store:
+    if given is None or isinstance(given, (str, os.PathLike)):
+        return open_store(None if given is None else os.fspath(given))
+    return given
+
+
+class HeldSession:
+    """A session that several requests of a host may use, one at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.lock = session, threading.RLock()
+        self.last: HostTurn | None = None
+
+
+class HostTurn:
+    """One request: what to send in its place, what it used, and less to send if it was too long."""
+
+    def __init__(self, sessions: HostSessions, asked: HostRequest) -> None:
+        self._sessions, self._asked = sessions, asked
+        self._given = GivenList(asked.own, asked.own, range(len(asked.own)))
+        self._held: HeldSession | None = None
+        self.followed: Followed | None = None
+        """What came of the list; None if it goes on as it is."""
+
+    @property
+    def messages(self) -> list[Any]:
+        """What to send, as the host writes it; messages that stayed are the host's own objects."""
+        followed, form = self.followed, self._asked.form
+        if followed is None or not followed.is_changed:
+            return list(self._asked.own)
+        if form is None:
+            return followed.messages
+        found: list[Any] = []
+        for one in host_edits(self._given, followed.edits, form):
+            found += (
+                one.messages if isinstance(one, Built) else self._asked.own[one.start : one.stop]
+            )
+        return found
+
+    @property
+    def body(self) -> bytes:
+        """What to send, if the host gave its whole request as JSON."""
+        is_changed = self.followed is not None and self.followed.is_changed
+        return self.followed.body if self.followed and is_changed else self._asked.body
+
+    def follow(self) -> None:
+        """Take the host's list; raises what goes wrong."""
+        asked = self._asked
+        if not asked.dialect:
+            return
+        if asked.form is not None:
+            self._given = given_list(asked.own, asked.form)
+        if not asked.key and self._given.messages:
+            asked = replace(asked, key=name_by_start(self._given.messages, asked.dialect))
+        if asked.key and (self._given.messages or asked.body):
+            self._held = self._sessions.held(asked)
+            with self._held.lock:
+                self._take("new")
+
+    def used(self, read: Callable[[], object]) -> None:
+        """Take what the provider reported for this request; `read` returns it, or None."""
+
+        def take() -> None:
+            usage = read()
+            if self._held is not None and usage:
+                with self._held.lock:
+                    self._again()
+                    self._held.session.used(usage)
+
+        self._sessions.guard(take, None)
+
+    def recover(self, error: BaseException) -> bool:
+        """Return whether there is less to send, if an error says that the request was too big."""
+
+        def shrink() -> bool:
+            if self._held is None:
+                return False
+            with self._held.lock:
+                self._again()
+                is_smaller = self._held.session.recover(error)
+                self._take("never")
+                return is_smaller
+
+        return self._sessions.guard(shrink, False)
+
+    def _again(self) -> None:
+        """Have the session at this list: another request may have been in between."""
+        assert self._held is not None
+        if self._held.last is not self:
+            self._take("never")
+
+    def _take(self, when: Literal["new", "never"]) -> None:
+        assert self._held is not None
+        asked = self._asked
+        field = dialect_named(asked.dialect).list_key
+        frame = {name: value for name, value in asked.frame.items() if value}
+        body = asked.body or {**frame, field: list(self._given.messages)}
+        self._held.last = self
+        self.followed = self._held.session.follow(request=body, when=when)
+
+
+def name_by_start(messages: Sequence[Any], dialect: str) -> str:
+    """Return a name made of how a conversation began, "" as long as its model has not spoken."""
+    wire = next(one for one in WIRES.values() if one.dialect == dialect)
+    return named_by_start([Raw(dump(one)) for one in messages], wire)

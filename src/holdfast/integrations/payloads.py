@@ -1,0 +1,78 @@
+"""Answers with calls, and results, in the wire formats that adapters translate to and from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.transcript import Payload
+
+CALL_BLOCKS = frozenset({"tool_use", "function_call", "tool_call", "input_json_delta"})
+"""Types of blocks by which frameworks repeat a call in the content of its answer."""
+
+
+class HostCall(Struct, frozen=True):
+    """A call of a tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+def answer_payload(dialect: str, content: Any, calls: Sequence[HostCall] = ()) -> Payload:
+    """Return an answer of the model: a text or blocks of its provider, and calls.
+
+    The wire format is `openai-chat`, or `anthropic` whose thinking blocks stay first.
+    """
+    if not calls:
+        return {"role": "assistant", "content": content}
+    if isinstance(content, list):
+        blocks = cast("list[Any]", content)
+        said: Any = [one for one in blocks if _type_of(one) not in CALL_BLOCKS]
+    else:
+        said = content
+    if dialect != "anthropic":
+        made = [{"id": one.id, "type": "function", "function": {
+            "name": one.name, "arguments": dump_text(one.arguments)}} for one in calls]  # fmt: skip
+        return {"role": "assistant", "content": said or None, "tool_calls": made}
+    listed = cast("list[Any]", said if isinstance(said, list) else [said] if said else [])
+    texts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in listed]
+    uses = [
+        {"type": "tool_use", "id": one.id, "name": one.name, "input": one.arguments}
+        for one in calls
+    ]
+    return {"role": "assistant", "content": [*texts, *uses]}
+
+
+def result_payload(dialect: str, call_id: str, content: Any) -> Payload:
+    """Return the result of a call."""
+    if dialect != "anthropic":
+        return {"role": "tool", "tool_call_id": call_id, "content": content}
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    return {"role": "user", "content": [block]}
+
+
+def calls_in(payload: Payload) -> list[HostCall]:
+    """Return the calls of an answer."""
+    found = [
+        HostCall(one["id"], one["function"]["name"], parse(one["function"]["arguments"].encode()))
+        for one in payload.get("tool_calls") or ()
+    ]
+    for one in payload["content"] if isinstance(payload.get("content"), list) else ():
+        if _type_of(one) == "tool_use":
+            found.append(HostCall(one["id"], one["name"], one["input"]))
+    return found
+
+
+def result_in(payload: Payload) -> Any:
+    """Return what a result says."""
+    content: Any = payload["content"]
+    is_block = payload["role"] == "user" and isinstance(content, list)
+    return cast("list[Any]", content)[0]["content"] if is_block else cast("Any", content)
+
+
+def _type_of(block: Any) -> Any:
+    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else "text"

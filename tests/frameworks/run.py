@@ -1,0 +1,296 @@
+"""Every adapter in its real framework, against a strict stub provider; one row for each.
+
+    python tests/frameworks/run.py [NAME…] [--release newest|oldest] [--wire WIRE]
+                                   [--strategy holdfast|STRATEGY] [--check] [--keep FOLDER]
+
+Each framework has an environment of its own under .venv/frameworks, which is made if it is missing.
+The stub comes with a toolkit outside this repository (HOLDFAST_AGENTS, or ../shared/agents beside
+the checkout); without it nothing can be played. frameworks.toml has the releases, scenario.toml the
+conversation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert
+
+from holdfast.lab.scoring.facts import facts_in, is_present
+from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+ENVIRONMENTS = ROOT / ".venv" / "frameworks"
+PHASE_SECONDS = 240
+"""The most that a phase may take; on two busy cores it takes 20."""
+STORE = "sessions.db"
+SCORED = ("sync", "async", "stream")
+"""The phases that every strategy plays: their requests, tokens, bill, and facts at their end."""
+FOLDED = "checkpoint of module_00: code"
+"""What the model reads first and recalls at the end."""
+
+
+class Phase(Struct, frozen=True):
+    """One process of the scenario; scenario.toml says what it does."""
+
+    name: str
+    mode: str
+    say: str
+    turns: int
+    actions: list[list[Any]] = []
+    parallel: int = 1
+    """Calls in one answer."""
+    stub_window: int = 0
+
+
+class Scenario(Struct, frozen=True):
+    """The conversation."""
+
+    window: int
+    fact: str
+    phases: tuple[Phase, ...]
+
+
+class Framework(Struct, frozen=True):
+    """A framework as frameworks.toml has it."""
+
+    newest: list[str]
+    """What pip installs for the newest release."""
+    oldest: list[str]
+    wires: list[str]
+    driver: str = ""
+    """The script in drivers/, if it is not called as the framework."""
+    tool: str = "read_file"
+    """The tool that the model calls."""
+    window: int = 0
+    """If its own prompts need a larger one than the scenario has."""
+
+
+class Played(Struct):
+    """What one run came to."""
+
+    name: str
+    wire: str
+    release: str
+    strategy: str
+    requests: int = 0
+    invalid: int = 0
+    too_long: int = 0
+    compactions: int = 0
+    recalled: bool = False
+    input_tokens: int = 0
+    bill: float = 0.0
+    facts: float = 0.0
+    """The share of all facts that the last request of the third phase still has, by the lab's
+    measure."""
+    failed: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether an adapter did all that it must."""
+        return (
+            not self.failed and not self.invalid and self.compactions >= 3
+            and self.recalled and self.too_long >= 1
+        )  # fmt: skip
+
+
+MODELS = {"chat": "gpt-5", "responses": "gpt-5", "messages": "claude-opus-5-5",
+          "gemini": "gemini-2.5-pro"}  # fmt: skip
+SCENARIO = convert(tomllib.loads((HERE / "scenario.toml").read_text()), Scenario)
+FRAMEWORKS = convert(tomllib.loads((HERE / "frameworks.toml").read_text()), dict[str, Framework])
+
+
+def main() -> int:
+    """Play what the command line names; 1 if something was not right and that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--release", choices=("newest", "oldest"), action="append")
+    parser.add_argument("--wire", choices=tuple(MODELS), action="append")
+    parser.add_argument("--strategy", action="append", help="one that the driver knows")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    given = parser.parse_args()
+    if not (TOOLKIT / "provider.py").exists():
+        print(f"skipped: no stub provider at {TOOLKIT}; HOLDFAST_AGENTS names another place")
+        return 0
+    rows: list[Played] = []
+    for name in given.names or FRAMEWORKS:
+        for release in given.release or ["newest", "oldest"]:
+            for wire in given.wire or FRAMEWORKS[name].wires:
+                for strategy in given.strategy or ["holdfast"]:
+                    with folder(given.keep) as kept:
+                        rows.append(played(name, release, wire, strategy, kept))
+                    print(row_of(rows[-1]), flush=True)
+    is_wrong = any(one.strategy == "holdfast" and not one.is_right for one in rows)
+    return int(given.check and is_wrong)
+
+
+def row_of(row: Played) -> str:
+    """Return a row of the table in docs/integrations.md."""
+    return (
+        f"| {row.name} | {row.release} | {row.wire} | {row.strategy} | {row.requests} "
+        f"| {row.invalid} | {row.too_long} | {row.compactions} | {'yes' if row.recalled else 'no'} "
+        f"| {row.facts:.0%} | {row.input_tokens:,} | {row.bill:.3f} "
+        f"| {row.failed or 'ok'} |"
+    )
+
+
+@contextmanager
+def folder(kept: Path | None) -> Iterator[Path]:
+    """Yield a folder for one run."""
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield Path(tempfile.mkdtemp(dir=kept))
+    else:
+        with tempfile.TemporaryDirectory() as made:
+            yield Path(made)
+
+
+def environment_of(name: str, release: str) -> tuple[Path, str]:
+    """Return the Python of a framework's environment, made if it is missing, and its release."""
+    wanted = getattr(FRAMEWORKS[name], release)
+    place = ENVIRONMENTS / f"{name}-{release}"
+    stamp, python = place / "packages.txt", place / "bin" / "python"
+    if not stamp.exists() or stamp.read_text() != "\n".join(wanted):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-e", str(ROOT), *wanted], check=True)
+        stamp.write_text("\n".join(wanted))
+    shown = [
+        str(python),
+        "-c",
+        "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))",
+    ]
+    first = wanted[0].split("[")[0].split("=")[0].split(">")[0].split("<")[0].split("~")[0]
+    found = subprocess.run([*shown, first], check=True, capture_output=True, text=True)
+    return python, found.stdout.strip()
+
+
+@contextmanager
+def stub(log: Path) -> Iterator[Any]:
+    """Yield the provider of the toolkit, in a thread."""
+    sys.path.insert(0, str(TOOLKIT))
+    provider = importlib.import_module("provider").Provider(log)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(provider.start(), loop).result()
+    try:
+        yield provider
+    finally:
+        asyncio.run_coroutine_threadsafe(provider.stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Played:
+    """Play all phases, and return what was seen at the stub and in the store."""
+    python, version = environment_of(name, release)
+    window = FRAMEWORKS[name].window or SCENARIO.window
+    row = Played(name, wire, version, strategy)
+    with stub(kept / "log") as provider:
+        for phase in SCENARIO.phases:
+            if strategy != "holdfast" and phase.name in ("recall", "overflow"):
+                continue
+            row.failed = played_phase(provider, phase, name, python, row, kept, window)
+            if row.failed:
+                break
+    judge(row, kept / "log")
+    row.compactions = compactions_in(kept / STORE)
+    return row
+
+
+def compactions_in(store: Path) -> int:
+    """Return how often the sessions of a store were compacted; 0 if there is none."""
+    if not store.exists():
+        return 0
+    with open_store(store) as opened:
+        found = opened.sessions(SessionFilter(kind="any")).sessions
+        return sum(one.compactions for one in found)
+
+
+def played_phase(
+    provider: Any, phase: Phase, name: str, python: Path, row: Played, kept: Path,
+    window: int = SCENARIO.window,
+) -> str:  # fmt: skip
+    """Play one phase in a process; return why it failed, "" if it did not."""
+    script_type = importlib.import_module("provider").Script
+    script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
+    script.window, script.parallel = phase.stub_window or window, phase.parallel
+    first = 26 * [one.name for one in SCENARIO.phases].index(phase.name)  # none is read twice
+    script.actions = phase.actions or [
+        [FRAMEWORKS[name].tool, {"path": f"src/module_{first + at:02d}.py"}]
+        for at in range(phase.turns * phase.parallel)
+    ]
+    provider.scripts[phase.name] = script
+    case = {
+        "url": f"{provider.url}/c/{phase.name}", "wire": row.wire, "model": MODELS[row.wire],
+        "folder": str(kept), "store": str(kept / STORE), "window": window, "mode": phase.mode,
+        "say": phase.say, "strategy": row.strategy,
+    }  # fmt: skip
+    driver = HERE / "drivers" / f"{FRAMEWORKS[name].driver or name}.py"
+    env = {**os.environ, "HOLDFAST_HOME": str(kept / "home"), "PYTHONPATH": str(ROOT / "src")}
+    try:
+        ran = subprocess.run(
+            [str(python), str(driver), json.dumps(case)], env=env, capture_output=True, text=True,
+            timeout=PHASE_SECONDS, check=False, cwd=kept,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"{phase.name}: time-out"
+    (kept / f"{phase.name}.err").write_text(ran.stderr)
+    if ran.returncode:
+        return f"{phase.name}: {(ran.stderr.strip() or 'failed').splitlines()[-1][:160]}"
+    said = json.loads(ran.stdout.splitlines()[-1])["said"]
+    return "" if script.final in said else f"{phase.name}: said {said!r}"[:160]
+
+
+def judge(row: Played, log: Path) -> None:
+    """Read what the stub logged."""
+    seen, last, facts = list[int](), "", set[str]()
+    for path in sorted(log.rglob("*.json"), key=lambda one: one.name):
+        record = json.loads(path.read_text())
+        if record.get("op") not in ("make", "refused"):
+            continue
+        rules = record.get("rules") or []
+        row.too_long += "window" in rules
+        row.invalid += bool(set(rules) - {"window"})
+        said = path.with_suffix(".req").read_text()
+        if record["name"] == "recall":
+            seen.append(said.count(FOLDED))
+        if record["name"] in SCORED:
+            row.requests += 1
+            row.input_tokens += (record.get("figures") or {}).get("total", 0)
+            row.bill += record.get("cost") or 0.0
+            last = "\n".join(texts_in(json.loads(said)))
+            facts |= facts_in(last)
+    row.recalled = bool(seen) and seen[-1] >= seen[0] + 2  # a search, and the whole text
+    row.facts = sum(is_present(last, one) for one in facts) / max(len(facts), 1)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a request."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(one)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

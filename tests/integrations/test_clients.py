@@ -1,0 +1,167 @@
+"""Clients of providers whose requests stay inside the window, against the strict stub."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from holdfast import wrap
+from holdfast.errors import InvalidSetting
+from holdfast.testing.model_server import ModelServer, openai_error
+
+openai = pytest.importorskip("openai")
+WINDOW = 8_000
+TURNS = 9
+"""Calls of a phase: more than two windows hold of their results."""
+
+
+def history(turns: int) -> list[Any]:
+    """Return a chat that ends with a question."""
+    said = [
+        {"role": role, "content": f"{role} {at}: " + "many words " * 120}
+        for at in range(turns)
+        for role in ("user", "assistant")
+    ]
+    return [*said, {"role": "user", "content": "and now?"}]
+
+
+def client(server: ModelServer, folder: Path, *, is_async: bool = False, **options: Any) -> Any:
+    """Return a wrapped client of a server."""
+    kind = openai.AsyncOpenAI if is_async else openai.OpenAI
+    made = kind(base_url=server.openai_url, api_key="none", max_retries=0)
+    options = {"context_length": WINDOW, "on_error": "raise", **options}
+    return wrap(made, store=folder / "sessions.db", **options)
+
+
+def sent(server: ModelServer) -> list[Any]:
+    return server.requests[-1].body["messages"]
+
+
+@pytest.mark.parametrize("wire", [
+    "chat", *(pytest.param(name, marks=pytest.mark.soak) for name in ("responses", "messages")),
+])  # fmt: skip
+def test_a_conversation_is_compacted_restarted_and_valid(
+    wire: str, stub: Any, tmp_path: Path
+) -> None:
+    """Awaited in one process and streamed in the next, with tools; no request breaks a rule."""
+    pytest.importorskip("anthropic" if wire == "messages" else "openai")
+    runner = sys.modules["frameworks_run"]
+    row = runner.Played("openai", wire, "", "holdfast")
+    for phase in runner.SCENARIO.phases[1:3]:
+        short = replace(phase, turns=TURNS)
+        given = (stub, short, "openai", Path(sys.executable), row, tmp_path, WINDOW + 2_000)
+        assert runner.played_phase(*given) == ""
+    runner.judge(row, tmp_path / "log")
+    assert (row.invalid, row.too_long) == (0, 0)
+    assert runner.compactions_in(tmp_path / runner.STORE) >= 3
+
+
+def test_it_is_the_same_client_in_every_other_respect(tmp_path: Path) -> None:
+    """Its type, raw responses, copies with other options, and streams of any kind."""
+    with ModelServer("said") as server:
+        wrapped = client(server, tmp_path, key="one")
+        assert isinstance(wrapped, openai.OpenAI)
+        asked: Any = {"model": "m", "messages": history(30)}
+        raw = wrapped.chat.completions.with_raw_response.create(**asked)
+        assert raw.parse().choices[0].message.content == "said"
+        first = sent(server)
+        assert len(first) < 61
+        copied = wrapped.with_options(timeout=9.0)
+        copied.chat.completions.create(**asked)
+        assert sent(server) == first
+        for given in ({}, {"stream_options": {"include_usage": True}}):
+            pieces = copied.chat.completions.create(**asked, stream=True, **given)
+            said = [one.choices[0].delta.content or "" for one in pieces if one.choices]
+            assert "".join(said) == "said"
+        assert sent(server) == first
+
+
+def test_a_client_that_awaits_streams_too(tmp_path: Path) -> None:
+    """By the same transport."""
+
+    async def play(server: ModelServer) -> str:
+        wrapped = client(server, tmp_path, is_async=True, key="one")
+        asked: Any = {"model": "m", "messages": history(30), "stream": True}
+        pieces = await wrapped.chat.completions.create(**asked)
+        said = [one.choices[0].delta.content or "" async for one in pieces if one.choices]
+        await wrapped.close()
+        return "".join(said)
+
+    with ModelServer("said") as server:
+        assert asyncio.run(play(server)) == "said"
+        assert len(sent(server)) < 61
+
+
+def test_a_request_may_name_another_conversation(tmp_path: Path) -> None:
+    """By a header that the provider does not get; each has what it folded, and no other's."""
+    with ModelServer("said") as server:
+        wrapped = client(server, tmp_path, key="one")
+        for name in ("one", "two"):
+            listed = history(30)
+            listed[1]["content"] = f"the secret of {name}. {listed[1]['content']}"
+            given = {} if name == "one" else {"extra_headers": {"x-holdfast-session": name}}
+            wrapped.chat.completions.create(model="m", messages=listed, **given)
+            assert "x-holdfast-session" not in server.requests[-1].headers
+        found = wrapped.holdfast.answer("two", "holdfast_search", {"text": "the secret of"})
+        assert "of two" in found
+        assert "of one" not in found
+
+
+def test_a_refused_request_is_sent_again_smaller(tmp_path: Path) -> None:
+    """The caller sees only the answer; any other refusal comes out as it is."""
+    words = "This model's maximum context length is 4000 tokens."
+    with ModelServer() as server:
+
+        def reply(request: Any) -> Any:
+            is_long = len(request.raw) > 14_000
+            return openai_error(400, "context_length_exceeded", words) if is_long else "said"
+
+        server.replies(reply)
+        wrapped = client(server, tmp_path, key="one", context_length=64_000)
+        done = wrapped.chat.completions.create(model="m", messages=history(20))
+        assert done.choices[0].message.content == "said"
+        assert len(server.requests) == 2
+        server.replies(openai_error(400, "invalid_value", "no"))
+        with pytest.raises(openai.BadRequestError, match="no"):
+            wrapped.chat.completions.create(model="m", messages=history(20))
+
+
+def test_usage_is_taken_from_answers_and_streams(tmp_path: Path) -> None:
+    """It is in the store, with the conversation."""
+    with ModelServer("said") as server:
+        wrapped = client(server, tmp_path, key="one")
+        asked: Any = {"model": "m", "messages": history(3)}
+        wrapped.chat.completions.create(**asked)
+        asked["messages"] = [*history(3), *history(1)[1:]]
+        list(wrapped.chat.completions.create(
+            **asked, stream=True, stream_options={"include_usage": True}
+        ))  # fmt: skip
+        session = wrapped.holdfast.held(_of("one")).session
+        assert len(session._store.usage(session.id)) == 2
+
+
+def _of(key: str) -> Any:
+    from holdfast.integrations.host_sessions import HostRequest
+
+    return HostRequest(key=key, dialect="openai-chat")
+
+
+def test_a_fault_of_ours_sends_the_request_as_it_came(tmp_path: Path) -> None:
+    """A store that cannot be read costs a compaction, not a request."""
+    (tmp_path / "sessions.db").write_bytes(b"not a database" * 400)
+    with ModelServer("said") as server:
+        wrapped = client(server, tmp_path, key="one", on_error="pass")
+        wrapped.chat.completions.create(model="m", messages=history(30))
+        assert sent(server) == json.loads(json.dumps(history(30)))
+
+
+def test_what_is_no_client_is_refused() -> None:
+    """Before anything is sent."""
+    with pytest.raises(InvalidSetting):
+        wrap(object())

@@ -1,0 +1,193 @@
+"""Sessions of a host by its own ids: what every adapter stands on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import check
+from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions
+from holdfast.stores.open import open_store
+from holdfast.transcript import Payload
+
+WINDOW = 8_000
+
+
+class Note:
+    """A message of a host that has objects of its own."""
+
+    def __init__(self, role: str, text: str) -> None:
+        self.role, self.text = role, text
+
+
+class NoteForm:
+    """One payload for each."""
+
+    def messages_of(self, own: Note) -> list[Payload]:
+        return [{"role": own.role, "content": own.text}]
+
+    def built(self, messages: Any, own: Any, listed: Any) -> list[Note]:
+        return [Note(one["role"], str(one["content"])) for one in messages]
+
+
+def notes(turns: int, word: str = "many words") -> list[Note]:
+    """Return a conversation that ends with a question."""
+    said = [
+        Note(role, f"{role} {at}: " + f"{word} " * 120)
+        for at in range(turns)
+        for role in ("user", "assistant")
+    ]
+    return [*said, Note("user", "and now?")]
+
+
+def asked(own: list[Note], key: str = "thread-1", **more: Any) -> HostRequest:
+    return HostRequest(key=key, dialect="openai-chat", own=own, form=NoteForm(), **more)
+
+
+def sessions(folder: Path, **options: Any) -> HostSessions:
+    options = {"context_length": WINDOW, "on_error": "raise", **options}
+    return HostSessions("test", folder / "sessions.db", **options)
+
+
+class TooLong(Exception):
+    """As a provider says it."""
+
+    status_code = 400
+
+
+def refusal(tokens: int) -> TooLong:
+    return TooLong(f"This model's maximum context length is {tokens} tokens.")
+
+
+def test_messages_that_stay_are_the_hosts_own_objects(tmp_path: Path) -> None:
+    """What changed is built by the form; the rest is not touched."""
+    own = notes(30)
+    sent = sessions(tmp_path).send(asked(own), lambda given: given, lambda _: None)
+    assert len(sent) < len(own)
+    assert sent[-1] is own[-1]
+    assert sum(one in own for one in sent) >= 2
+    assert check([{"role": one.role, "content": one.text} for one in sent]) == []
+
+
+def test_a_list_that_fits_goes_on_as_it_is(tmp_path: Path) -> None:
+    """No message is rebuilt if nothing is due."""
+    own = notes(2)
+    sent = sessions(tmp_path).send(asked(own), lambda given: given, lambda _: None)
+    assert all(one is other for one, other in zip(sent, own, strict=True))
+
+
+def test_a_conversation_is_found_again_by_its_key(tmp_path: Path) -> None:
+    """In another process the same list gives the same request."""
+    own = notes(30)
+    first = sessions(tmp_path).turn(asked(own)).messages
+    again = sessions(tmp_path).turn(asked(own)).messages
+    assert [one.text for one in first] == [one.text for one in again]
+    with open_store(tmp_path / "sessions.db") as store:
+        other = HostSessions("test", store, context_length=WINDOW).turn(asked(own)).messages
+    assert [one.text for one in other] == [one.text for one in first]
+
+
+def test_a_refused_request_is_made_smaller_and_sent_again(tmp_path: Path) -> None:
+    """By the window that the provider names; other errors come out as they are."""
+    sizes: list[int] = []
+
+    def call(given: list[Note]) -> str:
+        sizes.append(sum(len(one.text) for one in given))
+        if sizes[-1] > 9_000:
+            raise refusal(3_000)
+        return "answered"
+
+    wide = sessions(tmp_path, context_length=32_000)
+    assert wide.send(asked(notes(12)), call, lambda _: None) == "answered"
+    assert len(sizes) == 2
+    with pytest.raises(ValueError, match="another"):
+        wide.send(asked(notes(12)), _fail, lambda _: None)
+
+
+def _fail(given: list[Note]) -> str:
+    raise ValueError("another error")
+
+
+def test_hosts_that_await_get_the_same(tmp_path: Path) -> None:
+    """The sessions work in a thread, and the loop goes on meanwhile."""
+
+    async def call(given: list[Note]) -> list[Note]:
+        return given
+
+    own, threads = notes(30), set[int]()
+
+    def usage_of(answer: list[Note]) -> Payload:
+        threads.add(threading.get_ident())
+        return {"prompt_tokens": 900}
+
+    sent = asyncio.run(sessions(tmp_path).asend(asked(own), call, usage_of))
+    assert len(sent) < len(own)
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_usage_is_kept_with_the_request_that_it_is_about(tmp_path: Path) -> None:
+    """Also if another request of the same conversation came in between."""
+    made = sessions(tmp_path)
+    one, other = made.turn(asked(notes(2))), made.turn(asked([Note("user", "a subagent's task")]))
+    one.used(lambda: {"prompt_tokens": 1_234, "completion_tokens": 5})
+    held = made.held(asked(notes(2)))
+    assert held.last is one
+    assert other.messages[0].text == "a subagent's task"
+
+
+def test_what_was_folded_is_recalled_and_found(tmp_path: Path) -> None:
+    """By the tools that hosts offer; an unknown reference is a sentence."""
+    made, own = sessions(tmp_path), notes(30)
+    own[1].text = "the port is 5433. " + own[1].text
+    made.turn(asked(own))
+    assert [tool.name for tool in HOST_TOOLS] == ["holdfast_recall", "holdfast_search"]
+    assert "5433" in made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert "5433" in made.answer("thread-1", "holdfast_search", {"text": "the port"})
+    assert "5433" not in made.answer("thread-2", "holdfast_search", {"text": "the port"})
+    assert made.answer("thread-1", "holdfast_recall", {"ref": "hf-0000000000"})
+
+
+def test_a_subagent_has_a_session_and_a_budget_of_its_own(tmp_path: Path) -> None:
+    """It is a child of the conversation that it works for, which is not touched."""
+    made = sessions(tmp_path)
+    made.turn(asked(notes(2)))
+    child = asked(notes(30, "other words"), "sub-1", parent="thread-1")
+    assert len(made.turn(child).messages) < len(child.own)
+    held = made.held(child).session
+    assert held.info.descent == "delegation"
+    assert held.info.parent_id == made.held(asked([])).session.id
+
+
+def test_a_fault_of_ours_sends_the_hosts_own_list(tmp_path: Path) -> None:
+    """A store that cannot be opened, and messages that no form can read."""
+    (tmp_path / "sessions.db").write_bytes(b"not a database" * 400)
+    own = notes(30)
+    made = sessions(tmp_path, on_error="pass")
+    assert made.send(asked(own), lambda given: given, lambda _: 1 / 0) == own
+    assert made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    odd = [object()]
+    assert made.send(asked(odd), lambda given: given, lambda _: None) == odd  # type: ignore[arg-type]
+
+
+def test_a_conversation_without_a_name_is_known_by_its_start(tmp_path: Path) -> None:
+    """As soon as the model has spoken; until then it passes."""
+    made, own = sessions(tmp_path), notes(30)
+    assert made.turn(asked(own[:1], "")).followed is None
+    first = made.turn(asked(own, "")).messages
+    assert len(first) < len(own)
+    longer = [*own, Note("assistant", "yes"), Note("user", "go on")]
+    assert made.turn(asked(longer, "")).messages[0].text == first[0].text
+
+
+def test_a_model_of_another_wire_gets_a_session_of_its_own(tmp_path: Path) -> None:
+    """The key stays the host's; what was said before comes in the list again."""
+    made, own = sessions(tmp_path), notes(30)
+    made.turn(asked(own))
+    other = HostRequest(key="thread-1", dialect="anthropic", own=own, form=NoteForm())
+    assert len(made.turn(other).messages) < len(own)
+    assert made.held(other) is not made.held(asked(own))

@@ -1,0 +1,38 @@
+"""Answers with calls and results, in the two wire formats that adapters use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast import check
+from holdfast.integrations.payloads import (
+    HostCall,
+    answer_payload,
+    calls_in,
+    result_in,
+    result_payload,
+)
+
+CALL = HostCall("call_1", "read_file", {"path": "a.py"})
+THINKING = {"type": "thinking", "thinking": "so", "signature": "s"}
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize("content", ["", "text", [{"type": "text", "text": "text"}]])
+def test_calls_and_results_come_back_and_are_valid(dialect: str, content: Any) -> None:
+    """Whatever an answer says beside its calls."""
+    answer = answer_payload(dialect, content, [CALL])
+    result = result_payload(dialect, CALL.id, "its text")
+    assert calls_in(answer) == [CALL]
+    assert result_in(result) == "its text"
+    assert check([{"role": "user", "content": "go"}, answer, result], dialect=dialect) == []
+
+
+def test_a_block_that_repeats_a_call_is_left_out_and_thinking_stays_first() -> None:
+    """Frameworks have a call twice: in the content, and beside it."""
+    repeated = {"type": "tool_use", "id": "call_1", "name": "read_file", "input": {}}
+    answer = answer_payload("anthropic", [THINKING, repeated], [CALL])
+    assert [one["type"] for one in answer["content"]] == ["thinking", "tool_use"]
+    assert answer["content"][1]["input"] == {"path": "a.py"}
