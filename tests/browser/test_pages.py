@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter, SessionInfo
@@ -55,7 +56,7 @@ def test_the_window_is_drawn_and_leads_to_the_message(visitor: Any, compacted: S
     page.keyboard.press("End")
     assert page.locator("#pointed").inner_text().startswith("Request")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement?.id?.startsWith('m')")
+    page.wait_for_selector(".row:focus")
     assert int(page.evaluate("document.activeElement.dataset.position")) > 0
     visitor.check(page)
 
@@ -63,7 +64,7 @@ def test_the_window_is_drawn_and_leads_to_the_message(visitor: Any, compacted: S
 def test_a_summary_opens_its_originals_in_place(visitor: Any, compacted: SessionInfo) -> None:
     """What was folded is one click away, by keyboard too."""
     page = visitor.page(f"/inspector/session/{compacted.id}?show=view")
-    button = page.locator(".row.f-added > .originals").first
+    button = page.locator(".row > .originals").first
     button.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(".inner .row")
@@ -117,7 +118,7 @@ def test_a_compaction_shows_both_sides_and_what_was_used_later(
 def test_the_slider_redraws_from_what_is_known(visitor: Any, compacted: SessionInfo) -> None:
     """After the first answer every size is drawn without asking again."""
     page = visitor.page(f"/inspector/session/{compacted.id}/compaction")
-    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    expect(page.locator("#trial-said")).to_contain_text("tokens", timeout=60_000)
     page.wait_for_load_state("networkidle")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -139,11 +140,11 @@ def test_compact_with_a_focus_and_undo(visitor: Any, sessions: dict[str, Session
     info = max((one for one in sessions.values() if not one.view), key=lambda one: one.length,
                default=max(sessions.values(), key=lambda one: one.length))  # fmt: skip
     page = visitor.page(f"/inspector/session/{info.id}/compaction")
-    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    expect(page.locator("#trial-said")).to_contain_text("tokens", timeout=60_000)
     page.locator("#focus").fill("the tests")
     page.locator("#size").focus()
     page.keyboard.press("Home")
-    page.wait_for_function("!document.getElementById('trial-said').textContent.includes('Working')")
+    expect(page.locator("#trial-said")).to_contain_text("tokens", timeout=60_000)
     page.locator("#compact").click()
     page.wait_for_url(re.compile(r"/compaction/\d+$"))
     visitor.check(page)

@@ -101,6 +101,11 @@ def test_kinds_add_up_whatever_was_sent(store: Store, data: st.DataObject) -> No
     assert sum(drawn.output) == sum(one.output_tokens for one in found.requests)
     costs = [one.cost for one in found.requests if one.cost is not None]
     assert sum(one or 0 for one in drawn.cost) == pytest.approx(sum(costs))
+    missed = [
+        max(sum(held) - one.cache_read_tokens, 0)
+        for one, held in zip(found.requests, found.held, strict=True)
+    ]
+    assert max(drawn.paid, default=0) == max(missed, default=0)
     assert max(drawn.highest, default=0) == max(map(sum, found.held), default=0)
     assert sum(drawn.steps) == (len(found.steps) if found.requests else 0)
     assert [sum(of) for of in zip(*drawn.held.values(), strict=True)] == drawn.prompt[

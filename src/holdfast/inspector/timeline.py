@@ -307,6 +307,8 @@ class TimelineColumns(Struct, frozen=True, kw_only=True):
     """Tokens of the longest prompt."""
     cached: list[int]
     """Of the last prompt, what came out of the cache."""
+    paid: list[int]
+    """Of one prompt, the most that did not come out of the cache: a miss in a column is seen."""
     output: list[int]
     """Tokens of all answers."""
     cost: list[float | None]
@@ -340,6 +342,9 @@ def columns(found: Timeline, most: int = 400) -> TimelineColumns:
         prompt=[prompts[at] for at in last],
         highest=[max(prompts[cut.start : cut.stop]) for cut in cuts],
         cached=[requests[at].cache_read_tokens for at in last],
+        paid=[
+            max(max(prompts[at] - requests[at].cache_read_tokens, 0) for at in cut) for cut in cuts
+        ],
         output=[sum(requests[at].output_tokens for at in cut) for cut in cuts],
         cost=[_cost(requests[cut.start : cut.stop]) for cut in cuts],
         misses=[sum(requests[at].cache_miss for at in cut) for cut in cuts], steps=steps,

@@ -3,6 +3,9 @@ import { short, themed } from "./page.js";
 
 const { uPlot } = globalThis;
 
+/** Steps between the numbers of requests on an axis. */
+export const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
+
 /** Return the sums from the bottom up, the topmost first, as areas are drawn over each other. */
 function stacked(kinds, amounts) {
   const sums = [];
@@ -29,7 +32,7 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
     width: element.clientWidth, height: Math.max(220, Math.min(320, element.clientWidth * 0.6)),
     legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
-    axes: [axis(undefined, 34), axis((_, ticks) => ticks.map(short), 46)],
+    axes: [{ ...axis(undefined, 34), incrs: WHOLE }, axis((_, ticks) => ticks.map(short), 46)],
     series: [
       { label: "request" },
       ...kinds.toReversed().map((kind) => ({
@@ -71,7 +74,6 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
 
   /** Draw below it what of each prompt did not come out of the cache. */
   function drawPaid(place) {
-    const paid = drawn.prompt.map((tokens, at) => Math.max(tokens - drawn.cached[at], 0));
     const made = new uPlot({
       ...options(), width: place.clientWidth, height: 90, hooks: {}, scales: { x: { time: false } },
       axes: [{ show: false }, { ...axis((_, ticks) => ticks.map(short), 46), space: 24 }],
@@ -79,7 +81,7 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
         label: "not from the cache", stroke: themed("--bad"), fill: themed("--bad"), width: 0,
         paths: uPlot.paths.bars({ size: [1, 40, 1] }), points: { show: false },
       }],
-    }, [requests, paid], place);
+    }, [requests, drawn.paid], place);
     return made;
   }
 

@@ -1,4 +1,5 @@
 // Two sessions in one chart, and the trial of strategies on one session.
+import { WHOLE } from "./chart.js";
 import { act, given, say, short, themed } from "./page.js";
 
 const WAIT = 1_000; // milliseconds between two looks at a trial
@@ -17,7 +18,7 @@ function drawFill() {
       width: place.clientWidth, height: 260,
       scales: { x: { time: false } },
       series: [{ label: "request" }, line("first", "--kind-user"), line("second", "--kind-results")],
-      axes: [axis, { ...axis, size: 56, values: (_, values) => values.map(short) }],
+      axes: [{ ...axis, incrs: WHOLE }, { ...axis, size: 56, values: (_, values) => values.map(short) }],
       cursor: { y: false },
     },
     [Array.from({ length }, (_, at) => at + 1), padded(data.a), padded(data.b)],

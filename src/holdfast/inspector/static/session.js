@@ -84,6 +84,7 @@ async function pin(button) {
   }
   button.dataset.pinned = isPinned ? "" : "yes";
   button.textContent = isPinned ? "pin" : "unpin";
+  button.setAttribute("aria-label", `${isPinned ? "Pin" : "Unpin"} message ${row.dataset.position}`);
   row.querySelector(".pinned")?.remove();
   if (!isPinned) {
     const chip = document.createElement("span");
