@@ -39,7 +39,7 @@ SAID = {"--workers 8": "--workers 1"}
 """What is typed otherwise here: eight processes take seconds to start."""
 
 NOT_RUN = {
-    r"^holdfast (serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
     r"^holdfast run ": "starts another program; tests/running does",
     r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
@@ -301,11 +301,11 @@ def test_every_reason_is_needed() -> None:
 
 def test_the_documentation_stays_short() -> None:
     """README.md and docs/ have at most half of the 93,026 words that they once had, without what
-    came later: the pages of docs/agents/, some others, the help of new commands, and 500 words on
-    `run`, `install` and `brief` in pages that were there."""
+    came later: the pages of docs/agents/, some others, the help of new commands, and 900 words on
+    `run`, `install`, `brief`, `open` and `wrap` in pages that were there."""
     pages = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
     texts = [LATER_HELP.sub("", page.read_text()) for page in pages if page.name not in LATER]
-    assert sum(len(text.split()) for text in texts) <= 46_500 + 500
+    assert sum(len(text.split()) for text in texts) <= 46_500 + 900
 
 
 def test_the_page_of_settings_has_every_key_with_its_default() -> None:

@@ -32,7 +32,7 @@ COMMANDS = {
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
     "memory": "List, add, edit, remove, search and restore what is remembered.",
-    "open": "Open the inspector in a browser: what was spent, what the model saw.",
+    "open": "Open the inspector in a browser: what was spent, and what the model saw.",
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
