@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import webbrowser
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -17,7 +18,7 @@ from holdfast.cli import say
 from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_missing, is_own, store_options, store_place
-from holdfast.config import agent_places, home_folder, open_store
+from holdfast.config import agent_places, home_folder, open_store, writers_from
 from holdfast.errors import MissingExtra, StoreUnavailable
 from holdfast.stores.store import Store
 
@@ -57,14 +58,18 @@ def open_inspector(what: str | None, **given: Any) -> int:
     settings = settings_from(given)
     with ExitStack() as stack:
         store = None if path else _store(given, stack)
-        options = GatewayOptions(context_length=settings.context_length, policy=settings.policy)
+        options = GatewayOptions(
+            context_length=settings.context_length, policy=settings.policy,
+            summarizer=None if settings.summarizer == "none" else writers_from(settings),
+        )  # fmt: skip
         folder = Path(given["home"]) if given["home"] else home_folder()
         server = OpenServer(store, places, options, cache_folder=folder, version=__version__)
         start = ROOT
         if what and path is None:
             start = f"{ROOT}/session/{server.shelf.open(what).info.id}"
-        elif path is not None:
+        elif path is not None and path.is_file():
             start = server.first_page()
+        signal.signal(signal.SIGTERM, _stop)
         tell = partial(_tell, browser=not given["no_browser"])
         try:
             server.run(host, given["port"] or 0, start, tell)
@@ -73,6 +78,11 @@ def open_inspector(what: str | None, **given: Any) -> int:
             taken = f"{host}:{given['port']} cannot be listened on ({why})"
             return say(f"{taken}; --port takes another")
     return 0
+
+
+def _stop(*_: object) -> None:
+    """End as by Ctrl-C, so that the copies of sessions are deleted."""
+    raise SystemExit(128 + signal.SIGTERM)
 
 
 def _store(given: Mapping[str, Any], stack: ExitStack) -> Store | None:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NotReadable
 from holdfast.gateway.actions import ApiContext, Retention, make_context
 from holdfast.gateway.api import api_routes, mounted
 from holdfast.gateway.app import MakePages, listen, server_of
@@ -203,8 +203,17 @@ class OpenServer:
         )
 
     def first_page(self) -> str:
-        """Return the page of the one session in the files, or the first page if there are more."""
-        found = [one for one in self.spending.files() if not one.parent_id]
+        """Return the page of the one session in the files, or the first page if there are more.
+
+        Raises `NotReadable` if there is none.
+        """
+        sessions = self.spending.files()
+        if not sessions:
+            raise NotReadable(
+                "no session of an agent is in it", where=str(self._places[0]),
+                remedy="`holdfast import --help` lists the agents whose files are read",
+            )  # fmt: skip
+        found = [one for one in sessions if not one.parent_id]
         return f"{ROOT}/session/{file_name_of(found[0])}" if len(found) == 1 else ROOT
 
     def run(self, host: str, port: int, start: str, ready: Callable[[str], None]) -> None:

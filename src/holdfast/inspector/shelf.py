@@ -7,6 +7,7 @@ pages know one kind of session, and trying something changes no file and no stor
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import threading
@@ -29,6 +30,8 @@ from holdfast.stores.values import SessionInfo
 COPIES = "/inspector/copies"
 """Where the API for copies of sessions is."""
 _PREFIX = "file-"
+_FOLDER = "holdfast-open-"
+"""The beginning of the name of a folder of copies; the number of its process follows."""
 _DIGITS = 16
 """Of the mark of a session of a file: 64 bits tell any number of sessions apart."""
 _MOST_RELATED = 200
@@ -60,6 +63,18 @@ def file_name_of(session: SpentSession) -> str:
     """Return the name of a session of a file in addresses; it says nothing about the file."""
     said = repr((session.path, *session.key)).encode("utf-8", "replace")
     return _PREFIX + hashlib.blake2b(said, digest_size=_DIGITS // 2).hexdigest()
+
+
+def _sweep() -> None:
+    """Delete copies of processes that were killed before they could."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        number = left.name.removeprefix(_FOLDER).partition("-")[0]
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except (OSError, ValueError, OverflowError):
+            continue  # of another user, or not ours
 
 
 class Shelf:
@@ -109,7 +124,8 @@ class Shelf:
         """Return what copies can be asked through; their store is made when it is first needed."""
         with self._lock:
             if self._copies is None:
-                self._folder = tempfile.mkdtemp(prefix="holdfast-open-")
+                _sweep()
+                self._folder = tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-")
                 self._copies = self._make(open_store(Path(self._folder)))
             return self._copies
 
