@@ -67,6 +67,8 @@ def file_name_of(session: SpentSession) -> str:
 
 def _sweep() -> None:
     """Delete copies of processes that were killed before they could."""
+    if os.name != "posix":
+        return  # to ask for a process there would be to end it
     for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
         number = left.name.removeprefix(_FOLDER).partition("-")[0]
         try:
