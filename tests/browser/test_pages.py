@@ -170,3 +170,13 @@ def test_search_from_the_keyboard(visitor: Any) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("q=error"))
     visitor.check(page)
+
+
+def test_what_a_session_would_have_cost_is_replayed_on_request(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """One click from the page of the session."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    page.locator("details[data-part] summary").click()
+    expect(page.locator("details[data-part] .figures")).to_contain_text("$", timeout=60_000)
+    visitor.check(page)

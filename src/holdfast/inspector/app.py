@@ -36,7 +36,13 @@ from holdfast.inspector.live import live, live_state
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.revealing import show_secret
 from holdfast.inspector.searching import copy_files, copying, search
-from holdfast.inspector.session_page import message_text, reference_page, rows_part, session_page
+from holdfast.inspector.session_page import (
+    message_text,
+    otherwise_part,
+    reference_page,
+    rows_part,
+    session_page,
+)
 from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
     HEADERS,
@@ -66,6 +72,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     (f"{ROOT}/session/{{id}}", session_page),
     (f"{ROOT}/session/{{id}}/export", to_export),
     (f"{ROOT}/session/{{id}}/rows", rows_part),
+    (f"{ROOT}/session/{{id}}/otherwise", otherwise_part),
     (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
     (f"{ROOT}/session/{{id}}/reference/{{reference}}", reference_page),
     (f"{ROOT}/session/{{id}}/compaction", trial_page),

@@ -8,10 +8,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 
+from holdfast.catalog import PriceList
 from holdfast.errors import UnknownPosition, UnknownReference
 from holdfast.gateway.api import ROOT as API
 from holdfast.inspector.conversation import log_rows, seen_rows
 from holdfast.inspector.fates import Fates, fates
+from holdfast.inspector.otherwise import otherwise
 from holdfast.inspector.shelf import COPIES, OpenedSession
 from holdfast.inspector.site import (
     HEADERS,
@@ -88,6 +90,13 @@ def message_text(inspector: Inspector, request: Request) -> Answer:
     (message,) = decoded(rows, opened.info.dialect)
     text = shown_text(message, opened.api.show).encode("utf-8", "replace")
     return PlainTextResponse(text, headers=HEADERS)
+
+
+def otherwise_part(inspector: Inspector, request: Request) -> Answer:
+    """Return what a session would have cost in other ways; it is replayed now."""
+    opened = inspector.shelf.open(str(request.path_params["id"]))
+    found = otherwise(opened.store, opened.info, PriceList())
+    return HtmlPage("otherwise.html.j2", {"found": found})
 
 
 def reference_page(inspector: Inspector, request: Request) -> Answer:

@@ -65,6 +65,20 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
   dispatchEvent(new Event("holdfast-theme")),
 );
 
+// what takes seconds is loaded when somebody opens it, once
+for (const details of document.querySelectorAll("details[data-part]")) {
+  details.addEventListener("toggle", async () => {
+    const place = details.lastElementChild;
+    try {
+      const answer = await fetch(details.dataset.part);
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      place.innerHTML = await answer.text();
+    } catch (error) {
+      place.textContent = `It could not be read: ${error.message}.`;
+    }
+  }, { once: true });
+}
+
 addEventListener("keydown", (event) => {
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
