@@ -28,6 +28,7 @@ from holdfast.inspector.files import HERE, ROOT, asset, file_names, file_of, fil
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
+from holdfast.inspector.texts import visible
 from holdfast.inspector.trials import Trials
 from holdfast.journal import log_event
 from holdfast.spending.figures import dollars
@@ -217,7 +218,7 @@ def environment() -> Environment:
     """Return what renders the templates; whatever is not marked as HTML is shown as text."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_shown,
     )  # fmt: skip
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
@@ -227,6 +228,11 @@ def environment() -> Environment:
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return made
+
+
+def _shown(value: Any) -> Any:
+    """Return what a template shows: no text has hidden signs; HTML was made without them."""
+    return visible(value) if type(value) is str else value
 
 
 def as_json(value: Any) -> Markup:

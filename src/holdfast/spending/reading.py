@@ -141,15 +141,33 @@ class UsageReader:
     def save(self, *, is_whole: bool) -> None:
         """Write what was read, without what is no longer there if all of it was looked at.
 
-        A home that cannot be written to is no error: everything is read again next time.
+        A home that cannot be written to is no error: everything is read again next time. So is a
+        file whose name or title has half of a surrogate pair.
         """
         kept = self._used if is_whole else self._cache.sources
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(msgspec.msgpack.encode(UsageCache(self._cache.version, kept)))
+                file.write(_packed(UsageCache(self._cache.version, kept)))
         except OSError:
             return
+
+
+def _packed(cache: UsageCache) -> bytes:
+    """Return a cache as bytes; a name or title that is not valid Unicode is not kept in it."""
+    try:
+        return msgspec.msgpack.encode(cache)
+    except UnicodeEncodeError:
+        kept = {name: one for name, one in cache.sources.items() if _is_unicode((name, one))}
+        return msgspec.msgpack.encode(UsageCache(cache.version, kept))
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _load(file: Path, version: str) -> UsageCache:
