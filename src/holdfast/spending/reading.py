@@ -89,11 +89,15 @@ class UsageReader:
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
 
-    def stored(self, store: Store, native: Sequence[SpentSession]) -> list[SpentSession]:
+    def stored(
+        self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None
+    ) -> list[SpentSession]:
         """Return the sessions of a store without copies of native ones.
 
-        If the agent's file says nothing about usage and the store does, the store counts.
+        If the agent's file says nothing about usage and the store does, the store counts. `tell`
+        is told the sessions that were looked at.
         """
+        done, total = 0, store.count(SessionFilter(kind="any"))
         known = {(one.agent, one.source_id): bool(one.answers) for one in native}
         found: list[SpentSession] = []
         after, is_last = "", False
@@ -104,6 +108,8 @@ class UsageReader:
                 turns = () if has_answers else store.usage(info.id)
                 if has_answers is None or turns:
                     found.append(self._stored(store, info, turns))
+                done += 1
+                tell(done, total)
             after, is_last = page.next, not page.next
         return found
 
