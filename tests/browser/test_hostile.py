@@ -160,12 +160,12 @@ def test_every_session_shows_its_messages_as_text(watched: Watched, sessions: li
 def _compacted(watched: Watched, address: str) -> str:
     """Compact a session in the page, and return the address of what came of it."""
     page = watched.go(f"{address}/compaction")
-    working = "!document.getElementById('trial-said').textContent.includes('Working')"
-    page.wait_for_function(working, timeout=60_000)
+    done = "#trial-said:not(:has-text('Working'))"
+    page.wait_for_selector(done, timeout=60_000)
     page.locator("#focus").fill("<script>window.evil=1</script>{{7*7}}\u202e")
     page.locator("#size").focus()
     page.keyboard.press("Home")
-    page.wait_for_function(working, timeout=60_000)
+    page.wait_for_selector(done, timeout=60_000)
     watched.check("trial")
     page.locator("#compact").click()
     page.wait_for_url(re.compile(r"/compaction/\d+$"))
