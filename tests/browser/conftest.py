@@ -59,6 +59,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def opened(*arguments: str) -> Iterator[str]:
     """Run `holdfast open`, and give the address that lets a browser in."""
+    with running(*arguments) as (address, _):
+        yield address
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[str, int]]:
+    """Run `holdfast open`, and give the address that lets a browser in and the process id."""
     command = [sys.executable, "-m", "holdfast", "open", "--no-browser", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -70,7 +77,8 @@ def opened(*arguments: str) -> Iterator[str]:
         else:
             raise AssertionError("".join(lines))
         try:
-            yield found[0]
+            yield found[0], process.pid
+            assert process.poll() is None, f"the server stopped by itself: {process.returncode}"
         finally:
             process.terminate()
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
-from tests.inspector.conftest import SECRET, Pages
+from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import MODEL, Visit, visit, write_session
 
 from holdfast.gateway.conversations import GatewayOptions
@@ -27,8 +28,10 @@ from holdfast.inspector.choosing import Choice, choice_of
 from holdfast.inspector.home import AT_ONCE
 from holdfast.inspector.site import HERE, asset
 from holdfast.inspector.spending import SpendingReader
+from holdfast.sessions import Session
 from holdfast.sessions.importing import take_all
 from holdfast.spending.numbers import full, money, short
+from holdfast.spending.reading import UsageReader
 from holdfast.stores import NewSession, open_store
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202e\x1b[31mred"
@@ -306,3 +309,21 @@ def test_a_module_is_loaded_by_one_address(page: Visit) -> None:
         assert 'from "./' not in body
         for address in re.findall(r'from "([^"]+)"', body):
             assert address == asset(Path(address.partition("?")[0]).name)
+
+
+def test_the_reading_gives_way_to_pages_and_ends_anyway(tmp_path: Path) -> None:
+    """It waits for a page before each file, but not for ever; progress counts what is stored."""
+    write_session(tmp_path / "files", "one", "word")
+    with open_store(":memory:") as store:
+        Session(store, "two", context_length=8_000).append(*talk(4))
+        reader = SpendingReader(
+            store, [tmp_path / "files"], cache_folder=tmp_path, version="1", found=lambda _: None
+        )
+        began = time.monotonic()
+        with reader.giving_way():
+            reader.read()
+        assert time.monotonic() - began >= 0.25
+        assert reader.state.step == "ready"
+        told: list[tuple[int, int]] = []
+        UsageReader(tmp_path, "1").stored(store, [], lambda *one: told.append(one))
+        assert told == [(1, 1)]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.inspector.conftest import SECRET, Pages, talk
+from tests.inspector.native import visit, write_session
 
 from holdfast.gateway.app import make_app
 from holdfast.gateway.conversations import GatewayOptions
@@ -190,3 +191,19 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
             text = made.get(path)
             assert "<script>alert" not in text
             assert "<img src=x" not in text
+            assert not set("\u202e\x00\x1b") & set(text)
+            assert "⟨U+202E⟩" in text
+
+
+def test_a_title_that_is_not_valid_unicode_is_shown(tmp_path: Path) -> None:
+    """Files of agents may have half of a surrogate pair anywhere; every page opens, and so does
+    the next inspector, with the cache of this one.
+    """
+    write_session(tmp_path / "files", "half", "half \ud83d alone", project="/work/\udc00")
+    write_session(tmp_path / "files", "whole", "whole")
+    for _ in range(2):
+        with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
+            for path in ("/inspector", "/inspector/sessions", "/inspector/lab", "/inspector/live"):
+                made.get(path)
+            assert "half ⟨U+D83D⟩ alone" in made.get("/inspector/sessions")
+        assert b"whole" in (tmp_path / "cache" / "usage.cache").read_bytes()

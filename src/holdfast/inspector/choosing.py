@@ -62,7 +62,8 @@ class Choice(Struct, frozen=True, kw_only=True):
             {name: value for name, value in changes.items() if name not in _NAMES},
         )
         given = {name: getattr(made, name) for name in _NAMES} | more
-        query = urlencode({name: int(v) if v is True else v for name, v in given.items() if v})
+        chosen = {name: int(v) if v is True else v for name, v in given.items() if v}
+        query = urlencode(chosen, errors="replace")  # a path may be no valid Unicode
         return f"{path}?{query}" if query else path
 
     def answers(self, rows: Sequence[CountedAnswer]) -> list[CountedAnswer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from holdfast.inspector.files import HERE, ROOT, asset, file_names, file_of, fil
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
+from holdfast.inspector.texts import visible
 from holdfast.inspector.trials import Trials
 from holdfast.journal import log_event
 from holdfast.spending.figures import dollars
@@ -112,8 +114,10 @@ async def _body(request: Request) -> bytes:
 
 
 def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
+    is_waiting = "known" in request.query_params  # for a change of the reading, for example
     try:
-        return _response(inspector, request, handler(inspector, request))
+        with nullcontext() if is_waiting else inspector.spending.giving_way():
+            return _response(inspector, request, handler(inspector, request))
     except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
         found = _problem(error, is_script=request.method != "GET")
         return _response(inspector, request, found)
@@ -217,7 +221,7 @@ def environment() -> Environment:
     """Return what renders the templates; whatever is not marked as HTML is shown as text."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_shown,
     )  # fmt: skip
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
@@ -227,6 +231,11 @@ def environment() -> Environment:
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return made
+
+
+def _shown(value: Any) -> Any:
+    """Return what a template shows: no text has hidden signs; HTML was made without them."""
+    return visible(value) if type(value) is str else value
 
 
 def as_json(value: Any) -> Markup:

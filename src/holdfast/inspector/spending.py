@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,17 @@ _JUDGING_SECONDS = 8.0
 _FRESH_SECONDS = 60
 """How long what was read counts as new: looking for changes takes a second with many files."""
 
+_GIVE_WAY_SECONDS = 0.25
+"""How long the reading waits at most, before each file or session, while a page is made. It ends
+even if somebody asks for pages all the time."""
+
 
 class SpendingState(Struct, frozen=True, kw_only=True):
     """How far the reading is."""
 
     done: int = 0
     total: int = 0
-    """Bytes of files that are read now."""
+    """Bytes of files, sessions of a store, or sessions to be replayed."""
     step: str = "reading"
     """`reading`, `replaying`, `ready` or `failed`."""
 
@@ -71,6 +76,7 @@ class SpendingReader:
         self._reader = UsageReader(cache_folder, version)
         self._lock, self._changed = threading.Lock(), threading.Condition()
         self._is_started, self._finished = False, 0.0
+        self._pages = 0
         self.state = SpendingState()
         self.spending: Spending | None = None
 
@@ -84,6 +90,18 @@ class SpendingReader:
                 self.state = SpendingState()
         if is_needed:
             threading.Thread(target=self.read, daemon=True).start()
+
+    @contextmanager
+    def giving_way(self) -> Generator[None]:
+        """Let the reading wait while a page is made: both would take turns on one core."""
+        with self._changed:
+            self._pages += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._pages -= 1
+                self._changed.notify_all()
 
     def files(self) -> list[SpentSession]:
         """Read the files now, and offer their sessions."""
@@ -112,11 +130,10 @@ class SpendingReader:
 
     def _read(self) -> None:
         self._set(step="reading", done=0, total=0)
-        native = self._reader.native(
-            self._places, lambda done, total: self._set(done=done, total=total)
-        )
+        native = self._reader.native(self._places, self._tell)
         self._found(native)
-        stored = self._reader.stored(self._store, native) if self._store else []
+        self._set(done=0, total=0)
+        stored = self._reader.stored(self._store, native, self._tell) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
         looked = survey(self._store) if self._store else StoreSurvey()
@@ -126,7 +143,7 @@ class SpendingReader:
         self._set(step="replaying", done=0, total=0)
         judged = judge(
             [one for one in by_key.values() if "#" not in one.path], self._reader, prices,
-            _JUDGING_SECONDS, lambda done, total: self._set(done=done, total=total),
+            _JUDGING_SECONDS, self._tell,
         )  # fmt: skip
         self._keep(list(by_key.values()), answers, prices, judged, looked)
         self._finished = time.monotonic()
@@ -148,6 +165,11 @@ class SpendingReader:
             sessions=sessions, answers=answers, overview=made, prices=prices, judged=judged,
             stored=stored, by_session=by_session(answers), by_day=by_day(answers),
         )  # fmt: skip
+
+    def _tell(self, done: int, total: int) -> None:
+        self._set(done=done, total=total)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._pages, _GIVE_WAY_SECONDS)
 
     def _set(self, **changes: object) -> None:
         with self._changed:

@@ -89,11 +89,15 @@ class UsageReader:
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
 
-    def stored(self, store: Store, native: Sequence[SpentSession]) -> list[SpentSession]:
+    def stored(
+        self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None
+    ) -> list[SpentSession]:
         """Return the sessions of a store without copies of native ones.
 
-        If the agent's file says nothing about usage and the store does, the store counts.
+        If the agent's file says nothing about usage and the store does, the store counts. `tell`
+        is told the sessions that were looked at.
         """
+        done, total = 0, store.count(SessionFilter(kind="any"))
         known = {(one.agent, one.source_id): bool(one.answers) for one in native}
         found: list[SpentSession] = []
         after, is_last = "", False
@@ -104,6 +108,8 @@ class UsageReader:
                 turns = () if has_answers else store.usage(info.id)
                 if has_answers is None or turns:
                     found.append(self._stored(store, info, turns))
+                done += 1
+                tell(done, total)
             after, is_last = page.next, not page.next
         return found
 
@@ -141,15 +147,33 @@ class UsageReader:
     def save(self, *, is_whole: bool) -> None:
         """Write what was read, without what is no longer there if all of it was looked at.
 
-        A home that cannot be written to is no error: everything is read again next time.
+        A home that cannot be written to is no error: everything is read again next time. So is a
+        file whose name or title has half of a surrogate pair.
         """
         kept = self._used if is_whole else self._cache.sources
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(msgspec.msgpack.encode(UsageCache(self._cache.version, kept)))
+                file.write(_packed(UsageCache(self._cache.version, kept)))
         except OSError:
             return
+
+
+def _packed(cache: UsageCache) -> bytes:
+    """Return a cache as bytes; a name or title that is not valid Unicode is not kept in it."""
+    try:
+        return msgspec.msgpack.encode(cache)
+    except UnicodeEncodeError:
+        kept = {name: one for name, one in cache.sources.items() if _is_unicode((name, one))}
+        return msgspec.msgpack.encode(UsageCache(cache.version, kept))
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _load(file: Path, version: str) -> UsageCache:
