@@ -12,6 +12,13 @@ from playwright.sync_api import expect
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter, SessionInfo
 
+
+def press(page: Any, where: str) -> None:
+    """Use a button or link by the keyboard alone."""
+    page.locator(where).first.focus()
+    page.keyboard.press("Enter")
+
+
 LOOKS = [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")]
 
 
@@ -92,11 +99,11 @@ def test_a_message_is_pinned_and_unpinned(visitor: Any, compacted: SessionInfo) 
     """A pin is kept by the store: another visit sees it."""
     path = f"/inspector/session/{compacted.id}?at=3#m3"
     page = visitor.page(path)
-    page.locator("#m3 .pin").click()
+    press(page, "#m3 .pin")
     page.wait_for_selector("#m3 .chip.pinned")
     again = visitor.page(path)
     assert again.locator("#m3 .pinned").count() == 1
-    again.locator("#m3 .pin").click()
+    press(again, "#m3 .pin")
     again.wait_for_selector("#m3 .chip.pinned", state="detached")
     visitor.check(again)
 
@@ -110,7 +117,7 @@ def test_a_compaction_shows_both_sides_and_what_was_used_later(
     page.wait_for_selector(".lines[data-side=after] .line")
     page.wait_for_selector("#facts[aria-busy=false]")
     assert page.locator(".entries a").count() > 3
-    page.locator(".entries a").first.click()
+    press(page, ".entries a")
     page.wait_for_selector(".row:focus")
     visitor.check(page)
 
@@ -145,10 +152,10 @@ def test_compact_with_a_focus_and_undo(visitor: Any, sessions: dict[str, Session
     page.locator("#size").focus()
     page.keyboard.press("Home")
     expect(page.locator("#trial-said")).to_contain_text("tokens", timeout=60_000)
-    page.locator("#compact").click()
+    press(page, "#compact")
     page.wait_for_url(re.compile(r"/compaction/\d+$"))
     visitor.check(page)
-    page.locator("#undo").click()
+    press(page, "#undo")
     page.wait_for_url(re.compile(rf"/session/{info.id}$"))
     visitor.check(page)
 
@@ -156,7 +163,7 @@ def test_compact_with_a_focus_and_undo(visitor: Any, sessions: dict[str, Session
 def test_the_theme_can_be_chosen(visitor: Any) -> None:
     """The choice outlives the page."""
     page = visitor.page("/inspector", theme="light")
-    page.locator("#theme").click()
+    press(page, "#theme")
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     visitor.check(page)
@@ -177,6 +184,6 @@ def test_what_a_session_would_have_cost_is_replayed_on_request(
 ) -> None:
     """One click from the page of the session."""
     page = visitor.page(f"/inspector/session/{compacted.id}")
-    page.locator("details[data-part] summary").click()
+    press(page, "details[data-part] summary")
     expect(page.locator("details[data-part] .figures")).to_contain_text("$", timeout=60_000)
     visitor.check(page)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.compaction.measure import message_tokens
 from holdfast.engine.saved import unpack_view
@@ -37,8 +38,9 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
     fate: str
     """`kept`, `rewritten`, `folded` or `added`."""
     reference: str = ""
-    originals: tuple[int, int] | None = None
-    """What it stands for: the first message, and one past the last."""
+    originals: tuple[tuple[int, int], ...] = ()
+    """What it stands for, as ranges: the first message, and one past the last. A summary that is
+    merged into a message stands for both."""
     summary_at: int | None = None
     """Of a folded message, the place of its summary among what the model sees."""
     is_pinned: bool = False
@@ -60,46 +62,56 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
     kept = opened.store.view(opened.info.id, fates.view) if fates.view else None
     items = unpack_view(kept.items, opened.info.dialect).items if kept else ()
     written = {item.start: item for item in items if isinstance(item, (Rewritten, Folded))}
+    folds = _folds(fates)
     for fate in fates.items:
         first, last = max(start, fate.shown_at), min(stop, fate.shown_at + fate.shown)
         if first >= last:
             continue
         item = written.get(fate.start)
         if isinstance(item, Folded):
-            yield from _summary_rows(opened, fate, item.messages, first, last)
+            yield from _summary_rows(opened, item.messages[first - fate.shown_at :], first, folds)
             continue
         shift = fate.start - fate.shown_at
         for row, message, calls in _read(opened, first + shift, last + shift):
             shown = item.message if isinstance(item, Rewritten) else message
             place = row.position - shift
-            yield _drawn(opened, row, shown, calls, fate, place, fate.kind, pins, is_view=True)
+            drawn = _drawn(opened, row, shown, calls, fate, place, fate.kind, pins)
+            own = ((row.position, row.position + 1),) if fate.kind == "rewritten" else ()
+            tokens = message_tokens(shown, _ESTIMATE) if own else row.tokens
+            yield replace(drawn, originals=(*own, *folds.get(place, ())), tokens=tokens)
+
+
+def _folds(fates: Fates) -> dict[int, list[tuple[int, int]]]:
+    """Return the folded ranges by the place of the message that has their summary."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for fate in fates.items:
+        if fate.summary_at is not None:
+            found.setdefault(fate.summary_at, []).append((fate.start, fate.stop))
+    return found
 
 
 def _summary_rows(
-    opened: OpenedSession, fate: Fate, messages: Sequence[Message], first: int, last: int
-) -> Iterator[DrawnMessage]:
-    """Yield the messages that stand for a folded range."""
-    for place in range(first, last):
-        message = messages[place - fate.shown_at]
+    opened: OpenedSession, messages: Sequence[Message], first: int,
+    folds: Mapping[int, Sequence[tuple[int, int]]],
+) -> Iterator[DrawnMessage]:  # fmt: skip
+    """Yield the messages that stand for a folded range, from place `first` on."""
+    for place, message in enumerate(messages, first):
         yield DrawnMessage(
-            place=place, position=None, role=message.role, fate="added", reference=fate.reference,
-            tokens=message_tokens(message, _ESTIMATE), originals=(fate.start, fate.stop),
+            place=place, position=None, role=message.role, fate="added",
+            tokens=message_tokens(message, _ESTIMATE), originals=tuple(folds.get(place, ())),
             html=_html(opened, message, {}, ""),
         )  # fmt: skip
 
 
 def _drawn(
     opened: OpenedSession, row: StoredMessage, message: Message, calls: Mapping[str, ToolCall],
-    fate: Fate, place: int, kind: str, pins: set[int], *, is_view: bool = False,
+    fate: Fate, place: int, kind: str, pins: set[int],
 ) -> DrawnMessage:  # fmt: skip
-    more = f"{opened.address}/message/{row.position}"
-    is_other = is_view and kind == "rewritten"
     return DrawnMessage(
         place=place, position=row.position, role=_speaker(message), tools=row.tools, time=row.time,
-        tokens=message_tokens(message, _ESTIMATE) if is_other else row.tokens, fate=kind,
-        reference=fate.reference, originals=(row.position, row.position + 1) if is_other else None,
-        summary_at=fate.summary_at, is_pinned=row.position in pins, is_generated=row.generated,
-        html=_html(opened, message, calls, more),
+        tokens=row.tokens, fate=kind, reference=fate.reference, summary_at=fate.summary_at,
+        is_pinned=row.position in pins, is_generated=row.generated,
+        html=_html(opened, message, calls, f"{opened.address}/message/{row.position}"),
     )  # fmt: skip
 
 
