@@ -69,15 +69,16 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
             continue
         item = written.get(fate.start)
         if isinstance(item, Folded):
-            yield from _summary_rows(opened, item.messages[first - fate.shown_at :], first, folds)
+            shown = item.messages[first - fate.shown_at : last - fate.shown_at]
+            yield from _summary_rows(opened, shown, first, folds)
             continue
         shift = fate.start - fate.shown_at
         for row, message, calls in _read(opened, first + shift, last + shift):
-            shown = item.message if isinstance(item, Rewritten) else message
+            said = item.message if isinstance(item, Rewritten) else message
             place = row.position - shift
-            drawn = _drawn(opened, row, shown, calls, fate, place, fate.kind, pins)
+            drawn = _drawn(opened, row, said, calls, fate, place, fate.kind, pins)
             own = ((row.position, row.position + 1),) if fate.kind == "rewritten" else ()
-            tokens = message_tokens(shown, _ESTIMATE) if own else row.tokens
+            tokens = message_tokens(said, _ESTIMATE) if own else row.tokens
             yield replace(drawn, originals=(*own, *folds.get(place, ())), tokens=tokens)
 
 
