@@ -191,3 +191,15 @@ def test_a_model_of_another_wire_gets_a_session_of_its_own(tmp_path: Path) -> No
     other = HostRequest(key="thread-1", dialect="anthropic", own=own, form=NoteForm())
     assert len(made.turn(other).messages) < len(own)
     assert made.held(other) is not made.held(asked(own))
+
+
+def test_a_message_that_cannot_be_built_leaves_the_hosts_list(tmp_path: Path) -> None:
+    """The form of an adapter may fail on what it does not know; the request goes out whole."""
+
+    class Failing(NoteForm):
+        def built(self, messages: Any, own: Any, listed: Any) -> list[Note]:
+            raise KeyError("text")
+
+    own = notes(30)
+    request = HostRequest(key="thread-1", dialect="openai-chat", own=own, form=Failing())
+    assert sessions(tmp_path, on_error="pass").turn(request).messages == own

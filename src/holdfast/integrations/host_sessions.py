@@ -238,6 +238,9 @@ class HostTurn:
             return list(self._asked.own)
         if form is None:
             return followed.messages
+        return self._sessions.guard(partial(self._built, followed, form), list(self._asked.own))
+
+    def _built(self, followed: Followed, form: ListForm) -> list[Any]:
         found: list[Any] = []
         for one in host_edits(self._given, followed.edits, form):
             found += (
