@@ -3,6 +3,7 @@ import { say } from "./page.js";
 
 const NEAR = 1_600; // pixels before and after the screen that are drawn
 const FAR = 6_000; // pixels from which on they are taken out again
+const PASSING = 60; // milliseconds; what is gone by then was only scrolled past
 
 /**
  * Fill a container with parts of `size` entries each; `part(start, stop)` is the address of one,
@@ -29,7 +30,9 @@ export function lazyList(container, { total, size, heights, part, tag = "div", r
       const start = Number(chunk.dataset.start);
       const answer = await fetch(part(start, Math.min(start + size, total)));
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      chunk.innerHTML = await answer.text();
+      const html = await answer.text();
+      if (chunk.isFar && !chunk.isWanted) return; // somebody scrolled on; it is not taken out later
+      chunk.innerHTML = html;
       chunk.style.minHeight = "";
       chunk.dataset.loaded = "yes";
     })()
@@ -48,11 +51,24 @@ export function lazyList(container, { total, size, heights, part, tag = "div", r
 
   const watch = (margin, then) =>
     new IntersectionObserver((seen) => seen.forEach(then), { root, rootMargin: `${margin}px 0px` });
-  const near = watch(NEAR, (one) => one.isIntersecting && load(one.target));
-  const far = watch(FAR, (one) => !one.isIntersecting && unload(one.target));
+  const near = watch(NEAR, ({ target, isIntersecting }) => {
+    target.isNear = isIntersecting;
+    if (isIntersecting) setTimeout(() => target.isNear && load(target), PASSING);
+  });
+  const far = watch(FAR, ({ target, isIntersecting }) => {
+    target.isFar = !isIntersecting;
+    if (target.isFar) unload(target);
+  });
   for (const chunk of chunks) {
     near.observe(chunk);
     far.observe(chunk);
   }
-  return { at: (place) => load(chunks[Math.floor(place / size)]) };
+  return {
+    at: async (place) => {
+      const chunk = chunks[Math.floor(place / size)];
+      chunk.isWanted = true;
+      await load(chunk);
+      chunk.isWanted = false;
+    },
+  };
 }
