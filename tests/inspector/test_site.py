@@ -64,6 +64,7 @@ def test_a_wrong_token_is_refused(pages: Pages) -> None:
         {"host": "127.0.0.1.evil.example"},
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://127.0.0.1:3000"},
     ],
 )
 def test_other_sites_get_nothing(pages: Pages, headers: dict[str, str]) -> None:

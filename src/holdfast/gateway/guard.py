@@ -62,6 +62,9 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and _name_in(origin) not in self._names:
             return _refused("pages of other sites may not ask")
+        own = f"http://{headers.get(b'host', '')}"
+        if origin is not None and _is_page(scope) and _port_of(origin) != _port_of(own):
+            return _refused("pages of other ports may not ask")
         if scope["path"] == ENTRY:
             return None
         if not self._has_token(scope, headers):
@@ -115,12 +118,25 @@ def _cookie(scope: Scope, headers: dict[bytes, str]) -> bytes:
 
 def _is_visit(scope: Scope, headers: dict[bytes, str]) -> bool:
     """Return whether somebody opens a page of ours in a browser."""
-    is_page = scope["path"] == "/" or scope["path"].startswith("/inspector")
-    return is_page and scope.get("method") == "GET" and "text/html" in headers.get(b"accept", "")
+    wants = headers.get(b"accept", "")
+    return _is_page(scope) and scope.get("method") == "GET" and "text/html" in wants
+
+
+def _is_page(scope: Scope) -> bool:
+    return scope["path"] == "/" or scope["path"].startswith("/inspector")
 
 
 def _refused(why: str) -> Response:
     return JSONResponse({"error": {"message": f"holdfast: {why}"}}, 403)
+
+
+def _port_of(address: str) -> int:
+    """Return the port of an address, -1 if it has none that is a number."""
+    try:
+        found = urlsplit(address)
+        return found.port or (443 if found.scheme == "https" else 80)
+    except ValueError:
+        return -1
 
 
 def _name_in(address: str) -> str:
