@@ -167,14 +167,21 @@ class HostSessions:
         """Return recall and search as requests of a wire format declare them."""
         return tools_in(dialect, TOOLS)
 
+    @property
+    def store(self) -> Store:
+        """Where the conversations are, open."""
+        with self._lock:
+            self._store = store = self._store or _opened(self._given)
+            return store
+
     def held(self, asked: HostRequest) -> HeldSession:
         """Return the conversation of a request, open; it is begun with its first message.
 
         A host whose model changes goes on in another wire format, and there in a session of its
         own.
         """
+        store = self.store
         with self._lock:
-            self._store = store = self._store or _opened(self._given)
             place = self._newest[asked.key] = (asked.key, asked.dialect)
             if (known := self._held.get(place)) is None:
                 known = self._held[place] = HeldSession(self._open(store, asked))
