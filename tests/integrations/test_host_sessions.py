@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import check
-from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions
+from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, owned_key
 from holdfast.stores.open import open_store
 from holdfast.transcript import Payload
 
@@ -191,3 +191,11 @@ def test_a_model_of_another_wire_gets_a_session_of_its_own(tmp_path: Path) -> No
     other = HostRequest(key="thread-1", dialect="anthropic", own=own, form=NoteForm())
     assert len(made.turn(other).messages) < len(own)
     assert made.held(other) is not made.held(asked(own))
+
+
+def test_the_same_name_under_two_api_keys_is_two_conversations():
+    """Nobody reaches a conversation by guessing its name, and no key can be read from it."""
+    one, two = owned_key("sk-a", "task"), owned_key("sk-b", "task")
+    assert one != two
+    assert one == owned_key("sk-a", "task")
+    assert "sk-a" not in one

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -318,3 +319,10 @@ def name_by_start(messages: Sequence[Any], dialect: str) -> str:
     """Return a name made of how a conversation began, "" as long as its model has not spoken."""
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
     return named_by_start([Raw(dump(one)) for one in messages], wire)
+
+
+def owned_key(owner: str, name: str) -> str:
+    """Return the key of a conversation that belongs to an API key of the host: no other one
+    reaches it, and the API key cannot be read from it.
+    """
+    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}"
