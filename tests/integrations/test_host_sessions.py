@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import check
-from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions
+from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, owned_key
 from holdfast.stores.open import open_store
 from holdfast.transcript import Payload
 
@@ -203,3 +203,11 @@ def test_a_message_that_cannot_be_built_leaves_the_hosts_list(tmp_path: Path) ->
     own = notes(30)
     request = HostRequest(key="thread-1", dialect="openai-chat", own=own, form=Failing())
     assert sessions(tmp_path, on_error="pass").turn(request).messages == own
+
+
+def test_the_same_name_under_two_api_keys_is_two_conversations():
+    """Nobody reaches a conversation by guessing its name, and no key can be read from it."""
+    one, two = owned_key("sk-a", "task"), owned_key("sk-b", "task")
+    assert one != two
+    assert one == owned_key("sk-a", "task")
+    assert "sk-a" not in one

@@ -11,8 +11,10 @@ from holdfast.integrations.payloads import (
     HostCall,
     answer_payload,
     calls_in,
+    result_id,
     result_in,
     result_payload,
+    text_in,
 )
 
 CALL = HostCall("call_1", "read_file", {"path": "a.py"})
@@ -36,3 +38,13 @@ def test_a_block_that_repeats_a_call_is_left_out_and_thinking_stays_first() -> N
     answer = answer_payload("anthropic", [THINKING, repeated], [CALL])
     assert [one["type"] for one in answer["content"]] == ["thinking", "tool_use"]
     assert answer["content"][1]["input"] == {"path": "a.py"}
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_a_result_names_its_call_and_an_answer_its_words(dialect: str):
+    """Adapters find by the payload which of their parts it came from, and what it says."""
+    assert result_id(result_payload(dialect, "c1", "read")) == "c1"
+    assert result_id({"role": "user", "content": "hello"}) is None
+    said = answer_payload(dialect, "on it", [HostCall("c1", "read", {})])
+    assert text_in(said) == "on it"
+    assert text_in({"role": "assistant", "content": None}) == ""

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -167,14 +168,21 @@ class HostSessions:
         """Return recall and search as requests of a wire format declare them."""
         return tools_in(dialect, TOOLS)
 
+    @property
+    def store(self) -> Store:
+        """Where the conversations are, open."""
+        with self._lock:
+            self._store = store = self._store or _opened(self._given)
+            return store
+
     def held(self, asked: HostRequest) -> HeldSession:
         """Return the conversation of a request, open; it is begun with its first message.
 
         A host whose model changes goes on in another wire format, and there in a session of its
         own.
         """
+        store = self.store
         with self._lock:
-            self._store = store = self._store or _opened(self._given)
             place = self._newest[asked.key] = (asked.key, asked.dialect)
             if (known := self._held.get(place)) is None:
                 known = self._held[place] = HeldSession(self._open(store, asked))
@@ -314,3 +322,10 @@ def name_by_start(messages: Sequence[Any], dialect: str) -> str:
     """Return a name made of how a conversation began, "" as long as its model has not spoken."""
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
     return named_by_start([Raw(dump(one)) for one in messages], wire)
+
+
+def owned_key(owner: str, name: str) -> str:
+    """Return the key of a conversation that belongs to an API key of the host: no other one
+    reaches it, and the API key cannot be read from it.
+    """
+    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}"

@@ -74,5 +74,22 @@ def result_in(payload: Payload) -> Any:
     return cast("list[Any]", content)[0]["content"] if is_block else cast("Any", content)
 
 
+def result_id(payload: Payload) -> Any:
+    """Return which call a message is the result of, None if it is none."""
+    content: Any = payload.get("content")
+    if isinstance(content, list) and content:
+        return cast("dict[str, Any]", content[0]).get("tool_use_id")
+    return payload.get("tool_call_id")
+
+
+def text_in(payload: Payload) -> str:
+    """Return what a message says in words."""
+    content: Any = payload.get("content") or ""
+    if isinstance(content, str):
+        return content
+    blocks = cast("list[Any]", content)
+    return "\n\n".join(one["text"] for one in blocks if _type_of(one) == "text")
+
+
 def _type_of(block: Any) -> Any:
     return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else "text"

@@ -1,0 +1,48 @@
+"""The callback of LiteLLM's proxy; the proxy itself is played by tests/frameworks."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+litellm = pytest.importorskip("holdfast.integrations.litellm")
+
+TAKES_PART = SimpleNamespace(api_key="sk-a", metadata={"holdfast": True})
+OTHER = SimpleNamespace(api_key="sk-b", metadata={})
+
+
+def _request() -> dict[str, Any]:
+    said = [{"role": role, "content": f"{role} {at} " + "many words " * 200}
+            for at in range(14) for role in ("user", "assistant")]  # fmt: skip
+    return {
+        "model": "gpt-5", "litellm_call_id": "call-1", "litellm_session_id": "task-7",
+        "messages": [*said, {"role": "user", "content": "And now?"}],
+    }  # fmt: skip
+
+
+def _called(callback: Any, key: Any, data: dict[str, Any]) -> dict[str, Any]:
+    return asyncio.run(callback.async_pre_call_hook(key, None, data, "acompletion"))
+
+
+def test_only_keys_that_take_part_have_fewer_messages_sent(tmp_path: Path):
+    """A key without the metadata is left alone, and the headers of an answer say what was done."""
+    callback = litellm.HoldfastCallback(
+        str(tmp_path / "s.db"), context_length=8_000, on_error="raise"
+    )
+    whole = len(_request()["messages"])
+    assert len(_called(callback, OTHER, _request())["messages"]) == whole
+    headers = callback.async_post_call_response_headers_hook
+    assert asyncio.run(headers(_request(), OTHER, None)) is None
+    assert len(_called(callback, TAKES_PART, _request())["messages"]) < whole
+    assert asyncio.run(headers(_request(), TAKES_PART, None))["x-holdfast-compacted"] == "yes"
+
+
+def test_a_store_that_fails_lets_the_request_pass(tmp_path: Path):
+    """The proxy goes on without us."""
+    (tmp_path / "file").write_text("not a folder")
+    callback = litellm.HoldfastCallback(str(tmp_path / "file" / "s.db"), context_length=8_000)
+    assert _called(callback, TAKES_PART, _request()) == _request()
