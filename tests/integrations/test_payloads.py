@@ -10,9 +10,11 @@ from holdfast import check
 from holdfast.integrations.payloads import (
     HostCall,
     answer_payload,
+    arguments_in,
     calls_in,
     result_in,
     result_payload,
+    texts_in,
 )
 
 CALL = HostCall("call_1", "read_file", {"path": "a.py"})
@@ -36,3 +38,20 @@ def test_a_block_that_repeats_a_call_is_left_out_and_thinking_stays_first() -> N
     answer = answer_payload("anthropic", [THINKING, repeated], [CALL])
     assert [one["type"] for one in answer["content"]] == ["thinking", "tool_use"]
     assert answer["content"][1]["input"] == {"path": "a.py"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [('{"a": 1}', {"a": 1}), ({"a": 1}, {"a": 1}), ("", {}), ("{a", {"text": "{a"}),
+     ("[1]", {"text": "[1]"})],
+)  # fmt: skip
+def test_arguments_are_an_object_whatever_the_model_wrote(given: Any, found: Any) -> None:
+    """A call with broken arguments must not stop the conversation from being followed."""
+    assert arguments_in(given) == found
+
+
+def test_texts_of_a_content_leave_out_what_is_no_text() -> None:
+    """A content is a text, blocks, or nothing."""
+    assert texts_in("a") == ["a"]
+    assert texts_in([{"type": "text", "text": "a"}, THINKING]) == ["a"]
+    assert texts_in(None) == []

@@ -8,6 +8,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.errors import NotReadable
 from holdfast.transcript import Payload
 
 CALL_BLOCKS = frozenset({"tool_use", "function_call", "tool_call", "input_json_delta"})
@@ -67,11 +68,31 @@ def calls_in(payload: Payload) -> list[HostCall]:
     return found
 
 
+def arguments_in(given: Any) -> Mapping[str, Any]:
+    """Return the arguments of a call that a framework keeps as an object or as text; a model may
+    have written no object.
+    """
+    found: Any = given
+    if isinstance(given, str):
+        try:
+            found = parse(given.encode() or b"{}")
+        except NotReadable:
+            found = None
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {"text": given}
+
+
 def result_in(payload: Payload) -> Any:
     """Return what a result says."""
     content: Any = payload["content"]
     is_block = payload["role"] == "user" and isinstance(content, list)
     return cast("list[Any]", content)[0]["content"] if is_block else cast("Any", content)
+
+
+def texts_in(content: Any) -> list[str]:
+    """Return the texts of a content, which is one text or blocks."""
+    if isinstance(content, str):
+        return [content]
+    return [one["text"] for one in content or () if _type_of(one) == "text"]
 
 
 def _type_of(block: Any) -> Any:
