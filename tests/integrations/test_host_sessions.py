@@ -211,3 +211,22 @@ def test_the_same_name_under_two_api_keys_is_two_conversations():
     assert one != two
     assert one == owned_key("sk-a", "task")
     assert "sk-a" not in one
+
+
+def test_a_host_that_tells_late_finds_its_last_request(tmp_path: Path) -> None:
+    """It may have failed, which the host says when it asks again; no other thread has it."""
+    made, own = sessions(tmp_path), notes(3)
+    turn = made.turn(asked(own))
+    assert made.last_turn("thread-1") is turn
+    assert turn.asked.own is own
+    assert made.last_turn("thread-2") is None
+
+
+def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: Path) -> None:
+    """Also if the list would have fitted; there may be nothing to fold."""
+    made, own = sessions(tmp_path), notes(12)
+    turn = made.turn(asked(own))
+    assert turn.messages == own
+    assert turn.compact()
+    assert len(turn.messages) < len(own)
+    assert not made.turn(asked(notes(0), "thread-2")).compact()

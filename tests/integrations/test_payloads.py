@@ -10,11 +10,13 @@ from holdfast import check
 from holdfast.integrations.payloads import (
     HostCall,
     answer_payload,
+    arguments_in,
     calls_in,
     result_id,
     result_in,
     result_payload,
     text_in,
+    texts_in,
 )
 
 CALL = HostCall("call_1", "read_file", {"path": "a.py"})
@@ -48,3 +50,20 @@ def test_a_result_names_its_call_and_an_answer_its_words(dialect: str):
     said = answer_payload(dialect, "on it", [HostCall("c1", "read", {})])
     assert text_in(said) == "on it"
     assert text_in({"role": "assistant", "content": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [('{"a": 1}', {"a": 1}), ({"a": 1}, {"a": 1}), ("", {}), ("{a", {"text": "{a"}),
+     ("[1]", {"text": "[1]"})],
+)  # fmt: skip
+def test_arguments_are_an_object_whatever_the_model_wrote(given: Any, found: Any) -> None:
+    """A call with broken arguments must not stop the conversation from being followed."""
+    assert arguments_in(given) == found
+
+
+def test_texts_of_a_content_leave_out_what_is_no_text() -> None:
+    """A content is a text, blocks, or nothing."""
+    assert texts_in("a") == ["a"]
+    assert texts_in([{"type": "text", "text": "a"}, THINKING]) == ["a"]
+    assert texts_in(None) == []

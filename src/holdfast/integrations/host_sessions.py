@@ -149,6 +149,13 @@ class HostSessions:
         self.guard(turn.follow, None)
         return turn
 
+    def last_turn(self, key: str) -> HostTurn | None:
+        """Return the newest request of a conversation that this process saw, None if there is
+        none; for hosts that tell what became of a request when they ask for the next one.
+        """
+        held = self._held.get(self._newest.get(key, (key, "")))
+        return None if held is None else held.last
+
     def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails."""
 
@@ -239,6 +246,11 @@ class HostTurn:
         """What came of the list; None if it goes on as it is."""
 
     @property
+    def asked(self) -> HostRequest:
+        """The request of the host."""
+        return self._asked
+
+    @property
     def messages(self) -> list[Any]:
         """What to send, as the host writes it; messages that stayed are the host's own objects."""
         followed, form = self.followed, self._asked.form
@@ -301,6 +313,20 @@ class HostTurn:
                 return is_smaller
 
         return self._sessions.guard(shrink, False)
+
+    def compact(self) -> bool:
+        """Return whether there is less to send, if somebody asked for a compaction."""
+
+        def fold() -> bool:
+            if self._held is None:
+                return False
+            with self._held.lock:
+                self._again()
+                is_smaller = self._held.session.compact(force=True).status == "compacted"
+                self._take("never")
+                return is_smaller
+
+        return self._sessions.guard(fold, False)
 
     def _again(self) -> None:
         """Have the session at this list: another request may have been in between."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.errors import NotReadable
 from holdfast.transcript import Payload
 
 CALL_BLOCKS = frozenset({"tool_use", "function_call", "tool_call", "input_json_delta"})
@@ -67,6 +68,19 @@ def calls_in(payload: Payload) -> list[HostCall]:
     return found
 
 
+def arguments_in(given: Any) -> Mapping[str, Any]:
+    """Return the arguments of a call that a framework keeps as an object or as text; a model may
+    have written no object.
+    """
+    found: Any = given
+    if isinstance(given, str):
+        try:
+            found = parse(given.encode() or b"{}")
+        except NotReadable:
+            found = None
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {"text": given}
+
+
 def result_in(payload: Payload) -> Any:
     """Return what a result says."""
     content: Any = payload["content"]
@@ -84,11 +98,16 @@ def result_id(payload: Payload) -> Any:
 
 def text_in(payload: Payload) -> str:
     """Return what a message says in words."""
-    content: Any = payload.get("content") or ""
+    return "
+
+".join(texts_in(payload.get("content")))
+
+
+def texts_in(content: Any) -> list[str]:
+    """Return the texts of a content, which is one text or blocks."""
     if isinstance(content, str):
-        return content
-    blocks = cast("list[Any]", content)
-    return "\n\n".join(one["text"] for one in blocks if _type_of(one) == "text")
+        return [content]
+    return [one["text"] for one in content or () if _type_of(one) == "text"]
 
 
 def _type_of(block: Any) -> Any:

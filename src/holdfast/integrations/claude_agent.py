@@ -1,0 +1,119 @@
+"""Sessions of the Claude Agent SDK in a store of Holdfast.
+
+    options = ClaudeAgentOptions(session_store=HoldfastSessionStore())
+
+Every line of a transcript is kept, also what Claude Code compacts away, and resumed from on any
+machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, cast
+
+from holdfast.config.opening import open_store
+from holdfast.dialects.jsontext import dump
+from holdfast.dialects.registry import dialect_named
+from holdfast.sessions.rows import new_message, payloads
+from holdfast.stores.store import Store
+from holdfast.stores.values import NewMessage, NewSession, SessionFilter, SessionInfo
+from holdfast.tokens.estimate import Estimator
+from holdfast.transcript import Payload
+
+__all__ = ["HoldfastSessionStore"]
+
+_SOURCE = "claude-agent-sdk"
+_PAGE = 200
+"""Sessions that a list reads at once; chosen."""
+
+
+class HoldfastSessionStore:
+    """A `SessionStore`: one session for each transcript, one for each of its subagents.
+
+    `store` is a `Store`, a file, a folder or the address of a server; by default the home of
+    sessions.
+    """
+
+    def __init__(self, store: Store | str | os.PathLike[str] | None = None) -> None:
+        is_open = isinstance(store, Store)
+        self._store = store if is_open else open_store(None if store is None else os.fspath(store))
+
+    async def append(self, key: Any, entries: list[Any]) -> None:
+        """Keep lines of a transcript; those that are known are passed over."""
+        if entries:
+            await asyncio.to_thread(self._append, key, entries)
+
+    async def load(self, key: Any) -> list[Any] | None:
+        """Return all lines of a transcript, None if there is none."""
+        return await asyncio.to_thread(self._load, key)
+
+    async def list_sessions(self, project_key: str) -> list[Any]:
+        """Return the sessions of a project, and when they were last written to."""
+        found = await asyncio.to_thread(self._under, f"{project_key}/", "main")
+        return [{"session_id": one.source_id.partition("/")[2], "mtime": int(one.updated * 1000)}
+                for one in found]  # fmt: skip
+
+    async def list_subkeys(self, key: Any) -> list[str]:
+        """Return the subagents of a session."""
+        start = f"{_id(key)}/"
+        found = await asyncio.to_thread(self._under, start, "subagent")
+        return [one.source_id.removeprefix(start) for one in found]
+
+    async def delete(self, key: Any) -> None:
+        """Delete a transcript for good, and those of its subagents."""
+        await asyncio.to_thread(self._delete, key)
+
+    def _append(self, key: Any, entries: list[Any]) -> None:
+        info = self._store.by_source(_SOURCE, _id(key))
+        if info is None:
+            cwd = next((one["cwd"] for one in entries if one.get("cwd")), "")
+            kind = "subagent" if key.get("subpath") else "main"
+            info = self._store.create(NewSession(
+                dialect="anthropic", source=_SOURCE, source_id=_id(key), kind=kind, cwd=cwd
+            ))  # fmt: skip
+        self._store.append(info.id, [_row(one) for one in entries])
+
+    def _load(self, key: Any) -> list[Any] | None:
+        info = self._store.by_source(_SOURCE, _id(key))
+        return info and [_entry(one) for one in payloads(self._store.read(info.id))]
+
+    def _under(self, start: str, kind: Any) -> list[SessionInfo]:
+        found, after = list[SessionInfo](), ""
+        while True:
+            wanted = SessionFilter(source=_SOURCE, kind=kind)
+            page = self._store.sessions(wanted, most=_PAGE, after=after)
+            found += [one for one in page.sessions if one.source_id.startswith(start)]
+            if not (after := page.next):
+                return found
+
+    def _delete(self, key: Any) -> None:
+        under = [] if key.get("subpath") else self._under(f"{_id(key)}/", "subagent")
+        own = self._store.by_source(_SOURCE, _id(key))
+        self._store.erase([one.id for one in (own, *under) if one is not None])
+
+
+def _id(key: Any) -> str:
+    return "/".join(key[name] for name in ("project_key", "session_id", "subpath") if key.get(name))
+
+
+def _row(entry: dict[str, Any]) -> NewMessage:
+    """Return a line as a message of Anthropic's form, with the rest of the line beside it."""
+    given = entry.get("message")
+    said = cast("dict[str, Any]", given if isinstance(given, dict) else {})
+    payload: Payload = {"role": "system", "content": "", "line": entry}
+    if said.get("role") in ("user", "assistant") and "content" in said:
+        rest = {name: value for name, value in said.items() if name not in ("role", "content")}
+        line = {**entry, "message": rest}
+        payload = {"role": said["role"], "content": said["content"], "line": line}
+    (message,) = dialect_named("anthropic").decode([payload], 0)
+    tokens = Estimator().count(dump(payload["content"]).decode())
+    return new_message(message, tokens, body=dump(payload), key=entry.get("uuid") or "")
+
+
+def _entry(payload: Payload) -> dict[str, Any]:
+    line = payload["line"]
+    if payload["role"] == "system":
+        return line
+    said = {"role": payload["role"], "content": payload["content"]}
+    return {**line, "message": {**line["message"], **said}}
