@@ -98,9 +98,7 @@ def result_id(payload: Payload) -> Any:
 
 def text_in(payload: Payload) -> str:
     """Return what a message says in words."""
-    return "
-
-".join(texts_in(payload.get("content")))
+    return "\n\n".join(texts_in(payload.get("content")))
 
 
 def texts_in(content: Any) -> list[str]:
