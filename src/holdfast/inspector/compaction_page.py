@@ -134,6 +134,8 @@ def _lines(
         if place.is_written:
             count = place.stop - place.start
             text = f"Summary of #{place.start} to #{place.stop - 1}, {count:,} messages"
+            if count == 1:  # one folded message, or the one in which the agent wrote its summary
+                text = f"Summary, at #{place.start}"
             yield PlaceLine(position=None, role="summary", text=text, tokens=0, fate=place.fate)
             continue
         row, message = read[place.start]
