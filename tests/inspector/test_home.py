@@ -179,6 +179,15 @@ def test_the_list_is_narrowed_by_its_fields(page: Visit) -> None:
     assert "No session fits" in page.get(address, text="nothing of the kind")
 
 
+def test_a_file_that_was_opened_is_searched(tmp_path: Path) -> None:
+    """Also if opening it copied all that there is, so that nothing is left to copy."""
+    write_session(tmp_path / "files", "one", "red zebra", "a purple walrus")
+    with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
+        (name,) = names_in(made.get("/inspector/sessions"))
+        made.get(f"/inspector/session/{name}")
+        assert "1 conversation" in text_of(made.get("/inspector/search", q="walrus"))
+
+
 def test_subagents_are_listed_only_if_they_are_asked_for(tmp_path: Path) -> None:
     """What they used counts with the session that called them."""
     write_session(tmp_path, "main", "red zebra")
