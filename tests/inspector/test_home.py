@@ -182,6 +182,15 @@ def test_the_list_is_narrowed_by_its_fields(page: Visit) -> None:
     assert "No session fits" in page.get(address, text="nothing of the kind")
 
 
+def test_a_file_that_was_opened_is_searched(tmp_path: Path) -> None:
+    """Also if opening it copied all that there is, so that nothing is left to copy."""
+    write_session(tmp_path / "files", "one", "red zebra", "a purple walrus")
+    with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
+        (name,) = names_in(made.get("/inspector/sessions"))
+        made.get(f"/inspector/session/{name}")
+        assert "1 conversation" in text_of(made.get("/inspector/search", q="walrus"))
+
+
 def test_subagents_are_listed_only_if_they_are_asked_for(tmp_path: Path) -> None:
     """What they used counts with the session that called them."""
     write_session(tmp_path, "main", "red zebra")
@@ -264,6 +273,23 @@ def test_hostile_titles_and_paths_are_text(tmp_path: Path) -> None:
         assert "<img" not in chosen
 
 
+@pytest.mark.parametrize("limit", [80, 200])
+def test_half_a_secret_is_not_in_a_title(tmp_path: Path, limit: int) -> None:
+    """The first words of a session are cut before a word that does not fit, as a secret may be."""
+    words = ("deploy it " * 40)[: limit - 20]
+    write_session(tmp_path / "files", "cut", f"{words} {SECRET} and go")
+    with (
+        open_store(":memory:") as store,
+        visit(None, [tmp_path / "files"], tmp_path / "cache") as files,
+    ):
+        list(take_all(store, sessions_in(tmp_path / "files")))
+        with visit(store, [], tmp_path / "cache2") as stored:
+            for page in (files, stored):
+                for path in ("", "/sessions", "/lab", "/live"):
+                    assert SECRET[:6] not in page.get(f"/inspector{path}")
+                assert titles_in(page.get("/inspector/sessions"))[0].startswith("deploy it")
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -273,6 +299,7 @@ def test_hostile_titles_and_paths_are_text(tmp_path: Path) -> None:
         ("/inspector/sessions?since=0001-01-01", 404),
         ("/inspector/sessions?after=nothing", 404),
         ("/inspector/sessions?after=0x1.0p%2B9999%20x", 404),
+        ("/inspector/nothing", 404),
         ("/inspector/session/file-0123456789abcdef", 404),
         ("/inspector/session/..%2f..%2fetc%2fpasswd", 404),
         ("/inspector/search?q=a&session=file-0123456789abcdef", 404),
@@ -283,6 +310,7 @@ def test_an_address_that_means_nothing_is_not_found(page: Visit, path: str, stat
     """No such thing is an error of the server."""
     found = page.client.get(path, headers={"accept": "text/html"})
     assert found.status_code == status, found.text
+    assert status != 404 or "Back to the overview" in found.text
 
 
 @given(

@@ -23,6 +23,7 @@ from holdfast.gateway.app import MakePages, listen, server_of
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from holdfast.inspector.choosing import WrongAddress
 from holdfast.inspector.compaction_page import (
     compaction_page,
     facts_part,
@@ -47,6 +48,7 @@ from holdfast.inspector.shelf import COPIES, Shelf, file_name_of
 from holdfast.inspector.site import (
     HEADERS,
     ROOT,
+    Answer,
     Handler,
     HtmlPage,
     Inspector,
@@ -56,6 +58,7 @@ from holdfast.inspector.site import (
     to_export,
 )
 from holdfast.inspector.spending import SpendingReader
+from holdfast.sessions.library import name_in_words
 from holdfast.stores.store import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
@@ -98,7 +101,13 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
         route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
         route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
         _Copies(inspector.shelf),
+        route(inspector, f"{ROOT}/{{rest:path}}", _no_page),
     ]
+
+
+def _no_page(inspector: Inspector, request: Request) -> Answer:
+    """Say on a page that an address below the first one is none."""
+    raise WrongAddress(request.url.path)
 
 
 class _Front(Route):
@@ -260,7 +269,7 @@ def _title(api: ApiContext, session: str) -> str:
         info = api.store.session(session)
     except HoldfastError:
         return ""
-    return api.show(info.title or info.first_ask)
+    return api.show(name_in_words(info))
 
 
 def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:

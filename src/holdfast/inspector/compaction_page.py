@@ -57,7 +57,7 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
     if whole:
         values |= {**_facts(found), "written": {
             "before": list(_lines(opened, found.before[:MOST_EXPORTED])),
-            "after": list(_lines(opened, found.after[:MOST_EXPORTED])),
+            "after": list(_lines(opened, found.after[:MOST_EXPORTED], is_after=True)),
         }}  # fmt: skip
     return HtmlPage("compaction.html.j2", values)
 
@@ -72,9 +72,10 @@ def lines_part(inspector: Inspector, request: Request) -> Answer:
     """Return lines of one side of a compaction: `side` is before or after."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
     found = _step(opened, str(request.path_params["name"]), facts=False)
-    places = found.after if request.query_params.get("side") == "after" else found.before
+    is_after = request.query_params.get("side") == "after"
+    places = found.after if is_after else found.before
     start = number(request, "start", 0, most=len(places))
-    lines = list(_lines(opened, places[start : start + LINES]))
+    lines = list(_lines(opened, places[start : start + LINES], is_after=is_after))
     return HtmlPage("lines.html.j2", {**about(opened), "lines": lines})
 
 
@@ -114,8 +115,12 @@ def _packed(places: Sequence[StepPlace]) -> list[tuple[int, str]]:
     return found
 
 
-def _lines(opened: OpenedSession, places: Sequence[StepPlace]) -> Iterator[PlaceLine]:
-    """Yield messages in a line each; those that follow each other are read at once."""
+def _lines(
+    opened: OpenedSession, places: Sequence[StepPlace], *, is_after: bool = False
+) -> Iterator[PlaceLine]:
+    """Yield messages in a line each; those that follow each other are read at once. The log has no
+    size of what a compaction rewrote, so after it there is none.
+    """
     info, show = opened.info, opened.api.show
     real = [place.start for place in places if not place.is_written]
     rows = opened.store.read(info.id, min(real), max(real) + 1) if real else []
@@ -129,10 +134,12 @@ def _lines(opened: OpenedSession, places: Sequence[StepPlace]) -> Iterator[Place
         if place.is_written:
             count = place.stop - place.start
             text = f"Summary of #{place.start} to #{place.stop - 1}, {count:,} messages"
+            if count == 1:  # one folded message, or the one in which the agent wrote its summary
+                text = f"Summary, at #{place.start}"
             yield PlaceLine(position=None, role="summary", text=text, tokens=0, fate=place.fate)
             continue
         row, message = read[place.start]
         yield PlaceLine(
-            position=place.start, role=row.role, text=one_line(message, show), tokens=row.tokens,
-            fate=place.fate,
+            position=place.start, role=row.role, text=one_line(message, show), fate=place.fate,
+            tokens=0 if is_after and place.fate == "rewritten" else row.tokens,
         )  # fmt: skip

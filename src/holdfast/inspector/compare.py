@@ -11,11 +11,13 @@ from starlette.requests import Request
 from holdfast.inspector.lab_runs import lab_runs
 from holdfast.inspector.shelf import OpenedSession, file_name_of
 from holdfast.inspector.site import Answer, HtmlPage, Inspector, moment, percent
+from holdfast.inspector.texts import UNTITLED
 from holdfast.inspector.timeline import timeline
 from holdfast.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
 from holdfast.lab.figures import COST, glossary, title_of
 from holdfast.lab.results import OURS, ScoreLine
 from holdfast.sessions.details import SessionDetails, session_details
+from holdfast.sessions.library import name_in_words
 from holdfast.spending.numbers import full, money, short
 from holdfast.stores.values import SessionFilter
 
@@ -97,11 +99,11 @@ def choices(inspector: Inspector) -> list[SessionChoice]:
     api = inspector.shelf.api
     if api is not None:
         for info in api.store.sessions(SessionFilter(), most=_MOST_CHOICES).sessions:
-            title = api.show(info.title or info.first_ask or info.id)
+            title = api.show(name_in_words(info)) or UNTITLED
             found.append(SessionChoice(info.id, _choice(info.source, info.updated, title)))
     files = [one for one in inspector.shelf.files if not one.parent_id]
     for one in sorted(files, key=lambda one: -(one.started or 0.0))[:_MOST_CHOICES]:
-        title = inspector.shelf.show(one.title or one.source_id)
+        title = inspector.shelf.show(one.title) or UNTITLED
         found.append(SessionChoice(file_name_of(one), _choice(one.agent, one.started, title)))
     return found[:_MOST_CHOICES]
 
@@ -120,7 +122,7 @@ def _cut(title: str) -> str:
 
 def _pair(a: OpenedSession, b: OpenedSession) -> dict[str, object]:
     details = [session_details(one.store, one.info) for one in (a, b)]
-    titles = [_cut(one.api.show(one.info.title or one.info.first_ask or one.info.id))
+    titles = [_cut(one.api.show(name_in_words(one.info)) or UNTITLED)
               for one in (a, b)]  # fmt: skip
     sizes = [[turn.input_tokens for turn in one.turns] for one in details]
     return {
@@ -174,7 +176,7 @@ def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
     about = {name: glossary()[name].says for name in COLUMNS if name in glossary()}
     return {
         "id": session.info.id, "state": state, "result": result, "about": about,
-        "title": _cut(session.api.show(session.info.title or session.info.first_ask)),
+        "title": _cut(session.api.show(name_in_words(session.info)) or UNTITLED),
         "tokens": session.info.tokens,
         "columns": [(name, title, title_of(name)) for name, title in COLUMNS.items()],
         "points": picture(result.kept) if result else (), "budget": BUDGET, "ours": OURS,

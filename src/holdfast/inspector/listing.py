@@ -13,6 +13,7 @@ from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import Spending
 from holdfast.inspector.sums import AnswerSums
 from holdfast.inspector.window_strips import WindowStrip, file_strip, stored_strip
+from holdfast.sessions.library import name_in_words
 from holdfast.sessions.showing import Show
 from holdfast.spending.record import SpentSession
 from holdfast.stores.values import SessionFilter, SessionInfo
@@ -137,7 +138,7 @@ def _of_store(
     key = (info.source or "holdfast", info.source_id or info.id)
     figures = sums.get(key, AnswerSums())
     return ListedSession(
-        name=info.id, title=_line(api.show(info.title or info.first_ask)),
+        name=info.id, title=_line(api.show(name_in_words(info))),
         agent=info.source or "holdfast", project=api.show(info.cwd), model=info.model,
         time=info.updated, messages=info.length, figures=figures,
         compactions=max(info.compactions, figures.compactions),

@@ -141,7 +141,7 @@ def _found(
     if session:
         opened = shelf.open(session)
         places, session = [(opened.api, opened.is_copy)], opened.info.id
-    elif shelf.copying.state.step != "waiting":
+    elif shelf.has_copies():
         places.append((shelf.copies(), True))
     asked = SearchAsked(
         q=q, role=(role,) if role in ROLES else (), source=(choice.agent,) if choice.agent else (),

@@ -24,8 +24,10 @@ from holdfast.inspector.site import (
     number,
     plural,
 )
+from holdfast.inspector.texts import UNTITLED
 from holdfast.inspector.timeline import ContextStep, Timeline, columns, timeline
 from holdfast.sessions.answers import beginning
+from holdfast.sessions.library import name_in_words
 from holdfast.sessions.rows import decoded
 from holdfast.sessions.showing import shown_text
 from holdfast.spending.numbers import short
@@ -122,9 +124,9 @@ def about(opened: OpenedSession) -> dict[str, Any]:
 
 def title_of(opened: OpenedSession, info: SessionInfo) -> str:
     """Return what a session is called: its title, or the first whole words of the user."""
-    said = opened.api.show(info.title or info.first_ask)
+    said = opened.api.show(name_in_words(info))
     short_said = beginning(" ".join(said.split()), _TITLE_CHARS)
-    return short_said or "Session without a title"
+    return short_said or UNTITLED
 
 
 def name_of(step: ContextStep) -> tuple[str, str]:

@@ -131,6 +131,10 @@ class Shelf:
                 self._copies = self._make(open_store(Path(self._folder)))
             return self._copies
 
+    def has_copies(self) -> bool:
+        """Return whether a file was copied: for the search, or because it was opened."""
+        return bool(self._taken)
+
     def is_copied(self, path: str) -> bool:
         """Return whether the sessions of a file have been copied; it may have grown since."""
         return path in self._taken

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from holdfast.sessions.details import view_rows
+from holdfast.sessions.library import name_in_words
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo
 
@@ -58,7 +59,7 @@ def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
     for row in view_rows(store.views(info.id), info.view):
         if row.tokens_before and not row.undone:
             yield OwnCompaction(
-                info.id, row.number, info.title or info.first_ask, info.source or "holdfast",
+                info.id, row.number, name_in_words(info), info.source or "holdfast",
                 info.cwd, info.model, row.created, row.tokens_before, row.tokens_after,
             )  # fmt: skip
 

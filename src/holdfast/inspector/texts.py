@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 from holdfast.redaction.redactor import HOLD
 from holdfast.sessions.showing import PLACEHOLDER, Show
 
+UNTITLED: Final = "Untitled"
+"""What a session without a title and without words of a user is called."""
 _T = TypeVar("_T")
 Address: TypeAlias = Callable[[str], str]
 """The URL of what a reference (`hf-…`) stands for; "" if it has none."""

@@ -38,7 +38,7 @@ TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines"
 BUDGET = 0.2
 """Of the tokens before a cut: the main budget of the lab."""
 COLUMNS = {
-    "bound": "used later and kept", "far": "of it, from the middle",
+    "bound": "used later and kept", "far": "from the middle",
     "commands": "commands run again", "errors": "open errors", "files R": "changed files",
     COST: "cost of the rest",
 }  # fmt: skip

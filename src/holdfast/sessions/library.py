@@ -69,7 +69,7 @@ class Library(Struct, frozen=True):
         show = self.show
         found = {
             "session": info.id,
-            "title": beginning(show(info.title or _first_words(info.first_ask))),
+            "title": beginning(show(name_in_words(info))),
             "source": beginning(info.source), "folder": beginning(show(info.cwd)),
             "started": date_of(info.started), "updated": date_of(info.updated),
             "messages": info.length,
@@ -77,6 +77,9 @@ class Library(Struct, frozen=True):
         return {name: value for name, value in found.items() if value != ""}
 
 
-def _first_words(ask: str) -> str:
-    """Return the whole words of what was asked first: a secret that is cut is not recognized."""
-    return ask if len(ask) < FIRST_ASK_CHARS else ask.rpartition(" ")[0]
+def name_in_words(info: SessionInfo) -> str:
+    """Return the title of a session, or the whole words of what was asked first, not redacted yet:
+    a secret that is cut is not recognized.
+    """
+    ask = info.first_ask
+    return info.title or (ask if len(ask) < FIRST_ASK_CHARS else ask.rpartition(" ")[0])

@@ -20,6 +20,8 @@ from holdfast.transcript import Media, Message, Text, Thinking, ToolCall, ToolRe
 SYSTEM = "system prompt and tools"
 EARLIER = "earlier messages"
 _TITLE_CHARS = 80
+_WORD_CHARS = "".join(map(chr, range(0x21, 0x7F)))
+"""Printable ASCII without the space: what secrets are made of."""
 _CHANGES = frozenset(("create", "write", "change", "append", "delete", "rename"))
 
 
@@ -47,14 +49,22 @@ def title_of(given: str, messages: Iterable[Message]) -> str:
     What aider prints and commands with a slash are no words.
     """
     if given:
-        return given[:_TITLE_CHARS]
+        return _shortened(given)
     for message in messages:
         if is_ask(message):
             said = (own_words(part.text) for part in message.parts if isinstance(part, Text))
             words = " ".join(next(filter(None, said), "").split())
             if words and not words.startswith((CONSOLE_MARK, "/")):
-                return words[:_TITLE_CHARS]
+                return _shortened(words)
     return ""
+
+
+def _shortened(title: str) -> str:
+    """Return a title without the word at the cut: a redactor does not recognize half a secret."""
+    if len(title) <= _TITLE_CHARS:
+        return title
+    cut = title[:_TITLE_CHARS]
+    return f"{(cut if title[_TITLE_CHARS].isspace() else cut.rstrip(_WORD_CHARS)).rstrip()}…"
 
 
 def _calls(messages: Sequence[Message]) -> list[int]:

@@ -22,6 +22,8 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
   const kinds = Object.keys(drawn.held);
   const requests = drawn.last.map((at) => at + 1);
   const data = [requests, ...stacked(kinds, drawn.held), requests.map(() => window || null)];
+  const single = requests.length === 1; // a line needs two points
+  const paths = single ? uPlot.paths.bars({ size: [0.2, 60] }) : undefined;
   let chart;
 
   const axis = (values, size) => ({
@@ -30,6 +32,7 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
   });
   const options = () => ({
     width: element.clientWidth, height: Math.max(220, Math.min(320, element.clientWidth * 0.6)),
+    padding: [null, 16, null, null], // the same for both charts, so that requests stand above each other
     legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high, 1) * 1.04] } },
     axes: [{ ...axis(undefined, 34), incrs: WHOLE }, axis((_, ticks) => ticks.map(short), 46)],
@@ -37,7 +40,7 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
       { label: "request" },
       ...kinds.toReversed().map((kind) => ({
         label: kind, fill: themed(`--kind-${kind}`), stroke: themed("--card"), width: 0.5,
-        points: { show: false },
+        points: { show: false }, paths,
       })),
       { label: "window", stroke: themed("--bad"), width: 1.5, points: { show: false } },
     ],
@@ -53,6 +56,12 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
     ctx.strokeStyle = themed("--kind-summary");
     ctx.fillStyle = themed("--kind-summary");
     ctx.lineWidth = 2 * devicePixelRatio;
+    if (single && window) {
+      const y = self.valToPos(window, "y", true);
+      ctx.fillStyle = themed("--bad");
+      ctx.fillRect(bbox.left, y, bbox.width, 1.5 * devicePixelRatio);
+      ctx.fillStyle = themed("--kind-summary");
+    }
     for (const request of steps) {
       const x = Math.min(self.valToPos(request + 1, "x", true), bbox.left + bbox.width);
       ctx.beginPath();

@@ -124,12 +124,15 @@ if (trial) {
   refresh();
 
   document.getElementById("compact")?.addEventListener("click", async (event) => {
-    const found = known.get(Number(slider.value));
+    const percent = Number(slider.value);
     event.target.disabled = true;
     said.textContent = "Compacting …";
     try {
+      if (!known.has(percent)) await ask([percent], asked); // a click right after typing a focus
+      const found = known.get(percent);
+      if (!found) throw new Error("The size is still being worked out. Press the button again.");
       const answer = await act("POST", `${api}/sessions/${session}/compact`, {
-        focus: focus.value.trim(), ...(found ? { target_tokens: found.target_tokens } : {}),
+        focus: focus.value.trim(), target_tokens: found.target_tokens,
       });
       if (answer.report.status !== "compacted") throw new Error(`Nothing changed: ${answer.report.reason}. ${answer.report.detail}`);
       location.href = `${address.replace(session, answer.session)}/compaction/${answer.view}`;

@@ -135,12 +135,13 @@ const chart = document.getElementById("timeline");
 if (drawn && chart) {
   const pointed = document.getElementById("pointed");
   const tell = (at) => {
+    const named = (kind) => chart.closest(".card").querySelector(`.legend .k-${kind}`)?.parentElement.textContent ?? kind;
     const parts = Object.entries(drawn.held).map(([kind, tokens]) => [kind, tokens[at]]);
     const read = drawn.cached[at] ? `, ${short(drawn.cached[at])} from the cache` : "";
     const cost = drawn.cost[at] ? `, $${drawn.cost[at].toFixed(3)}` : "";
     const many = drawn.first[at] === drawn.last[at] ? "" : `${drawn.first[at] + 1} to `;
     pointed.textContent = `Request ${many}${drawn.last[at] + 1}: ${short(drawn.prompt[at])} tokens${read}${cost}. ` +
-      parts.filter(([, tokens]) => tokens).map(([kind, tokens]) => `${kind} ${short(tokens)}`).join(", ");
+      parts.filter(([, tokens]) => tokens).map(([kind, tokens]) => `${named(kind)} ${short(tokens)}`).join(", ");
   };
   const { steps, window } = chart.dataset;
   drawTimeline(chart, drawn, JSON.parse(steps), Number(window), tell, (at) => goTo(Math.max(drawn.position[at] - 1, 0)));
