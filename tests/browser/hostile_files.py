@@ -41,6 +41,13 @@ HOSTILE = {
     "reference": 'hf-0123456789 [redacted:github-token:d454] "hf-aaaaaaaaaa"><script>',
 }  # fmt: skip
 """A kind of trick, and a text that tries it; every text is a message, a title, a name, a path."""
+SENDABLE = {
+    f"{name}-{again}": text
+    for again in range(3)
+    for name, text in HOSTILE.items()
+    if name not in ("control", "surrogate")
+}
+"""Those that break no rule of a provider, three times each."""
 BESIDE = "zebrafish"
 """A harmless word that stands beside each of them, to search for."""
 
@@ -49,6 +56,8 @@ def write_all(folder: Path) -> None:
     """Write a session of each of three agents with every text, and those of unusual sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     _lines(folder / "claude.jsonl", _claude("claude"))
+    for name in ("one", "two"):  # long ones that a provider would take, so they can be compacted
+        _lines(folder / f"sendable-{name}.jsonl", _claude(f"sendable-{name}", SENDABLE))
     for name, text in HOSTILE.items():
         _lines(folder / f"title-{name}.jsonl", _claude(f"t-{name}", {name: text}))
     _lines(folder / "rollout-2026-01-02T03-04-05-codex.jsonl", _codex())

@@ -154,3 +154,21 @@ def test_a_real_compaction_leads_from_each_fold_to_its_summary(store: Store, dia
         assert carried_summary(seen[fate.summary_at]) is not None
         (place,) = store.places(fate.reference, session_id=info.id)
         assert place.reference.start <= fate.start < fate.stop <= place.reference.stop
+
+
+def test_what_an_agent_dropped_by_itself_is_not_seen() -> None:
+    """Claude Code keeps its summary alone; of an agent that keeps more nothing is claimed."""
+    with open_store(":memory:") as store:
+        for source, shown in (("claude-code", 3), ("pi", 6)):
+            info = store.create(NewSession(dialect="openai-chat", source=source))
+            store.append(info.id, [
+                NewMessage(
+                    body=b'{"role":"user","content":"x"}', role="user", generated=at == 3, tokens=1
+                )
+                for at in range(6)
+            ])  # fmt: skip
+            found = fates(store, store.session(info.id))
+            assert found.shown == shown
+            assert found.at(0).kind == ("folded" if shown == 3 else "kept")
+            assert found.at(3).kind == found.at(5).kind == "kept"
+            assert [one.start for one in found.items[1:]] == [one.stop for one in found.items[:-1]]

@@ -62,7 +62,7 @@ def test_branches_and_subagents_are_a_tree(pages: Pages) -> None:
     pages.store.create(branch.branch("A helper"), parent_id=branch.id, descent="delegation")
     text = pages.get(pages.address)
     tree = re.findall(r'<li class="d(\d)".*?<span class="dim">(.*?)</span>', text, re.S)
-    assert tree == [("0", ""), ("1", "branch"), ("2", "subagent")]
+    assert tree == [("0", ""), ("1", "branch from #6"), ("2", "subagent")]
     assert f'href="/inspector/session/{branch.id}"' in text
     assert "Another way" in pages.get(f"/inspector/session/{branch.id}")
 

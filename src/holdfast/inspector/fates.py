@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from holdfast.engine.saved import unpack_view
 from holdfast.errors import UnknownName, UnknownPosition
 from holdfast.facts.frame import carried_summary
 from holdfast.sessions.rows import frame_of
+from holdfast.spending.judging import SUMMARY_ALONE
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 from holdfast.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
@@ -80,10 +81,34 @@ def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
     view = whole(0) if kept is None else unpack_view(kept.items, info.dialect)
     items = tuple(_with_arrivals(store, info, view))
     found = tuple(_fates(items))
+    if kept is None:
+        found = _without_dropped(store, info) or found
     return Fates(
         session=info.id, view=wanted, covers=view.length, length=info.length,
         shown=sum(fate.shown for fate in found), items=found,
     )  # fmt: skip
+
+
+def _without_dropped(store: Store, info: SessionInfo) -> tuple[Fate, ...]:
+    """Return what is left after the last compaction that the agent made by itself; nothing if it
+    made none, or keeps messages beside its summary and its file does not say which.
+    """
+    if info.source not in SUMMARY_ALONE:
+        return ()
+    rows = store.outline(info.id)
+    written = [row.position for row in rows if row.generated]
+    if not written:
+        return ()
+    last = written[-1]
+    while last - 1 in written:
+        last -= 1
+    lead = sum(1 for _ in takewhile(lambda row: row.role in ("system", "developer"), rows))
+    if last <= lead:
+        return ()
+    found = [Fate(start=0, stop=lead, kind="kept", shown_at=0, shown=lead)] if lead else []
+    dropped = Fate(start=lead, stop=last, kind="folded", shown_at=lead, shown=0, summary_at=lead)
+    rest = Fate(start=last, stop=len(rows), kind="kept", shown_at=lead, shown=len(rows) - last)
+    return (*found, dropped, rest)
 
 
 class _Arrived(Struct, frozen=True, gc=False):

@@ -186,6 +186,12 @@ def _sizes(rows: Sequence[OutlineRow]) -> list[int]:
     return found
 
 
+def _relation(info: SessionInfo) -> str:
+    """Return how a session comes from its parent, and from which message a branch departs."""
+    departs = f" from #{info.forked_at}" if info.descent == "branch" else ""
+    return _RELATIONS[info.descent] + departs
+
+
 def _tree(opened: OpenedSession) -> Iterator[dict[str, Any]]:
     """Yield the sessions of a lineage, each below the one that it comes from."""
     found = opened.store.lineage(opened.info.id)
@@ -200,6 +206,6 @@ def _tree(opened: OpenedSession) -> Iterator[dict[str, Any]]:
         title = title_of(opened, info)
         yield {
             "id": info.id, "title": title, "depth": depth, "length": info.length,
-            "relation": _RELATIONS[info.descent], "is_here": info.id == opened.info.id,
+            "relation": _relation(info), "is_here": info.id == opened.info.id,
         }  # fmt: skip
         waiting += [(one, depth + 1) for one in reversed(children.get(info.id, []))]
