@@ -187,3 +187,29 @@ def test_what_a_session_would_have_cost_is_replayed_on_request(
     press(page, "details[data-part] summary")
     expect(page.locator("details[data-part] .figures")).to_contain_text("$", timeout=60_000)
     visitor.check(page)
+
+
+def test_a_step_of_the_timeline_leads_to_its_compaction(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """Where the line stands, a click opens what happened there."""
+    page = visitor.page(f"/inspector/session/{compacted.id}")
+    over = page.locator("#timeline .u-over")
+    box = over.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 12)
+    page.wait_for_url(re.compile(r"/compaction/\d+$"))
+    visitor.check(page)
+
+
+def test_a_message_is_pinned_from_the_page_of_a_compaction(
+    visitor: Any, compacted: SessionInfo
+) -> None:
+    """Each line has its pin."""
+    page = visitor.page(f"/inspector/session/{compacted.id}/compaction/{compacted.view}")
+    where = ".lines[data-side=before] .line[data-position='4'] .pin"
+    page.wait_for_selector(where)
+    press(page, where)
+    expect(page.locator(where)).to_have_text("unpin")
+    press(page, where)
+    expect(page.locator(where)).to_have_text("pin")
+    visitor.check(page)

@@ -41,6 +41,7 @@ class PlaceLine(Struct, frozen=True, kw_only=True):
     text: str
     tokens: int
     fate: str
+    is_pinned: bool = False
 
 
 def compaction_page(inspector: Inspector, request: Request) -> Answer:
@@ -122,6 +123,7 @@ def _lines(
     size of what a compaction rewrote, so after it there is none.
     """
     info, show = opened.info, opened.api.show
+    pins = {pin.position for pin in opened.store.pins(info.id)}
     real = [place.start for place in places if not place.is_written]
     rows = opened.store.read(info.id, min(real), max(real) + 1) if real else []
     wanted = set(real)
@@ -141,5 +143,6 @@ def _lines(
         row, message = read[place.start]
         yield PlaceLine(
             position=place.start, role=row.role, text=one_line(message, show), fate=place.fate,
+            is_pinned=place.start in pins,
             tokens=0 if is_after and place.fate == "rewritten" else row.tokens,
         )  # fmt: skip

@@ -17,8 +17,13 @@ function stacked(kinds, amounts) {
   return sums.reverse();
 }
 
-/** Draw the timeline into an element; `pointed` hears of columns, `picked` of clicks on them. */
-export function drawTimeline(element, drawn, steps, window, pointed, picked) {
+const NEAR = 8; // pixels beside a compaction that count as on it
+
+/**
+ * Draw the timeline into an element; `pointed` hears of columns, `picked` of clicks on them, and
+ * `stepped` of clicks on a compaction, by its place in `steps`.
+ */
+export function drawTimeline(element, drawn, steps, window, pointed, picked, stepped) {
   const kinds = Object.keys(drawn.held);
   const requests = drawn.last.map((at) => at + 1);
   const data = [requests, ...stacked(kinds, drawn.held), requests.map(() => window || null)];
@@ -78,7 +83,12 @@ export function drawTimeline(element, drawn, steps, window, pointed, picked) {
   function draw() {
     chart?.destroy();
     chart = new uPlot(options(), data, element);
-    chart.over.addEventListener("click", () => chart.cursor.idx != null && picked(chart.cursor.idx));
+    chart.over.addEventListener("click", (event) => {
+      const far = steps.map((request) => Math.abs(chart.valToPos(request + 1, "x") - event.offsetX));
+      const nearest = far.indexOf(Math.min(...far));
+      if (far[nearest] <= NEAR) stepped(nearest);
+      else if (chart.cursor.idx != null) picked(chart.cursor.idx);
+    });
   }
 
   /** Draw below it what of each prompt did not come out of the cache. */

@@ -1,6 +1,7 @@
 // The page of a compaction: both sides, the facts that were used later, and a slider over sizes.
 import { lazyList } from "./list.js";
-import { act, given, say, short } from "./page.js";
+import { act, say, short } from "./page.js";
+import { pin } from "./pin.js";
 
 const LINE = 30; // pixels of a line
 const CELL = 10; // pixels of a square of the map
@@ -46,6 +47,10 @@ if (made) {
       part: (start, stop) => `${here}/lines?side=${side}&start=${start}&stop=${stop}`,
     });
   }
+  made.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button.pin");
+    if (button) pin(button, `${api}/sessions/${session}`);
+  });
   const facts = document.getElementById("facts");
   if (facts) {
     fetch(`${here}/facts`)

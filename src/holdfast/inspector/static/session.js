@@ -3,6 +3,7 @@
 import { drawTimeline } from "./chart.js";
 import { lazyList } from "./list.js";
 import { act, given, say, short } from "./page.js";
+import { pin } from "./pin.js";
 
 const talk = document.getElementById("talk");
 const { address, api, session, show } = talk.dataset;
@@ -74,27 +75,6 @@ async function addOriginals(inner, start, stop) {
   }
 }
 
-async function pin(button) {
-  const row = button.closest("[data-position]");
-  const isPinned = Boolean(button.dataset.pinned);
-  try {
-    await act(isPinned ? "DELETE" : "POST", `${api}/sessions/${session}/pins/${row.dataset.position}`);
-  } catch (error) {
-    return say(error.message, true);
-  }
-  button.dataset.pinned = isPinned ? "" : "yes";
-  button.textContent = isPinned ? "pin" : "unpin";
-  button.setAttribute("aria-label", `${isPinned ? "Pin" : "Unpin"} message ${row.dataset.position}`);
-  row.querySelector(".pinned")?.remove();
-  if (!isPinned) {
-    const chip = document.createElement("span");
-    chip.className = "chip pinned";
-    chip.textContent = "pinned";
-    row.querySelector(".rest").before(chip);
-  }
-  say(isPinned ? "Compactions may fold it again." : "No compaction folds it from now on.");
-}
-
 async function reveal(button) {
   const row = button.closest("[data-position]");
   try {
@@ -113,7 +93,7 @@ async function reveal(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button");
   if (button?.matches(".originals")) openOriginals(button);
-  else if (button?.matches(".pin")) pin(button);
+  else if (button?.matches(".pin")) pin(button, `${api}/sessions/${session}`);
   else if (button?.matches(".secret")) reveal(button);
 });
 
@@ -144,5 +124,7 @@ if (drawn && chart) {
       parts.filter(([, tokens]) => tokens).map(([kind, tokens]) => `${named(kind)} ${short(tokens)}`).join(", ");
   };
   const { steps, window } = chart.dataset;
-  drawTimeline(chart, drawn, JSON.parse(steps), Number(window), tell, (at) => goTo(Math.max(drawn.position[at] - 1, 0)));
+  drawTimeline(chart, drawn, JSON.parse(steps), Number(window), tell,
+    (at) => goTo(Math.max(drawn.position[at] - 1, 0)),
+    (step) => { location.href = document.querySelectorAll(".steps li > a:first-child")[step].href; });
 }
