@@ -207,7 +207,10 @@ def test_a_line_of_fifty_megabytes_is_shown_in_bounded_time_and_memory(
 ) -> None:
     """The page holds its beginning; the server needs some copies of it, not tens of them."""
     write_long_line(tmp_path / "files", LONG_LINE)
-    with running(str(tmp_path / "files"), "--home", str(tmp_path / "home")) as (address, process):
+    with running(str(tmp_path / "files" / "long.jsonl"), "--home", str(tmp_path / "home")) as (
+        address,
+        process,
+    ):
         watched = Watched(visit(address))
         start = watched.visitor.start.removeprefix(watched.visitor.origin)
         for path in (start, f"{start}?show=view", "/inspector", "/inspector/live",
