@@ -190,8 +190,8 @@ FLOWS: Sequence[Callable[[Path], None]] = (
     imports,
     memories,
 )
-GATEWAY = {event for event in EVENTS if event.startswith("gateway.")}
-"""Their records are checked with a gateway that runs, in tests/gateway."""
+GATEWAY = {event for event in EVENTS if event.startswith(("gateway.", "inspector."))}
+"""Their records are checked with a server that runs, in tests/gateway and tests/inspector."""
 
 
 def test_every_decision_has_its_record_and_no_record_has_content(

@@ -7,6 +7,8 @@ import gzip
 import json
 import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -732,4 +734,11 @@ def test_nothing_but_the_gateway_loads_a_server() -> None:
     )
     found = [path.relative_to(source) for path in source.rglob("*.py")
              if loads.search(path.read_text())]  # fmt: skip
-    assert {path.parts[0] for path in found} <= {"gateway", "inspector", "testing"}
+    known = {"gateway", "inspector", "integrations", "testing"}
+    assert {path.parts[0] for path in found} <= known
+    script = (
+        "import sys, holdfast.integrations.clients\n"
+        "print({'starlette', 'uvicorn', 'aiohttp'} & sys.modules.keys())"
+    )  # adapters of frameworks read requests as the gateway does, without a server
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout == b"set()\n"

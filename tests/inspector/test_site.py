@@ -208,3 +208,19 @@ def test_a_title_that_is_not_valid_unicode_is_shown(tmp_path: Path) -> None:
                 made.get(path)
             assert "half ⟨U+D83D⟩ alone" in made.get("/inspector/sessions")
         assert b"whole" in (tmp_path / "cache" / "usage.cache").read_bytes()
+
+
+def test_an_error_of_ours_is_a_page_and_a_record_without_content(
+    pages: Pages, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks gets a sentence, whoever operates it the kind of the error."""
+
+    def broken(*_: Any) -> None:
+        raise KeyError("zebra")
+
+    monkeypatch.setattr(pages.store, "outline", broken)
+    text = pages.get(pages.address, 500)
+    assert "Nothing was changed" in text
+    (record,) = [one for one in caplog.records if one.name == "holdfast.inspector"]
+    assert record.getMessage() == "inspector.failed fault=KeyError"
+    assert "zebra" not in text
