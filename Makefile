@@ -6,6 +6,8 @@
 #   make release-check  what would be published, built and tried in fresh environments
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
+#   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
+#   make test-frameworks  adapters in their real frameworks, each in an environment of its own
 #   make test-ray  batches on a real Ray, in minutes; installs it here
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3
