@@ -7,35 +7,36 @@ from typing import TYPE_CHECKING
 from holdfast.exports import import_later
 
 if TYPE_CHECKING:
+    from holdfast.sessions.events import SessionEvent
     from holdfast.sessions.following import Followed, Insert, Keep, Replace
-    from holdfast.sessions.hooks import Compacted, Hooks, Pressure, Switched
+    from holdfast.sessions.hooks import Hooks, Switched, session_environment
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
 
 __all__ = [
-    "Compacted",
     "Followed",
     "Hooks",
     "Insert",
     "Keep",
-    "Pressure",
     "Replace",
     "Session",
+    "SessionEvent",
     "Switched",
     "redactor_of",
+    "session_environment",
 ]
 
 _LATER = {
-    "Compacted": "holdfast.sessions.hooks",
     "Followed": "holdfast.sessions.following",
     "Hooks": "holdfast.sessions.hooks",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
-    "Pressure": "holdfast.sessions.hooks",
     "Replace": "holdfast.sessions.following",
     "Session": "holdfast.sessions.session",
+    "SessionEvent": "holdfast.sessions.events",
     "Switched": "holdfast.sessions.hooks",
     "redactor_of": "holdfast.sessions.showing",
+    "session_environment": "holdfast.sessions.hooks",
 }
 
 __getattr__ = import_later(__name__, _LATER)
