@@ -280,7 +280,7 @@ def test_a_result_comes_back_as_one_message_with_the_way_to_the_whole(store: Sto
     assert last.count("</subagent_notification>") == 1
     assert ref in last
     assert len(parent.recall(ref)) == 7
-    assert "Question 51" in parent.call("holdfast_recall", {"ref": ref})
+    assert "Record of the session" in parent.call("holdfast_recall", {"ref": ref})
     assert [(one.state, one.reference) for one in parent.delegated()] == [
         ("done", ref), ("running", "")
     ]  # fmt: skip
