@@ -23,7 +23,7 @@ from holdfast.engine.economy import Clock
 from holdfast.engine.inspection import Inspection, inspect_transcript
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable
+from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable, UnknownSession
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
@@ -263,6 +263,8 @@ class Session(FollowingConversation):
         what the model saw then. Without `switches` this one stays the current session. `key` is
         the host's own name for the new one.
         """
+        if of and all(one.id != of for one in self._store.lineage(self.id)):
+            raise UnknownSession(of)
         new = replace(self._like(), title=title, source_id=key)
         made = self._store.create(new, parent_id=of or self.id, descent="branch", at=at)
         return self._child(made, "branch", switches=switches)
