@@ -99,7 +99,7 @@ def test_after_a_reset_the_old_talk_is_still_among_recent_sessions(store: Store)
     fresh.append(*talk(50, 1))
     listed = store.sessions(SessionFilter(only_leaves=True)).sessions
     assert {one.id for one in listed} == {session.id, fresh.id}
-    said = answer(Library(store), "holdfast_sessions_recent", {}).text
+    said = answer(Library(store), "holdfast_sessions_read", {}).text
     assert session.id in said
     assert fresh.id in said
     assert store.session(fresh.id).goal == ""

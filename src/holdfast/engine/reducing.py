@@ -37,14 +37,10 @@ def reduce(
     if isinstance(reducer, str):
         reducer = reducer_named(reducer)
     counts = counter or Estimator()
+    if redact is not None:
+        text = redact(text)
     return reduce_text(
-        text if redact is None else redact(text),
-        kind,
-        budget_tokens,
-        reference,
-        counter=counts,
-        hint=hint,
-        reducer=reducer,
+        text, kind, budget_tokens, reference, counter=counts, hint=hint, reducer=reducer
     )
 
 

@@ -98,8 +98,9 @@ def discover(
 ) -> list[Hit]:
     """Return the best hit of each lineage, or within named sessions every hit.
 
-    Any text is a query. The best `skip` are left out, for the next page. What the session `current` shows its model anyway is never found; what it
-    folded is. A message is found by what `show` leaves of it.
+    Any text is a query. The best `skip` are left out, for the next page. What the session
+    `current` shows its model anyway is never found; what it folded is. A message is found by what
+    `show` leaves of it.
     """
     query = parse_query(text)
     wanted = Wanted(
