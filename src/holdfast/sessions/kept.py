@@ -412,7 +412,7 @@ class KeptConversation:
                 return
             said = told(self._hooks.before_compaction, self._info)
             self._engine.remembered = said if isinstance(said, str) else ""
-            self._engine.delegated = worth_telling(delegations(self._store, self._info))
+            self._note_delegated()
             was, view = self._info, self._engine.view
             try:
                 with self._unsettled():
@@ -472,6 +472,10 @@ class KeptConversation:
     def _switched(self, previous_id: str, descent: Descent) -> None:
         if self._info.kind != "tool":
             announce_switch(self._hooks, Switched(previous_id, self.id, descent))
+
+    def _note_delegated(self) -> None:
+        """Let summaries and records say what subagents have."""
+        self._engine.delegated = worth_telling(delegations(self._store, self._info))
 
     def _become_current(self) -> None:
         """Make the session the current one; work in the background never is."""

@@ -275,7 +275,8 @@ class Session(FollowingConversation):
         It is in no list, no search finds it and no key leads to it. It never is the current
         session, and the hooks, so memory too, hear nothing of it.
         """
-        new = replace(self._like(), kind="tool", mode="in-place")
+        title = f"{self._info.title} (review)" if self._info.title else ""
+        new = replace(self._like(), kind="tool", mode="in-place", title=title)
         made = self._store.create(new, parent_id=self.id, descent="branch")
         system = self.system  # the bytes that the provider has in its cache
         hooks = Hooks() if self._hooks.system is None else Hooks(system=lambda _: system)
@@ -298,7 +299,10 @@ class Session(FollowingConversation):
         conversation; without one it is empty. `budget` is its window: tokens, or up to 1 a share
         of the window of this session.
         """
-        changed: dict[str, Any] = {"model": model} if model else {}
+        # the other hooks are about this conversation: its memory, its system prompt
+        changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
+        if model:
+            changed |= {"model": model, "context_length": None}
         own = self.engine.settings.context_length
         if budget is not None:
             changed["context_length"] = window = round(budget * own if budget <= 1 else budget)
