@@ -141,6 +141,7 @@ def test_a_compaction_that_does_not_pay_yet_is_told_once(store: Store) -> None:
         session.append(*talk(number, 1))
         number += 1
     for _ in range(3):
+        assert session.make_room("And now?").status == "unchanged"
         assert session.compact().reason == "deferred"
         session.append(*talk(number, 1))
     assert kinds(heard) == ["deferred"]
