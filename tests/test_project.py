@@ -44,8 +44,8 @@ def test_the_public_names_are_sorted_few_and_there() -> None:
 
 PUBLIC_MODULES = (
     "caching", "commands", "errors", "importers", "integrations.host_sessions", "memory", "parts",
-    "redaction", "reduction", "sessions", "stores", "summarizers", "testing", "testing.model_server",
-    "tokens", "trajectories",
+    "redaction", "reduction", "sessions", "stores", "summarizers", "testing",
+    "testing.model_server", "tokens", "trajectories",
 )  # fmt: skip
 """What is promised beside `import holdfast`; docs/architecture.md says the same."""
 
