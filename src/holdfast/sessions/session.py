@@ -36,7 +36,7 @@ from holdfast.sessions.delegations import (
     whole_log,
 )
 from holdfast.sessions.following import messages_of
-from holdfast.sessions.handing import Handed, task_with_context
+from holdfast.sessions.handing import Handed, TaskContext, task_with_context
 from holdfast.sessions.hooks import Hooks, Switched, announce_switch
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
@@ -301,11 +301,14 @@ class Session(FollowingConversation):
         """
         # the other hooks are about this conversation: its memory, its system prompt
         changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
+        settings = self.engine.settings
+        window = settings.context_length
         if model:
             changed |= {"model": model, "context_length": None}
-        own = self.engine.settings.context_length
+            window, _ = window_of(model, None)
         if budget is not None:
-            changed["context_length"] = window = round(budget * own if budget <= 1 else budget)
+            window = round(budget * settings.context_length if budget <= 1 else budget)
+            changed["context_length"] = window
             if window < 1:
                 raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
         new = replace(
@@ -313,14 +316,15 @@ class Session(FollowingConversation):
             source_id=key, model=model or self._info.model,
         )  # fmt: skip
         self._fresh()
+        first = TaskContext(task)
+        if task:
+            first = task_with_context(
+                self._store, self._store.session(self.id), task, context, window=window,
+                counter=settings.counter, show=settings.redact,
+            )  # fmt: skip
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         child = self._handle(made.id, **changed)
         if task:
-            settings = child.engine.settings
-            first = task_with_context(
-                self._store, self._store.session(self.id), task, context, show=settings.redact,
-                window=settings.context_length, counter=settings.counter,
-            )  # fmt: skip
             self._store.append(self.id, (), references=first.references)
             child._take(Message("user", (Text(first.text),)))
         return child
