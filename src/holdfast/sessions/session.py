@@ -36,7 +36,7 @@ from holdfast.sessions.delegations import (
     whole_log,
 )
 from holdfast.sessions.following import messages_of
-from holdfast.sessions.handing import Handed, TaskContext, task_with_context
+from holdfast.sessions.handing import Handed, task_with_context
 from holdfast.sessions.hooks import Hooks, Switched, announce_switch
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
@@ -302,21 +302,19 @@ class Session(FollowingConversation):
         # the other hooks are about this conversation: its memory, its system prompt
         changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
         settings = self.engine.settings
-        window = settings.context_length
-        if model:
-            changed |= {"model": model, "context_length": None}
-            window, _ = window_of(model, None)
+        window = window_of(model, None)[0] if model else settings.context_length
         if budget is not None:
             window = round(budget * settings.context_length if budget <= 1 else budget)
-            changed["context_length"] = window
-            if window < 1:
-                raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
+        if window < 1:
+            raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
+        if model or budget is not None:
+            changed |= {"model": model or self._options.model, "context_length": window}
         new = replace(
             self._like(), kind="subagent", title=title or first_line(task), goal=goal or task,
             source_id=key, model=model or self._info.model,
         )  # fmt: skip
         self._fresh()
-        first = TaskContext(task)
+        first = None
         if task:
             first = task_with_context(
                 self._store, self._store.session(self.id), task, context, window=window,
@@ -324,7 +322,7 @@ class Session(FollowingConversation):
             )  # fmt: skip
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         child = self._handle(made.id, **changed)
-        if task:
+        if first is not None:
             self._store.append(self.id, (), references=first.references)
             child._take(Message("user", (Text(first.text),)))
         return child
