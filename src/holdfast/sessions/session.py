@@ -307,8 +307,10 @@ class Session(FollowingConversation):
             window = round(budget * settings.context_length if budget <= 1 else budget)
         if window < 1:
             raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
-        if model or budget is not None:
-            changed |= {"model": model or self._options.model, "context_length": window}
+        if model:
+            changed |= {"model": model, "context_length": None}
+        if budget is not None:
+            changed["context_length"] = window
         new = replace(
             self._like(), kind="subagent", title=title or first_line(task), goal=goal or task,
             source_id=key, model=model or self._info.model,
