@@ -219,7 +219,8 @@ def test_a_host_that_tells_late_finds_its_last_request(tmp_path: Path) -> None:
     turn = made.turn(asked(own))
     assert made.last_turn("thread-1") is turn
     assert turn.asked.own is own
-    assert made.last_turn("thread-2") is None
+    assert made.last_turn("thread-2").asked.own == ()
+    assert not made.last_turn("thread-2").recover(refusal(4_000))
 
 
 def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: Path) -> None:
