@@ -73,8 +73,8 @@ class Agent:
         return await self.run(text)
 
     async def stream(self, text: str) -> str:
-        await self.run("/compact")
         said = await self.run(text, is_streamed=True)
+        await self.run("/compact")  # last: the program then sends thinking that providers refuse
         with open_store(self.case.store) as store:
             kept = store.sessions(SessionFilter(kind="any")).sessions
             lines = [one.body for info in kept for one in store.read(info.id)]
