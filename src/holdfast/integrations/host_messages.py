@@ -7,7 +7,7 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -86,7 +86,7 @@ def _messages(dialect: str, payload: Payload) -> list[HostMessage]:
     role, content = payload["role"], payload.get("content")
     if role == "tool":
         return [HostMessage(role, content, call_id=payload["tool_call_id"])]
-    blocks: list[Any] = content if isinstance(content, list) else []
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
     found = [HostMessage("tool", one["content"], call_id=one["tool_use_id"])
              for one in blocks if type_of(one) == "tool_result"]  # fmt: skip
     rest = [one for one in blocks if type_of(one) not in ("tool_result", "tool_use")]

@@ -368,9 +368,8 @@ class HostTurn:
         assert self._held is not None
         asked = self._asked
         field = dialect_named(asked.dialect).list_key
-        named = [
-            {"description": "", "parameters": {}, **one} for one in asked.tools if "name" in one
-        ]
+        least: Payload = {"description": "", "parameters": {}}
+        named = [{**least, **one} for one in asked.tools if "name" in one]
         tools = tools_in(asked.dialect, named) if named else ()
         frame = {name: value for name, value in {"tools": tools, **asked.frame}.items() if value}
         body = asked.body or {**frame, field: list(self._given.messages)}

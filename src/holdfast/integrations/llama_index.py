@@ -109,6 +109,6 @@ def _read(own: ChatMessage) -> HostMessage:
     return _PARTS.read(own.role.value, own.blocks, called)
 
 
-def _write(said: HostMessage, own: ChatMessage | None) -> ChatMessage:
+def _write(said: HostMessage, own: Any) -> ChatMessage:
     own = own or ChatMessage(role=said.role, blocks=[])
     return own.model_copy(update={"blocks": _PARTS.written(said, own.blocks)})

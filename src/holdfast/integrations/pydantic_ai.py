@@ -115,7 +115,7 @@ _PARTS = PartTypes(
 def _read(own: Any) -> HostMessage:
     if isinstance(own, ModelResponse):
         return _PARTS.read("assistant", own.parts)
-    part = own.parts[0] if own.parts else None
+    part: Any = own.parts[0] if own.parts else None
     if getattr(part, "tool_name", None):
         said = getattr(part, "model_response_str", None) or part.model_response
         return HostMessage("tool", said(), call_id=part.tool_call_id)
