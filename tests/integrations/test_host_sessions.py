@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from holdfast import check
-from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, owned_key
+from holdfast.integrations.host_sessions import (
+    HOST_TOOLS,
+    HostRequest,
+    HostSessions,
+    HostTurn,
+    owned_key,
+)
 from holdfast.stores.open import open_store
 from holdfast.transcript import Payload
 
@@ -219,7 +225,8 @@ def test_a_host_that_tells_late_finds_its_last_request(tmp_path: Path) -> None:
     turn = made.turn(asked(own))
     assert made.last_turn("thread-1") is turn
     assert turn.asked.own is own
-    assert made.last_turn("thread-2") is None
+    assert made.last_turn("thread-2").asked.own == ()
+    assert not made.last_turn("thread-2").recover(refusal(4_000))
 
 
 def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: Path) -> None:
@@ -230,3 +237,35 @@ def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: 
     assert turn.compact()
     assert len(turn.messages) < len(own)
     assert not made.turn(asked(notes(0), "thread-2")).compact()
+
+
+def test_a_tool_of_the_provider_does_not_stop_a_conversation_from_being_followed(
+    tmp_path: Path,
+) -> None:
+    """It has neither a name nor parameters; functions count with the request."""
+    made = sessions(tmp_path)
+    tools = [{"type": "web_search"}, {"name": "read"}]
+    request = asked(notes(30), tools=tools)
+    assert made.turn(request).is_changed
+    anthropic = HostRequest(
+        key="thread-2", dialect="anthropic", own=notes(30), form=NoteForm(), tools=tools
+    )
+    assert made.turn(anthropic).is_changed
+
+
+def test_an_argument_that_is_none_was_not_given(tmp_path: Path) -> None:
+    """Frameworks fill in what a model leaves out."""
+    made = sessions(tmp_path)
+    made.turn(asked(notes(30)))
+    given = {"ref": "m1", "offset": None, "limit": None}
+    answer = made.answer("thread-1", "holdfast_recall", given)
+    assert answer == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert "assistant 0" in answer
+
+
+def test_a_request_that_is_still_to_come_has_nothing_to_send_or_recover(tmp_path: Path) -> None:
+    """Hosts have hooks that may be called before their first request."""
+    turn = HostTurn(sessions(tmp_path))
+    turn.used(lambda: {"input_tokens": 1})
+    assert turn.messages == []
+    assert not turn.recover(refusal(4_000))

@@ -43,9 +43,9 @@ gateway holds."""
 class HostRequest(Struct, frozen=True, kw_only=True):
     """A request that a host is about to send."""
 
-    key: str
+    key: str = ""
     """The host's own name of the conversation; "" if it has none."""
-    dialect: str
+    dialect: str = ""
     """The wire format of the messages; "" if the request is to pass as it is."""
     own: Sequence[Any] = ()
     """The host's whole list."""
@@ -56,10 +56,16 @@ class HostRequest(Struct, frozen=True, kw_only=True):
     form: ListForm | None = None
     """How the host writes messages; None if they are in the wire format already."""
     frame: Payload = {}
-    """The rest of the request: model, system prompt, tools, settings; empty ones do not count."""
+    """The rest of the request: model, system prompt, settings; empty ones do not count."""
+    tools: Sequence[Payload] = ()
+    """The functions that the model may call, as `function_payload` makes them; what has no name is
+    a tool of the provider's own."""
     parent: str = ""
     """The conversation that a subagent works for, by the host's own name; it gets a budget of its
     own."""
+
+
+_NOTHING = HostRequest()
 
 
 class HostTool(Struct, frozen=True):
@@ -102,7 +108,7 @@ class HostSessions:
         """Return what `read` makes of a host's request; its own list alone if that fails, which
         then passes as it is.
         """
-        return self.guard(read, HostRequest(key="", dialect="", own=own))
+        return self.guard(read, HostRequest(own=own))
 
     # A request that is answered in one call
 
@@ -135,10 +141,10 @@ class HostSessions:
             try:
                 answer = await call(turn.messages)
             except Exception as error:
-                if not await asyncio.to_thread(turn.recover, error):
+                if not await turn.arecover(error):
                     raise
             else:
-                await asyncio.to_thread(turn.used, partial(usage_of, answer))
+                await turn.aused(partial(usage_of, answer))
                 return answer
 
     # A request in steps, for hosts that have a hook for each
@@ -149,21 +155,30 @@ class HostSessions:
         self.guard(turn.follow, None)
         return turn
 
-    def last_turn(self, key: str) -> HostTurn | None:
-        """Return the newest request of a conversation that this process saw, None if there is
-        none; for hosts that tell what became of a request when they ask for the next one.
+    async def aturn(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostTurn:
+        """Do what `request_of` and `turn` do, for hosts that await."""
+        return await asyncio.to_thread(self.turn, self.request_of(read, own))
+
+    def last_turn(self, key: str) -> HostTurn:
+        """Return the newest request of a conversation that this process saw, one that is still to
+        come if there is none; for hosts that tell what became of a request when they ask for the
+        next one.
         """
         held = self._held.get(self._newest.get(key, (key, "")))
-        return None if held is None else held.last
+        return HostTurn(self) if held is None or held.last is None else held.last
 
     def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails."""
+        """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails.
+
+        An argument that is None was not given.
+        """
+        given = {at: value for at, value in arguments.items() if value is not None}
 
         def called() -> str:
             held = self._held.get(self._newest.get(key, (key, "")))
-            held = held or self.held(HostRequest(key=key, dialect=""))
+            held = held or self.held(HostRequest(key=key))
             with held.lock:
-                return held.session.call(name, arguments)
+                return held.session.call(name, given)
 
         return self.guard(called, "nothing can be recalled at the moment")
 
@@ -236,9 +251,12 @@ class HeldSession:
 
 
 class HostTurn:
-    """One request: what to send in its place, what it used, and less to send if it was too long."""
+    """One request: what to send in its place, what it used, and less to send if it was too long.
 
-    def __init__(self, sessions: HostSessions, asked: HostRequest) -> None:
+    Without `asked` it stands for a request that is still to come.
+    """
+
+    def __init__(self, sessions: HostSessions, asked: HostRequest = _NOTHING) -> None:
         self._sessions, self._asked = sessions, asked
         self._given = GivenList(asked.own, asked.own, range(len(asked.own)))
         self._held: HeldSession | None = None
@@ -251,10 +269,15 @@ class HostTurn:
         return self._asked
 
     @property
+    def is_changed(self) -> bool:
+        """Whether anything else is to be sent than what the host has."""
+        return self.followed is not None and self.followed.is_changed
+
+    @property
     def messages(self) -> list[Any]:
         """What to send, as the host writes it; messages that stayed are the host's own objects."""
         followed, form = self.followed, self._asked.form
-        if followed is None or not followed.is_changed:
+        if followed is None or not self.is_changed:
             return list(self._asked.own)
         if form is None:
             return followed.messages
@@ -271,8 +294,7 @@ class HostTurn:
     @property
     def body(self) -> bytes:
         """What to send, if the host gave its whole request as JSON."""
-        is_changed = self.followed is not None and self.followed.is_changed
-        return self.followed.body if self.followed and is_changed else self._asked.body
+        return self.followed.body if self.followed and self.is_changed else self._asked.body
 
     def follow(self) -> None:
         """Take the host's list; raises what goes wrong."""
@@ -314,6 +336,14 @@ class HostTurn:
 
         return self._sessions.guard(shrink, False)
 
+    async def aused(self, read: Callable[[], object]) -> None:
+        """Do what `used` does, for hosts that await."""
+        await asyncio.to_thread(self.used, read)
+
+    async def arecover(self, error: BaseException) -> bool:
+        """Do what `recover` does, for hosts that await."""
+        return await asyncio.to_thread(self.recover, error)
+
     def compact(self) -> bool:
         """Return whether there is less to send, if somebody asked for a compaction."""
 
@@ -338,20 +368,27 @@ class HostTurn:
         assert self._held is not None
         asked = self._asked
         field = dialect_named(asked.dialect).list_key
-        frame = {name: value for name, value in asked.frame.items() if value}
+        least: Payload = {"description": "", "parameters": {}}
+        named = [{**least, **one} for one in asked.tools if "name" in one]
+        tools = tools_in(asked.dialect, named) if named else ()
+        frame = {name: value for name, value in {"tools": tools, **asked.frame}.items() if value}
         body = asked.body or {**frame, field: list(self._given.messages)}
         self._held.last = self
         self.followed = self._held.session.follow(request=body, when=when)
 
 
-def name_by_start(messages: Sequence[Any], dialect: str) -> str:
-    """Return a name made of how a conversation began, "" as long as its model has not spoken."""
+def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None) -> str:
+    """Return a name made of how a conversation began, "" as long as its model has not spoken.
+
+    `form` is how the host writes messages; None if they are in the wire format already.
+    """
+    messages = own if form is None else given_list(own, form).messages
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
     return named_by_start([Raw(dump(one)) for one in messages], wire)
 
 
 def owned_key(owner: str, name: str) -> str:
     """Return the key of a conversation that belongs to an API key of the host: no other one
-    reaches it, and the API key cannot be read from it.
+    reaches it, and the API key cannot be read from it. A conversation without a name has none.
     """
-    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}"
+    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}" if name else ""
