@@ -60,6 +60,14 @@ def read_file(path: str) -> str:
     return "".join(lines)
 
 
+def wrapped(case: Case, client: Any) -> Any:
+    """Return a client whose requests stay inside the window."""
+    from holdfast import wrap
+
+    options: Any = {"context_length": case.window, "on_error": "raise"}
+    return wrap(client, case.thread, store=case.store, **options)
+
+
 def play(agent_of: Callable[[Case], Any]) -> None:
     """Play the phase that the command line names, and print what the model said last."""
     case = Case(**json.loads(sys.argv[1]))

@@ -12,10 +12,8 @@ sys.path[0] = str(Path(__file__).parents[1])  # a driver must not hide the frame
 
 import playing
 from openai import OpenAI
-from playing import Case, play
+from playing import Case, play, wrapped
 from smolagents import OpenAIModel, ToolCallingAgent, tool
-
-from holdfast import wrap
 
 
 def read_file(path: str) -> str:
@@ -33,8 +31,7 @@ class Agent:
     def __init__(self, case: Case) -> None:
         self.case = case
         client = OpenAI(base_url=f"{case.url}/v1", api_key="none", max_retries=0)
-        options: Any = {"context_length": case.window, "on_error": "raise"}
-        client = wrap(client, case.thread, store=case.store, **options)
+        client = wrapped(case, client)
         self.agent = ToolCallingAgent(
             [tool(one) for one in (read_file, *client.holdfast.functions(case.thread))],
             OpenAIModel(case.model, client=client), max_steps=500, verbosity_level=-1,
