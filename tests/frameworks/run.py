@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
 from holdfast.lab.scoring.facts import facts_in, is_present
 from holdfast.sessions.rows import payloads
@@ -82,6 +82,12 @@ class Framework(Struct, frozen=True):
     """The script in drivers/, if it is not called as the framework."""
     tool: str = "read_file"
     """The tool that the model calls."""
+    arguments: dict[str, str] = field(default_factory=lambda: {"path": "{path}"})
+    """Its arguments."""
+    finish: dict[str, str] = {}
+    """The arguments by which it says that it is done, if text does not."""
+    recall: list[list[Any]] = []
+    """What it calls to recall, if not our tools."""
     window: int = 0
     """If its own prompts need a larger one than the scenario has."""
     compacts: bool = True
@@ -272,16 +278,10 @@ def played_phase(
 ) -> str:  # fmt: skip
     """Play one phase in a process; return why it failed, "" if it did not."""
     script_type = importlib.import_module("provider").Script
-    script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
+    script = script_type(bill=provider.script(phase.name).bill)
     script.window, script.parallel = phase.stub_window or window, phase.parallel
-    first = first_file(phase.name)
-    script.actions = phase.actions or [
-        [FRAMEWORKS[name].tool, {"path": f"src/module_{first + at:02d}.py"}]
-        for at in range(phase.turns * phase.parallel)
-    ]
-    if phase.delegates:
-        script.actions = [FRAMEWORKS[name].delegate, *script.actions]
-        script.turns += 1
+    script.actions = actions_of(phase, FRAMEWORKS[name], script.final)
+    script.turns = -(-len(script.actions) // phase.parallel)
     provider.scripts[phase.name] = script
     case = {
         "url": f"{provider.url}/c/{phase.name}", "wire": row.wire, "model": MODELS[row.wire],
@@ -302,6 +302,21 @@ def played_phase(
         return f"{phase.name}: {(ran.stderr.strip() or 'failed').splitlines()[-1][:160]}"
     said = json.loads(ran.stdout.splitlines()[-1])["said"]
     return "" if script.final in said else f"{phase.name}: said {said!r}"[:160]
+
+
+def actions_of(phase: Phase, framework: Framework, final: str) -> list[list[Any]]:
+    """Return what the model calls, in turn."""
+
+    def call(given: dict[str, str], **words: str) -> list[Any]:
+        return [framework.tool, {name: one.format(**words) for name, one in given.items()}]
+
+    first = first_file(phase.name)
+    paths = [f"src/module_{first + at:02d}.py" for at in range(phase.turns * phase.parallel)]
+    actions = phase.actions and (framework.recall or phase.actions)
+    actions = actions or [call(framework.arguments, path=one) for one in paths]
+    begun = [framework.delegate] if phase.delegates else []
+    ended = [call(framework.finish, final=final)] if framework.finish else []
+    return [*begun, *actions, *ended]
 
 
 def judge(row: Played, log: Path) -> None:
