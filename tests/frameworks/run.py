@@ -254,7 +254,9 @@ def sessions_in(path: Path) -> list[tuple[int, str]]:
     with open_store(path) as store:
         found = store.sessions(SessionFilter(kind="any")).sessions
         read = [payloads(store.read(one.id)) for one in found]
-    return [(one.compactions, "\n".join(texts_in(said))) for one, said in zip(found, read, strict=True)]
+    return [
+        (one.compactions, "\n".join(texts_in(said))) for one, said in zip(found, read, strict=True)
+    ]
 
 
 def subagent_in(path: Path, phase: str) -> str:

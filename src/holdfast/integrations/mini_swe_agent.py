@@ -9,13 +9,14 @@ The agent keeps every message; only the request to the model is smaller.
 # mini-swe-agent is not installed where this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 from typing import Any
 
 from minisweagent.models.litellm_model import BASH_TOOL, LitellmModel, LitellmModelConfig
+from pydantic import Field
 
 from holdfast.integrations.host_sessions import HostRequest, HostSessions
 
@@ -25,7 +26,7 @@ __all__ = ["HoldfastModel"]
 class HoldfastModelConfig(LitellmModelConfig):
     """The settings of the model."""
 
-    holdfast: dict[str, Any] = {}
+    holdfast: dict[str, Any] = Field(default_factory=dict)
     """`key`, if the conversation has a name; `store` and the options of `HostSessions`."""
 
 

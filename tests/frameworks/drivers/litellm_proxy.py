@@ -68,7 +68,8 @@ class Proxied(Wire):
         most = self.case.window * 3 // 4
         return {
             **self.request(trim_messages(listed, self.case.model, max_tokens=most)),
-            "model": f"openai/{self.case.model}", "api_base": f"{self.direct}/v1", "api_key": "none",
+            "model": f"openai/{self.case.model}", "api_base": f"{self.direct}/v1",
+            "api_key": "none",
         }  # fmt: skip
 
     def stream(self, client: Any, listed: list[Any]) -> Any:
