@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -156,6 +157,27 @@ def test_what_was_folded_is_recalled_and_found(tmp_path: Path) -> None:
     assert "5433" in made.answer("thread-1", "holdfast_search", {"text": "the port"})
     assert "5433" not in made.answer("thread-2", "holdfast_search", {"text": "the port"})
     assert made.answer("thread-1", "holdfast_recall", {"ref": "hf-0000000000"})
+
+
+def test_the_tools_are_functions_that_frameworks_can_read(tmp_path: Path) -> None:
+    """Their types and docstrings say what the schemas of the tools say; an argument that is None is
+    not given.
+    """
+    made = sessions(tmp_path)
+    made.turn(asked(notes(30)))
+    recall, search = made.functions("thread-1")
+    assert [one.__name__ for one in (recall, search)] == [one.name for one in HOST_TOOLS]
+    for function, tool in zip((recall, search), HOST_TOOLS, strict=True):
+        given = inspect.signature(function).parameters
+        needed = [name for name, one in given.items() if one.default is inspect.Parameter.empty]
+        assert list(given) == list(tool.parameters["properties"])
+        assert needed == tool.parameters["required"]
+        assert get_type_hints(function)["return"] is str
+        assert all(f"{name}: " in (function.__doc__ or "") for name in given)
+    assert recall("m1", None) == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert "assistant 3" in search(text="assistant 3")
+    with pytest.raises(TypeError):
+        search()
 
 
 def test_a_subagent_has_a_session_and_a_budget_of_its_own(tmp_path: Path) -> None:

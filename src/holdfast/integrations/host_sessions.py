@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from inspect import Parameter, Signature
 from typing import Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -35,6 +36,7 @@ from holdfast.transcript import Payload
 __all__ = ["HOST_TOOLS", "HostRequest", "HostSessions", "HostTool", "HostTurn"]
 
 T = TypeVar("T")
+_TYPES: Mapping[str, Any] = {"string": str, "integer": int}
 _MOST_HELD = 256
 """Conversations that are held open at once; others are taken up from the store. As many as a
 gateway holds."""
@@ -190,6 +192,12 @@ class HostSessions:
         """Return recall and search as requests of a wire format declare them."""
         return tools_in(dialect, TOOLS)
 
+    def functions(self, key: str) -> list[Callable[..., str]]:
+        """Return recall and search of a conversation as functions with types and docstrings, which
+        most frameworks take as tools.
+        """
+        return [_function(one, partial(self.answer, key, one.name)) for one in HOST_TOOLS]
+
     @property
     def store(self) -> Store:
         """Where the conversations are, open."""
@@ -240,6 +248,30 @@ def _opened(given: Store | str | os.PathLike[str] | None) -> Store:
     if given is None or isinstance(given, (str, os.PathLike)):
         return open_store(None if given is None else os.fspath(given))
     return given
+
+
+def _function(tool: HostTool, answer: Callable[[Mapping[str, Any]], str]) -> Callable[..., str]:
+    """Return a function that has the name, the arguments and the description of a tool."""
+    fields: Mapping[str, Any] = tool.parameters["properties"]
+    signature = Signature([
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=_TYPES[one["type"]])
+        if name in tool.parameters["required"] else
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None,
+                  annotation=_TYPES[one["type"]] | None)
+        for name, one in fields.items()
+    ], return_annotation=str)  # fmt: skip
+
+    def called(*args: Any, **named: Any) -> str:
+        given = signature.bind(*args, **named).arguments
+        return answer({name: value for name, value in given.items() if value is not None})
+
+    told = (f"    {name}: {one['description']}" for name, one in fields.items())
+    called.__name__ = called.__qualname__ = tool.name
+    called.__doc__ = "\n".join([tool.description, "", "Args:", *told])
+    called.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    called.__annotations__["return"] = str
+    vars(called)["__signature__"] = signature
+    return called
 
 
 class HeldSession:
