@@ -180,8 +180,8 @@ class Store:
     ) -> range:  # fmt: skip
         """Append messages, all or none; return their positions. They are found by their words.
 
-        `references` are those under which messages are shown otherwise than they came. A message
-        whose key the log holds is passed over. `Conflict` where something is new and the log has
+        `references` are those under which messages are shown otherwise than they came, or are
+        named elsewhere; they are given out also if nothing is appended. A message whose key the log holds is passed over. `Conflict` where something is new and the log has
         not `expect` messages, or the session goes on in a child.
         """
         ready = log.made_ready(messages)
