@@ -142,7 +142,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
         _delete(space, tx, "sessions", "key", session.key)
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
-    return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+    return Gone(len(sessions), messages, sweep(space, tx), tuple(sorted(kept)))
 
 
 def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
@@ -320,7 +320,7 @@ def _give_root(space: Space, tx: Statements, root: str) -> None:
         )
 
 
-def _sweep(space: Space, tx: Statements) -> int:
+def sweep(space: Space, tx: Statements) -> int:
     """Delete bodies that nothing refers to, then what was cut out of them."""
     tenant = space.tenant
     used = (

@@ -16,7 +16,7 @@ way from one of its messages; `delegation` is a subagent's; `reset` begins anew 
 SessionKind: TypeAlias = Literal["main", "subagent", "tool"]
 """Who talks: a person, or another agent or a tool; the latter are found only on request."""
 
-ViewReason: TypeAlias = Literal["compaction", "undo", "rotation", "import"]
+ViewReason: TypeAlias = Literal["compaction", "undo", "rotation", "import", "erasure"]
 
 
 class NewSession(Struct, frozen=True, kw_only=True):
