@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.sessions.conftest import WINDOW, talk
 
 import holdfast
-from holdfast.errors import InvalidSetting, UnknownReference
-from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.provider import MemoryProvider
-from holdfast.sessions.erasing import Erasure, erase_words
+from holdfast.sessions.erasing import erase_words
 from holdfast.sessions.session import Session
 from holdfast.sessions.wording import ERASED
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
-from tests.sessions.conftest import WINDOW, talk
 
 SECRET = "xylophonequuxberlin"
 ADDRESS = f"My address is 17 {SECRET} Road, and please keep it to yourself."

@@ -31,6 +31,7 @@ from holdfast.stores.values import (
     Held,
     Lease,
     Line,
+    LineageSize,
     NewMessage,
     NewSession,
     NewView,
@@ -396,17 +397,9 @@ class Store:
         """Return how many messages `erase` would take out: those that no other session shares."""
         return self._read(lambda tx: upkeep.owned_alone(self._space, tx, session_ids))
 
-    def expired(
-        self, *, older_than: float | None = None, over_bytes: int | None = None
-    ) -> tuple[str, ...]:
-        """Return sessions that retention would erase; a lineage goes whole or not at all.
-
-        Those last used before `older_than` (seconds since 1970), and the oldest of the rest until
-        what is left takes about `over_bytes`.
-        """
-        return self._read(lambda tx: upkeep.expired(
-            self._space, tx, older_than=older_than, over_bytes=over_bytes
-        ))  # fmt: skip
+    def lineages(self) -> list[LineageSize]:
+        """Return the sessions of each root with their size, the one used longest ago first."""
+        return self._read(lambda tx: upkeep.lineages(self._space, tx))
 
     def redaction_key(self) -> str:
         """Return what makes the placeholders of this store: 32 digits, random, never changed.

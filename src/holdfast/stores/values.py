@@ -263,6 +263,18 @@ class Page(Struct, frozen=True):
     next: str = ""
 
 
+class LineageSize(Struct, frozen=True):
+    """Sessions of one root, and what they take."""
+
+    ids: tuple[str, ...]
+    updated: float
+    """When one of them was last appended to."""
+    bytes: int
+    """Its share of what the store takes on disk."""
+    folders: tuple[str, ...]
+    """The folders that they ran in, "" if unknown."""
+
+
 class Erased(Struct, frozen=True, kw_only=True, gc=False):
     """What is really gone."""
 
