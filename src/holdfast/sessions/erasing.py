@@ -10,15 +10,16 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from holdfast.compaction.measure import message_tokens
-from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.jsontext import dump
 from holdfast.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from holdfast.memory.provider import MemoryProvider
+from holdfast.search.text import searchable
 from holdfast.sessions.leaving import project_at
 from holdfast.sessions.rows import decoded, new_message
 from holdfast.sessions.wording import Words, erase_message, fold, is_by
 from holdfast.stores.erasing import HeldPiece, Rewording
 from holdfast.stores.log import made_ready
-from holdfast.stores.open import open_store
+from holdfast.stores.open import is_store_file, stores_in
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo, StoredMessage
 from holdfast.tokens import Estimator
@@ -133,12 +134,12 @@ def erase_words(
     backups. Done twice is done once; what an interrupt left undone, the next call does.
     """
     given = Words(words)
-    if any(len(text) < LEAST_CHARS for text in given.texts) or len(given.texts) < len(words):
+    if any(len(fold(text)) < LEAST_CHARS for text in words):
         raise InvalidSetting("words", "…", f"texts of at least {LEAST_CHARS} characters")
     if not (person or project is not None or words):
         raise InvalidSetting("person", "", "a person, a project or words")
     plan = _plan(store, person, project, given, tell)
-    found = Words([*given.texts, *plan.own.texts])
+    found = Words([*words, *plan.own.spelled.values()])
     if dry_run:
         return Erasure(
             sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
@@ -176,7 +177,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
         info.id for info in infos.values()
         if info.cwd in folders or (person and person in (info.source_id, info.source))
     ]  # fmt: skip
-    whole = store.descendants(named)
+    whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
     for name in whole:
         lines.take(store, infos[name], everybody=infos[name].cwd in folders)
@@ -213,7 +214,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
         by_root.setdefault(piece.root_id, []).append(piece)
     lines.texts |= own.texts
     return _Plan(
-        whole, store.owned_alone(whole), by_root, why, Words(own.texts), lines.sought,
+        whole, store.owned_alone(whole), by_root, why, Words(own.texts.values()), lines.sought,
         len(lines.texts),
     )  # fmt: skip
 
@@ -236,47 +237,36 @@ class _Lines:
     """Lines of messages that go, by which it is seen that they are gone."""
 
     def __init__(self) -> None:
-        self.texts: dict[str, None] = {}
+        self.texts: dict[str, str] = {}
+        """Each as it was said, by what it is compared by."""
 
     def take(self, store: Store, info: SessionInfo, *, everybody: bool) -> None:
         """Take the lines of a session's own messages: of all, or of those of a person."""
         for start in range(0, info.length, _AT_ONCE):
             rows = store.read(info.id, start, start + _AT_ONCE)
             own = [row for row in rows if row.owner_id == info.id]
-            self._split(row for row in own if everybody or row.role == "user")
+            self._split([row for row in own if everybody or row.role == "user"], info.dialect)
 
     def add(self, store: Store, piece: HeldPiece) -> None:
         """Take the lines of one message."""
-        self._split(store.read(piece.session_id, piece.position, piece.position + 1))
+        rows = store.read(piece.session_id, piece.position, piece.position + 1)
+        self._split(rows, store.session(piece.session_id).dialect)
 
-    def _split(self, rows: Iterable[StoredMessage]) -> None:
-        for row in rows:
-            for text in _strings(parse(row.body)):
-                self.texts.update(
-                    (line, None) for line in map(fold, (*text.splitlines(), text))
-                    if len(line) >= SOUGHT_CHARS
-                )  # fmt: skip
+    def _split(self, rows: Sequence[StoredMessage], dialect: str) -> None:
+        for message in decoded(rows, dialect):
+            text = searchable(message).text
+            lines = {fold(line): line for line in (*text.splitlines(), text)}
+            self.texts |= {key: line for key, line in lines.items() if len(key) >= SOUGHT_CHARS}
 
     @property
     def quotes(self) -> Words:
         """Those that nobody else says by chance."""
-        return Words(line for line in self.texts if len(line) >= QUOTE_CHARS)
+        return Words(line for key, line in self.texts.items() if len(key) >= QUOTE_CHARS)
 
     @property
     def sought(self) -> Words:
         """The longest."""
-        return Words(sorted(self.texts, key=len, reverse=True)[:MOST_LINES])
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from _strings(inner)  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(value, list):
-        for inner in value:  # pyright: ignore[reportUnknownVariableType]
-            yield from _strings(inner)  # pyright: ignore[reportUnknownArgumentType]
+        return Words(sorted(self.texts.values(), key=len, reverse=True)[:MOST_LINES])
 
 
 def _places(plan: _Plan) -> tuple[ErasedPlace, ...]:
@@ -315,7 +305,7 @@ def _forget(
     memories: Sequence[MemoryProvider], given: Words, plan: _Plan, *, dry_run: bool
 ) -> tuple[int, tuple[str, ...]]:
     """Have memories forget what holds the words; return how many notes went, and who could not."""
-    quotes = (text for text in plan.lines.texts if len(text) >= QUOTE_CHARS)
+    quotes = (line for key, line in plan.lines.spelled.items() if len(key) >= QUOTE_CHARS)
     words, notes, cannot = Words([*given.texts, *quotes]), 0, list[str]()
     for memory in memories:
         if not memory.does("forget"):
@@ -342,7 +332,7 @@ def _prove(
         read = done
         tell("checking", done, total)
 
-    everything = Words([*given.texts, *plan.lines.texts])
+    everything = Words([*given.spelled.values(), *plan.lines.spelled.values()])
     left, shared, places = list(troubles), set[str](), list[str]()
     for piece in store.look_through(everything.holds, count):
         if given.holds(piece.data) or not piece.session_id:
@@ -350,16 +340,16 @@ def _prove(
             continue
         said = plan.lines.among(piece.data)
         shared |= said
-        if any(len(line) >= QUOTE_CHARS for line in said):
+        if piece.kind == "message" and any(len(line) >= QUOTE_CHARS for line in said):
             places.append(piece.place)
-    sought = Words(text for text in everything.texts if text not in shared)
+    sought = Words(text for key, text in everything.spelled.items() if key not in shared)
     if _forget(memories, given, plan, dry_run=True)[0]:
         left.append("a note in memory")
     files: list[LookedAt] = []
     for path in dict.fromkeys((*store.files(), *_named_files(also), *_stores_beside(store))):
         files.append(LookedAt(path, os.path.getsize(path)))
         tell("checking files", len(files), 0)
-        left += _left_in_file(path, sought, own=path in store.files())
+        left += _left_in_file(path, sought, is_own=path in store.files())
     return Proof(
         words=len(given.texts), lines=len(plan.lines.texts) - len(shared), of_lines=plan.of_lines,
         shared=len(shared), shared_places=tuple(places), bodies=read, files=tuple(files),
@@ -381,22 +371,21 @@ def _named_files(also: Sequence[str | Path]) -> Iterator[str]:
 def _stores_beside(store: Store) -> Iterator[str]:
     """Yield stores in the folder of this one: backups, and other profiles."""
     for own in store.files()[:1]:
-        for path in sorted(Path(own).parent.glob("*.db")):
-            if str(path) not in store.files() and path.is_file():
+        for path in sorted(Path(own).parent.iterdir()):
+            if path.is_file() and str(path) not in store.files() and is_store_file(str(path)):
                 yield str(path)
 
 
-def _left_in_file(path: str, sought: Words, *, own: bool) -> Iterator[str]:
+def _left_in_file(path: str, sought: Words, *, is_own: bool) -> Iterator[str]:
+    """Yield what a file has, as bytes and, if it is another store, packed."""
     try:
         with open(path, "rb") as file:
-            is_store = file.read(16).startswith(b"SQLite format 3")
-            file.seek(0)
             if number := sought.count_in(file):
                 yield f"{path}: {number} of them as bytes"
-        if is_store and not own:
-            with open_store(path, read_only=True) as other:
+        if not is_own and is_store_file(path):
+            for other in stores_in(path):
                 yield from (f"{path}: {one.place}" for one in other.look_through(sought.holds))
-    except StoreUnavailable:
-        pass  # a database of another program was read as bytes
+    except StoreUnavailable as error:
+        yield f"{path} could not be looked into: {error.what}"
     except OSError as error:
         yield f"{path} could not be read ({error.strerror})"

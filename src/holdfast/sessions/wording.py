@@ -33,7 +33,9 @@ class Words:
     """Texts to look for. Letter case, the width of blanks and JSON's escapes make no difference."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self.texts = tuple(dict.fromkeys(text for text in map(fold, texts) if text))
+        self.spelled = {folded: text for text in texts if (folded := fold(text))}
+        """Each of them as it was given, by what it is compared by."""
+        self.texts = tuple(self.spelled)
 
     def holds(self, data: bytes) -> bool:
         """Return whether JSON, or a text in UTF-8, has one of them."""
@@ -67,12 +69,7 @@ class Words:
 
     def count_in(self, file: Any) -> int:
         """Return how many of them an open file has as bytes: in UTF-8, or as JSON escapes it."""
-        forms = [
-            {form.lower() for form in (text.encode(), *(
-                msgspec.json.encode(text)[1:-1], _ascii_json(text)
-            ))}
-            for text in self.texts
-        ]  # fmt: skip
+        forms = [_as_bytes(text) | _as_bytes(folded) for folded, text in self.spelled.items()]
         longest = max((len(form) for some in forms for form in some), default=0)
         found: set[int] = set()
         before = b""
@@ -84,6 +81,20 @@ class Words:
             )  # fmt: skip
             before = held[-longest:]
         return len(found)
+
+
+def _as_bytes(text: str) -> set[bytes]:
+    """Return how a text may be in a file, letters of ASCII in lower case."""
+    single = " ".join(text.split())
+    if single.isascii():
+        cased = {single}
+    else:
+        cased = {unicodedata.normalize(form, one) for form in ("NFC", "NFD")
+                 for one in (single, single.lower(), single.upper())}  # fmt: skip
+    return {
+        form.lower() for one in cased
+        for form in (one.encode(), msgspec.json.encode(one)[1:-1], _ascii_json(one))
+    }  # fmt: skip
 
 
 def fold(text: str) -> str:

@@ -108,8 +108,8 @@ class History:
             os.truncate(self.path, size)
 
     def rewrite(self, versions: Sequence[tuple[Version, str]], after: str) -> None:
-        """Put versions with other texts in the place of all; `after` is what the last one made of
-        the file.
+        """Put versions with other texts in the place of all; `after` is what the file is now, ""
+        if somebody changed it since the last one.
         """
         lines: list[bytes] = []
         before = ""

@@ -134,9 +134,11 @@ class SharedFile:
             ) from error
 
     def _purge(self, clean: Callable[[str], str], *, dry_run: bool) -> None:
-        self._finish_last()
+        last = self._finish_last()
         versions = [(one.version, one.text) for one in self.history.versions() if one.text]
-        old, now = (to_text(read_settled(path).data) for path in (self._old, self.path))
+        seen, old = read_file(self.path), to_text(read_file(self._old).data)
+        is_known = last is not None and last.after == digest(seen.data)
+        now = to_text(seen.data if is_known else read_settled(self.path).data)
         cleaned = [(version, clean(text)) for version, text in versions]
         new, new_old = clean(now), clean(old)
         if dry_run or (cleaned, new, new_old) == (versions, now, old):
@@ -147,9 +149,7 @@ class SharedFile:
             write_new(draft, to_bytes(new), like=target)
             os.replace(draft, target)
             sync_folder(target.parent)
-        last = versions[-1][0].after if versions else ""
-        is_last = last == digest(to_bytes(now))
-        self.history.rewrite(cleaned, digest(to_bytes(new)) if is_last else last)
+        self.history.rewrite(cleaned, digest(to_bytes(new)) if is_known else "")
 
     def _is_overtaken(self, now: _Now) -> bool:
         """Return whether the file that was replaced is another one than the file that was read."""
