@@ -113,9 +113,7 @@ def serve(**given: Any) -> int:
     _log_to_stderr(given["log"] or "faults")
     if given["until_eof"]:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
-    kept = keep_limits(
-        settings.retention_days, settings.retention_mb, settings.retention_projects
-    )
+    kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
     pages = gateway_pages(Path(given["home"]) if given["home"] else home_folder(), __version__)
     with opened(given, "create") as store:
         is_shared = not Path(store.where).exists()

@@ -138,6 +138,7 @@ def erase_words(
         raise InvalidSetting("words", "…", f"texts of at least {LEAST_CHARS} characters")
     if not (person or project is not None or words):
         raise InvalidSetting("person", "", "a person, a project or words")
+    files = list(_named_files(also))
     plan = _plan(store, person, project, given, tell)
     found = Words([*words, *plan.own.spelled.values()])
     if dry_run:
@@ -157,7 +158,7 @@ def erase_words(
     notes, cannot = _forget(memories, given, plan, dry_run=False)
     tell("writing the files anew", 0, 1)
     troubles = store.leave_no_trace()
-    proof = _prove(store, given, plan, also=also, memories=memories, troubles=troubles, tell=tell)
+    proof = _prove(store, given, plan, also=files, memories=memories, troubles=troubles, tell=tell)
     return Erasure(
         sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
         touched=tuple(sorted(touched)), views=views, kept_for=kept_for, notes=notes,
@@ -322,7 +323,7 @@ def _forget(
 
 
 def _prove(
-    store: Store, given: Words, plan: _Plan, *, also: Sequence[str | Path],
+    store: Store, given: Words, plan: _Plan, *, also: Sequence[str],
     memories: Sequence[MemoryProvider], troubles: Sequence[str], tell: Tell,
 ) -> Proof:  # fmt: skip
     read = 0
@@ -346,7 +347,7 @@ def _prove(
     if _forget(memories, given, plan, dry_run=True)[0]:
         left.append("a note in memory")
     files: list[LookedAt] = []
-    for path in dict.fromkeys((*store.files(), *_named_files(also), *_stores_beside(store))):
+    for path in dict.fromkeys((*store.files(), *also, *_stores_beside(store))):
         files.append(LookedAt(path, os.path.getsize(path)))
         tell("checking files", len(files), 0)
         left += _left_in_file(path, sought, is_own=path in store.files())

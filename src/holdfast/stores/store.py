@@ -383,7 +383,7 @@ class Store:
         return self._read(lambda tx: erasing.descendants(self._space, tx, ids))
 
     def leave_no_trace(self) -> tuple[str, ...]:
-        """Delete what nothing refers to, and write indexes and files anew; on a server others wait
+        """Delete what nothing refers to, and rewrite indexes and files; on a server others wait
         meanwhile. Return what could not be done, in sentences.
         """
         self._write(lambda tx: upkeep.sweep(self._space, tx))

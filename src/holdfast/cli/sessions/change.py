@@ -137,10 +137,8 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
      "Lineages to which nothing was added for this many days."),
     ("--over-mb", click.FloatRange(min=0), "N",
      "The oldest lineages, until the rest takes about N megabytes."),
-    ("--expired", bool, "",
-     "What exceeds retention_days, retention_mb and retention_projects of the settings."),
-    ("--project", str, "FOLDER",
-     "Of the lineages that are too old or too much, only those that ran in this folder."),
+    ("--expired", bool, "", "What exceeds the retention of the settings."),
+    ("--project", str, "FOLDER", "Of these lineages only those that ran in this folder."),
     ("--dry-run", bool, "", "Show what would be deleted; nothing is."),
     ("--yes", bool, "", "Do not ask."),
 )  # fmt: skip

@@ -50,7 +50,7 @@ def erase(
     Conversations of a person or a project are deleted. In other conversations the messages of the
     person, those that quote a line of them, and those with the given words say [erased] from then
     on; summaries that may quote them are dropped, and notes in memory with the words are removed.
-    Then the store is written anew and read again, byte by byte. If something is left, it is named
+    Then the store is rewritten and read again, byte by byte. If something is left, it is named
     and the exit code is 1.
 
     \b
