@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -359,6 +361,26 @@ def test_what_is_left_is_named(home: Any, tmp_path: Path) -> None:
     assert f"{export}: 2 of them as bytes" in places
     with pytest.raises(InvalidSetting, match="exists"):
         erase_words(store, words=[SECRET], also=[tmp_path / "nothing"])
+
+
+def test_whoever_still_reads_the_old_state_keeps_it_on_the_disk(home: Any) -> None:
+    """Then it is not proven; when the reader has ended, the same call proves it."""
+    store, secret = home.open(), fresh_word()
+    shared_chat(store, secret=secret)
+    if home.backend == "sqlite":
+        reader: Any = apsw.Connection(f"{home.where}/default.db")
+        reader.execute("BEGIN; SELECT count(*) FROM messages").fetchall()
+    else:
+        reader = psycopg.connect(home.where)
+        reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        reader.execute("SELECT 1")
+    with closing(reader):
+        done = erase_words(store, words=[secret])
+        assert done.proof is not None
+        assert done.proof.left != ()
+    again = erase_words(store, words=[secret])
+    assert again.proof is not None
+    assert again.proof.left == ()
 
 
 @pytest.mark.parametrize("words", [["ab"], ["  "], [""]])

@@ -138,7 +138,9 @@ def erase_words(
         raise InvalidSetting("words", "…", f"texts of at least {LEAST_CHARS} characters")
     if not (person or project is not None or words):
         raise InvalidSetting("person", "", "a person, a project or words")
-    files = list(_named_files(also))
+    places = [Path(one).expanduser() for one in also]
+    if missing := [str(one) for one in places if not one.exists()]:
+        raise InvalidSetting("also", missing[0], "a file or folder that exists")
     plan = _plan(store, person, project, given, tell)
     found = Words([*words, *plan.own.spelled.values()])
     if dry_run:
@@ -158,7 +160,7 @@ def erase_words(
     notes, cannot = _forget(memories, given, plan, dry_run=False)
     tell("writing the files anew", 0, 1)
     troubles = store.leave_no_trace()
-    proof = _prove(store, given, plan, also=files, memories=memories, troubles=troubles, tell=tell)
+    proof = _prove(store, given, plan, also=places, memories=memories, troubles=troubles, tell=tell)
     return Erasure(
         sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
         touched=tuple(sorted(touched)), views=views, kept_for=kept_for, notes=notes,
@@ -176,7 +178,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     )  # fmt: skip
     named = [
         info.id for info in infos.values()
-        if info.cwd in folders or (person and person in (info.source_id, info.source))
+        if info.cwd in folders or (person and _is_of(person, info))
     ]  # fmt: skip
     whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
@@ -218,6 +220,13 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
         whole, store.owned_alone(whole), by_root, why, Words(own.texts.values()), lines.sought,
         len(lines.texts),
     )  # fmt: skip
+
+
+def _is_of(person: str, info: SessionInfo) -> bool:
+    """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
+    of such a key.
+    """
+    return person == info.source or info.source_id in (person, f"inbox of {person}")
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:
@@ -323,7 +332,7 @@ def _forget(
 
 
 def _prove(
-    store: Store, given: Words, plan: _Plan, *, also: Sequence[str],
+    store: Store, given: Words, plan: _Plan, *, also: Sequence[Path],
     memories: Sequence[MemoryProvider], troubles: Sequence[str], tell: Tell,
 ) -> Proof:  # fmt: skip
     read = 0
@@ -347,10 +356,12 @@ def _prove(
     if _forget(memories, given, plan, dry_run=True)[0]:
         left.append("a note in memory")
     files: list[LookedAt] = []
-    for path in dict.fromkeys((*store.files(), *also, *_stores_beside(store))):
-        files.append(LookedAt(path, os.path.getsize(path)))
-        tell("checking files", len(files), 0)
+    paths = dict.fromkeys((*store.files(), *_files_in(also), *_stores_beside(store)))
+    for number, path in enumerate(paths, 1):
+        tell("checking files", number, len(paths))
         left += _left_in_file(path, sought, is_own=path in store.files())
+        if os.path.exists(path):
+            files.append(LookedAt(path, os.path.getsize(path)))
     return Proof(
         words=len(given.texts), lines=len(plan.lines.texts) - len(shared), of_lines=plan.of_lines,
         shared=len(shared), shared_places=tuple(places), bodies=read, files=tuple(files),
@@ -358,15 +369,9 @@ def _prove(
     )  # fmt: skip
 
 
-def _named_files(also: Sequence[str | Path]) -> Iterator[str]:
-    for given in also:
-        path = Path(given).expanduser()
-        if path.is_dir():
-            yield from (str(one) for one in sorted(path.rglob("*")) if one.is_file())
-        elif path.is_file():
-            yield str(path)
-        else:
-            raise InvalidSetting("also", str(given), "a file or folder that exists")
+def _files_in(places: Sequence[Path]) -> Iterator[str]:
+    for place in places:
+        yield from (str(one) for one in sorted((place, *place.rglob("*"))) if one.is_file())
 
 
 def _stores_beside(store: Store) -> Iterator[str]:
@@ -388,5 +393,7 @@ def _left_in_file(path: str, sought: Words, *, is_own: bool) -> Iterator[str]:
                 yield from (f"{path}: {one.place}" for one in other.look_through(sought.holds))
     except StoreUnavailable as error:
         yield f"{path} could not be looked into: {error.what}"
+    except FileNotFoundError:
+        pass  # it went meanwhile, and what was in it
     except OSError as error:
         yield f"{path} could not be read ({error.strerror})"

@@ -33,7 +33,8 @@ class Words:
     """Texts to look for. Letter case, the width of blanks and JSON's escapes make no difference."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self.spelled = {folded: text for text in texts if (folded := fold(text))}
+        clean = (text.encode("utf-8", "replace").decode() for text in texts)
+        self.spelled = {folded: text for text in clean if (folded := fold(text))}
         """Each of them as it was given, by what it is compared by."""
         self.texts = tuple(self.spelled)
 

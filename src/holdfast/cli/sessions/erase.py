@@ -62,7 +62,8 @@ def erase(
     if not (person or project is not None or sought):
         raise usage_error("give --person, --project or --words")
     asked: dict[str, Any] = {"person": person, "project": project, "words": sought}
-    with opened(given, "write") as store, _memories(given) as memories:
+    folder = _memory_folder(given)
+    with opened(given, "write") as store, _memories(given, folder) as memories:
         plan = Erasure()
         with _progress(is_shown=not as_json) as tell:
             if dry_run or not yes:
@@ -73,7 +74,8 @@ def erase(
         if not yes and not _confirm(plan):
             return say("nothing was erased", 1)
         with _progress(is_shown=not as_json) as tell:
-            done = erase_words(store, **asked, memories=memories, also=also, tell=tell)
+            places = [*also, *([folder] if folder.exists() else [])]
+            done = erase_words(store, **asked, memories=memories, also=places, tell=tell)
     _print(done, as_json=as_json)
     is_left = done.cannot_forget or (done.proof is not None and done.proof.left)
     return 1 if is_left else 0
@@ -85,13 +87,15 @@ def _lines(text: str) -> list[str]:
     return [line for line in read_bytes(STANDARD).decode("utf-8", "replace").splitlines() if line]
 
 
-@contextmanager
-def _memories(given: dict[str, Any]) -> Generator[list[MemoryProvider]]:
-    """Give the memories of the profile: the files, and the external one of the settings."""
-    settings = settings_from(given)
+def _memory_folder(given: dict[str, Any]) -> Path:
     home = Path(given["home"]) if given["home"] else home_folder()
-    found: list[MemoryProvider] = [FilesProvider(memory_folder(home, settings.profile))]
-    found += _external(settings)
+    return memory_folder(home, settings_from(given).profile)
+
+
+@contextmanager
+def _memories(given: dict[str, Any], folder: Path) -> Generator[list[MemoryProvider]]:
+    """Give the memories of the profile: the files, and the external one of the settings."""
+    found = [FilesProvider(folder), *_external(settings_from(given))]
     try:
         yield found
     finally:

@@ -361,9 +361,13 @@ def _rewrite_table(connection: Connection, table: str) -> Iterator[str]:
         said.append(notice.message_detail or "")
 
     connection.add_notice_handler(hear)
+    connection.execute("SET lock_timeout TO '20s'")
     try:
         connection.execute(f"VACUUM (FULL, VERBOSE, ANALYZE) {table}".encode())
+    except psycopg.errors.LockNotAvailable:
+        yield f"{table} could not be rewritten: another transaction on the server uses it"
     finally:
+        connection.execute("RESET lock_timeout")
         connection.remove_notice_handler(hear)
     kept = [found for one in said if (found := _DEAD_ROWS.match(one)) and int(found[1])]
     if kept:
