@@ -216,12 +216,24 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
     assert done.proof.left == ()
     info = store.session("s")
     assert (info.title, info.goal, info.cwd) == ("", "", "")
-    assert json.loads(info.frame)["system"] == ERASED
+    assert json.loads(info.frame)["system"] == f"You serve {ERASED}"
     assert json.loads(info.frame)["n"] == 1
     assert [pin.note for pin in store.pins("s")] == [""]
     again = Session(store, "s")
     assert not holdfast.check(again.messages)
     assert again.messages[3]["tool_calls"][0]["function"] == {"name": "write", "arguments": "{}"}
+
+
+def test_a_system_prompt_loses_only_the_words(store: Store) -> None:
+    """An agent works by the rest of it."""
+    session = Session(store, "k")
+    session.append(
+        said(f"You help {SECRET.title()} in /home/{SECRET}.", role="system"), said("Hi.")
+    )
+    erase_words(store, words=[SECRET])
+    first, second = Session(store, "k").messages
+    assert first == said(f"You help {ERASED} in /home/{ERASED}.", role="system")
+    assert second == said("Hi.")
 
 
 WIRES: dict[str, list[Any]] = {

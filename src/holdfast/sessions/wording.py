@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Final, cast
 
 import msgspec
@@ -38,6 +39,12 @@ class Words:
         """Each of them as it was given, by what it is compared by."""
         self.texts = tuple(self.spelled)
 
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.spelled.values(), key=len, reverse=True)
+        pieces = (r"\s+".join(map(re.escape, text.split())) for text in longest_first)
+        return re.compile("|".join(pieces) or r"(?!)", re.IGNORECASE)
+
     def holds(self, data: bytes) -> bool:
         """Return whether JSON, or a text in UTF-8, has one of them."""
         return bool(self.texts) and next(self._found(data), None) is not None
@@ -51,16 +58,21 @@ class Words:
             yield from (text for text in self.texts if text in reading)
 
     def mend(self, data: bytes) -> bytes:
-        """Return JSON in which every text that has one of them is `ERASED`."""
+        """Return JSON with `ERASED` in their place."""
         try:
             return dump(self.mend_value(parse(data)))
         except NotReadable:
             return b"{}"
 
     def mend_value(self, value: Any) -> Any:
-        """Return a JSON value in which every text that has one of them is `ERASED`."""
+        """Return a JSON value with `ERASED` in their place, or in that of a whole text that has
+        them in another spelling.
+        """
         if isinstance(value, str):
-            return ERASED if self.holds(value.encode("utf-8", "replace")) else value
+            if not self.holds(value.encode("utf-8", "replace")):
+                return value
+            mended = self._pattern.sub(ERASED, value)
+            return ERASED if self.holds(mended.encode("utf-8", "replace")) else mended
         if isinstance(value, dict):
             pairs = cast("dict[str, Any]", value).items()
             return {self.mend_value(key): self.mend_value(inner) for key, inner in pairs}
@@ -153,20 +165,30 @@ def _author(value: Any) -> list[Any]:
 
 def erase_message(message: Message, dialect: str, words: Words) -> Message:
     """Return a message that says `ERASED`: its role, its calls and what they are answered for stay,
-    so that the list it is in keeps its shape; every other field goes.
+    so that the list it is in keeps its shape; every other field goes. A system prompt keeps the
+    rest of its words: an agent works by them.
     """
     known = dialect_named(dialect)
     if message.role == "unknown":
         wire = words.mend_value(message.wire)
     else:
         parts: list[Part] = []
-        for new in (_erased(part, words) for part in message.parts):
+        is_prompt = message.role in ("system", "developer")
+        erased = _mended if is_prompt else _erased
+        for new in (erased(part, words) for part in message.parts):
             if new is not None and not (isinstance(new, Text) and new in parts):
                 parts.append(new)
         parts = parts or [Text(ERASED)]
         wire = known.encode(replace(bare_message(message), parts=tuple(parts), intact=False))
     (made,) = known.decode([wire], max(message.position, 0))
     return made
+
+
+def _mended(part: Part, words: Words) -> Part | None:
+    """Return a part of a prompt without the words."""
+    if isinstance(part, Text):
+        return Text(words.mend_value(part.text))
+    return _erased(part, words)
 
 
 def _erased(part: Part, words: Words) -> Part | None:
