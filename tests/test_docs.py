@@ -60,7 +60,10 @@ OTHERS = {
     "open": "another program",
 }
 """Programs that are not ours, and what is done with them."""
-BEFORE = {"docs/operations.md": ("holdfast import",)}
+BEFORE = {
+    "docs/operations.md": ("holdfast import",),
+    "docs/erasure.md": ("holdfast import", "holdfast sessions backup backup.db"),
+}
 """What a page takes for granted."""
 RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
 """Languages of blocks that another test runs."""
@@ -270,9 +273,12 @@ def assert_shown(line: str, said: str) -> None:
 INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
-LATER = ("hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md")
+LATER = (
+    "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md",
+)  # fmt: skip
 LATER_HELP = re.compile(
-    r"<!-- help: (?:run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- help: (?:run|install|uninstall|hook|brief|open|sessions erase) -->\n.*?<!-- end -->",
+    re.DOTALL,
 )
 """Pages that name what is no more."""
 
