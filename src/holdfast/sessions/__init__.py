@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from holdfast.sessions.hooks import Compacted, Hooks, Pressure, Switched
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
+    from holdfast.sessions.turns import Inbox, InboxTurn, waiting_inboxes
 
 __all__ = [
     "Compacted",
     "Followed",
     "Hooks",
+    "Inbox",
+    "InboxTurn",
     "Insert",
     "Keep",
     "Pressure",
@@ -23,12 +26,15 @@ __all__ = [
     "Session",
     "Switched",
     "redactor_of",
+    "waiting_inboxes",
 ]
 
 _LATER = {
     "Compacted": "holdfast.sessions.hooks",
     "Followed": "holdfast.sessions.following",
     "Hooks": "holdfast.sessions.hooks",
+    "Inbox": "holdfast.sessions.turns",
+    "InboxTurn": "holdfast.sessions.turns",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
     "Pressure": "holdfast.sessions.hooks",
@@ -36,6 +42,7 @@ _LATER = {
     "Session": "holdfast.sessions.session",
     "Switched": "holdfast.sessions.hooks",
     "redactor_of": "holdfast.sessions.showing",
+    "waiting_inboxes": "holdfast.sessions.turns",
 }
 
 __getattr__ = import_later(__name__, _LATER)

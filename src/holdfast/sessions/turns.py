@@ -1,0 +1,231 @@
+"""Messages that wait for their turn: durable when they are put, taken by one process at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
+from holdfast.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
+from holdfast.sessions.rows import payloads
+from holdfast.sessions.session import Session
+from holdfast.stores.store import Store
+from holdfast.stores.values import Held, Lease, NewMessage, NewSession, SessionFilter, StoredMessage
+
+_SOURCE = "inbox"
+_NAME = "inbox of {}"
+"""What an inbox is known by. It begins with a word of its own, so that the key of a conversation
+finds the conversation."""
+_PAGE = 200
+"""Inboxes that are listed at a time; chosen."""
+
+
+class Inbox:
+    """What arrives for one conversation, in whichever process, until it is answered.
+
+    A message that was put is durable. One process at a time has the turn; if it is killed, the next
+    one goes on from where the log of the conversation ends. A message is appended to that log once,
+    and answered at least once. The inbox is a session of kind "tool", which no list and no search
+    shows.
+    """
+
+    def __init__(self, store: Store, key: str, *, lease_seconds: float = TTL_SECONDS) -> None:
+        """Take the key of a conversation; `lease_seconds` is how long a process on another machine
+        that ended without a word keeps the turn.
+        """
+        self.key, self._store, self._lease_seconds = key, store, lease_seconds
+        self._known_id = ""
+
+    def put(
+        self, message: str | Mapping[str, Any], *, message_id: str = "", is_command: bool = False
+    ) -> bool:
+        """Keep a text or a user message; False if one of the same `message_id` was put before.
+
+        A command is handed out by itself, and is not appended to the log.
+        """
+        row = NewMessage(
+            body=dump(_user_message(message)),
+            role="command" if is_command else "user",
+            key=message_id,
+        )
+        return bool(self._store.append(self._id, [row]))
+
+    def waiting(self) -> int:
+        """Return how many messages are not answered yet."""
+        return self._store.session(self._id).length - self._cursor().answered
+
+    @contextmanager
+    def turn(self) -> Generator[InboxTurn | None]:
+        """Hold the right to answer for the block; None if another process has it.
+
+        What was taken counts as answered when the block ends, unless by an error. A message may
+        come just before that, while its own process finds the turn taken: ask `waiting` again
+        after the block, and take another turn.
+        """
+        lease = take_lease(self._store, self._id, holder_name(), ttl=self._lease_seconds)
+        if isinstance(lease, Held):
+            yield None
+            return
+        with renewing(self._store, lease):
+            turn = InboxTurn(self._store, lease, self._settled(self._cursor()))
+            yield turn
+            turn.end()
+
+    @property
+    def _id(self) -> str:
+        if not self._known_id:
+            name = _NAME.format(self.key)
+            found = self._store.by_source(_SOURCE, name)
+            if found is None:
+                new = NewSession(
+                    dialect="openai-chat", kind="tool", source=_SOURCE, source_id=name, title=name
+                )
+                try:
+                    found = self._store.create(new)
+                except Conflict:
+                    found = self._store.by_source(_SOURCE, name)
+                    if found is None:
+                        raise
+            self._known_id = found.id
+        return self._known_id
+
+    def _cursor(self) -> _Cursor:
+        return _read_cursor(self._store, self._id)
+
+    def _settled(self, cursor: _Cursor) -> _Cursor:
+        """Return how far the messages are really in the log: who took the last ones may have been
+        killed before they were appended.
+        """
+        if cursor.stop == cursor.taken:
+            return cursor
+        message = _merged(payloads(self._store.read(self._id, cursor.taken, cursor.stop)))
+        try:
+            log = self._store.newest_leaf(cursor.session_id).id
+            is_there = message in payloads(self._store.read(log, cursor.at))
+        except UnknownSession:
+            is_there = True  # the conversation was erased, and the message with it
+        return replace(cursor, **{"taken": cursor.stop} if is_there else {"stop": cursor.taken})
+
+
+class InboxTurn:
+    """The right to answer what arrives for a conversation."""
+
+    def __init__(self, store: Store, lease: Lease, cursor: _Cursor) -> None:
+        self._store, self._lease, self._cursor = store, lease, cursor
+        self._is_cut_off = cursor.taken > cursor.answered
+
+    def take(self, session: Session) -> bool:
+        """Append what came since, up to the next command, as one user message; return whether
+        there is something to answer.
+
+        That is also so, once, if the turn before was cut off: then nothing is appended, and the
+        host goes on from where the log ends. In the middle of a turn, call it after the results
+        of tools are appended. `LeaseLost` if another process took the turn over.
+        """
+        rows = self._next()
+        if self._is_cut_off:
+            self._is_cut_off = False
+            return True
+        ends = [at for at, row in enumerate(rows) if row.role == "command"]
+        rows = rows[: ends[0]] if ends else rows
+        if not rows:
+            return False
+        stop = self._cursor.taken + len(rows)
+        at = self._store.session(session.id).length
+        self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
+        session.append(_merged(payloads(rows)))
+        self._cursor = replace(self._cursor, taken=stop)
+        return True
+
+    def command(self) -> str:
+        """Return the next message if it is a command, "" otherwise.
+
+        It counts as answered, and so does all that was taken before: a command that was cut off is
+        not done twice.
+        """
+        rows = [] if self._is_cut_off else self._next()[:1]
+        if not rows or rows[0].role != "command":
+            return ""
+        taken = self._cursor.taken + 1
+        self._save(_Cursor(taken, taken, taken))
+        return str(parse(rows[0].body)["content"])
+
+    def end(self) -> None:
+        """Note that all that was taken is answered."""
+        self._refuse_lost()
+        taken = self._cursor.taken
+        self._save(_Cursor(taken, taken, taken))
+
+    def _next(self) -> list[StoredMessage]:
+        self._refuse_lost()
+        return self._store.read(self._lease.session_id, self._cursor.taken)
+
+    def _save(self, cursor: _Cursor) -> None:
+        self._store.save_state(self._lease.session_id, msgspec.json.encode(cursor))
+        self._cursor = cursor
+
+    def _refuse_lost(self) -> None:
+        if not self._store.renew(self._lease):
+            raise LeaseLost(self._lease.session_id, "it goes on in another process")
+
+
+class _Cursor(Struct, frozen=True):
+    """How far an inbox is: numbers of its messages, from the first."""
+
+    answered: int = 0
+    taken: int = 0
+    """They are in the log of the conversation, or were commands."""
+    stop: int = 0
+    """Those from `taken` to here are about to be appended, as one message."""
+    session_id: str = ""
+    at: int = 0
+    """To this session, at this position or after it."""
+
+
+def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
+    """Yield inboxes with messages that are not answered, of those in use `since` then.
+
+    What was acknowledged by a process that is gone is found here, when a host starts and from time
+    to time.
+    """
+    wanted, after = SessionFilter(source=_SOURCE, kind="tool", since=since), ""
+    while True:
+        page = store.sessions(wanted, most=_PAGE, after=after)
+        for info in page.sessions:
+            if info.length > _read_cursor(store, info.id).answered:
+                yield Inbox(store, info.source_id.removeprefix(_NAME.format("")))
+        after = page.next
+        if not after:
+            return
+
+
+def _read_cursor(store: Store, inbox_id: str) -> _Cursor:
+    saved = store.state(inbox_id)
+    return msgspec.json.decode(saved, type=_Cursor) if saved else _Cursor()
+
+
+def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(message, str):
+        return {"role": "user", "content": message}
+    given = dict(message)
+    if given.get("role") != "user" or not isinstance(given.get("content"), (str, list)):
+        raise InvalidSetting("message", given.get("role"), "a user message with a content")
+    return given
+
+
+def _merged(messages: Sequence[Any]) -> dict[str, Any]:
+    """Return user messages as one: texts as paragraphs, other parts one after the other."""
+    first, *others = cast("Sequence[dict[str, Any]]", messages)
+    if not others:
+        return first
+    contents = [one["content"] for one in messages]
+    if all(isinstance(one, str) for one in contents):
+        return {**first, "content": "\n\n".join(contents)}
+    parts = [[{"type": "text", "text": one}] if isinstance(one, str) else one for one in contents]
+    return {**first, "content": [part for some in parts for part in some]}
