@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from tests.conftest import Home
 
 from holdfast import Session, check
 from holdfast.errors import InvalidSetting, LeaseLost
-from holdfast.sessions import Inbox, InboxTurn, waiting_inboxes
+from holdfast.sessions import Inbox, InboxTurn, sweep, waiting_inboxes
 from holdfast.sessions.finding import discover
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter
@@ -60,18 +61,12 @@ def answer(session: Session, turn: InboxTurn) -> None:
 
 def work(store: Store, inbox: Inbox) -> None:
     """Do what a host does after it put a message."""
-    while inbox.waiting():
-        with inbox.turn() as turn:
-            if turn is None:
-                return
-            session = Session(store, inbox.key)
-            while True:
-                if turn.command():
-                    session = session.reset()
-                elif turn.take(session):
-                    answer(session, turn)
-                else:
-                    break
+    for turn in inbox.turns():
+        session = Session(store, inbox.key)
+        if turn.command:
+            session.reset()
+        elif turn.take(session):
+            answer(session, turn)
 
 
 def inbox_id(store: Store) -> str:
@@ -108,21 +103,21 @@ def test_many_threads_put_and_answer_and_nothing_is_lost(store: Store) -> None:
     assert log[-1]["content"] == "done"
 
 
-def test_a_message_that_comes_before_the_turn_ends_is_still_waiting(store: Store) -> None:
+def test_a_message_that_comes_before_the_turn_ends_has_the_next_one(store: Store) -> None:
     """Its own process finds the turn taken and leaves it to who has it."""
     here, there = Inbox(store, KEY), Inbox(store, KEY)
     here.put("first")
-    session = Session(store, KEY)
-    with here.turn() as turn:
-        assert turn is not None
+    turns = 0
+    for turn in here.turns():
+        session = Session(store, KEY)
         assert turn.take(session)
         assert not turn.take(session)
-        there.put("second")
-        with there.turn() as other:
-            assert other is None
-    assert here.waiting() == 1
-    work(store, here)
-    assert texts(store) == ["first", "second"]
+        turns += 1
+        if turns == 1:
+            there.put("second")
+            assert list(there.turns()) == []
+    assert turns == 2
+    assert [one["content"] for one in Session(store, KEY).messages] == ["first", "second"]
 
 
 class DyingStore(Store):
@@ -145,7 +140,7 @@ def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
     for point in itertools.count(1, 1 if home.backend == "sqlite" else 5):
         key = f"chat-{point}"
         for number, text in enumerate(("a", "b", "/new", "c")):
-            Inbox(store, key).put(text, message_id=str(number), is_command=text == "/new")
+            Inbox(store, key).put(text, message_id=str(number))
         store.close()
         if not (pid := os.fork()):
             child = home.open()
@@ -176,14 +171,12 @@ def test_what_comes_in_the_middle_of_a_turn_steers_it(store: Store) -> None:
     """It is one user message after the results, and none of it is handed out again."""
     inbox, session = Inbox(store, KEY), Session(store, KEY)
     inbox.put("Fix the build.")
-    with inbox.turn() as turn:
-        assert turn is not None
+    for turn in inbox.turns():
         turn.take(session)
         session.append(calling(session))
         inbox.put("Only on Linux.")
         inbox.put("And quickly.")
         answer(session, turn)
-        assert not turn.take(session)
     said = [message["content"] for message in session.messages]
     assert said == ["Fix the build.", None, "seen", "Only on Linux.\n\nAnd quickly.", None, "seen",
                     "done"]  # fmt: skip
@@ -194,39 +187,40 @@ def test_a_command_in_the_middle_of_a_turn_waits_for_its_end(store: Store) -> No
     """What came before it is answered in the old conversation, what came after it in the new."""
     inbox, session = Inbox(store, KEY), Session(store, KEY)
     inbox.put("first")
-    with inbox.turn() as turn:
-        assert turn is not None
-        turn.take(session)
-        session.append(calling(session))
-        inbox.put("/new", is_command=True)
-        inbox.put("second")
-        assert not turn.take(session)
-        answer(session, turn)
-        assert turn.command() == "/new"
-        fresh = session.reset()
-        assert turn.command() == ""
-        assert turn.take(fresh)
-        answer(fresh, turn)
+    turn = next(turns := inbox.turns())
+    turn.take(session)
+    session.append(calling(session))
+    inbox.put("/new")
+    inbox.put("second")
+    assert not turn.take(session)
+    answer(session, turn)
+    turn = next(turns)
+    assert turn.command == "/new"
+    fresh = session.reset()
+    assert not turn.take(fresh)
+    turn = next(turns)
+    assert turn.command == ""
+    assert turn.take(fresh)
+    answer(fresh, turn)
+    assert list(turns) == []
     assert texts(store, session.id) == ["first"]
     assert texts(store) == ["second"]
 
 
 def test_an_error_leaves_the_message_for_the_next_turn(store: Store) -> None:
-    """It is in the log once, and the next turn goes on from there."""
+    """It is in the log once, the next turn goes on from there, and anybody may take it at once."""
     inbox, session = Inbox(store, KEY), Session(store, KEY)
     inbox.put("first")
 
     def fail() -> None:
-        with inbox.turn() as turn:
-            assert turn is not None
+        for turn in inbox.turns():
             turn.take(session)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     assert inbox.waiting() == 1
-    with inbox.turn() as turn:
-        assert turn is not None
+    for turn in Inbox(store, KEY).turns():
         assert turn.take(session)
         assert not turn.take(session)
     assert texts(store) == ["first"]
@@ -237,16 +231,13 @@ def test_a_process_that_lost_the_turn_takes_and_ends_nothing(store: Store) -> No
     """As one that slept for longer than its lease."""
     inbox, session = Inbox(store, KEY), Session(store, KEY)
     inbox.put("first")
-
-    def lose() -> None:
-        with inbox.turn() as turn:
-            assert turn is not None
-            held = store.acquire(inbox_id(store), "b", 60)
-            store.acquire(inbox_id(store), "b", 60, gone=getattr(held, "holder", ""))
-            turn.take(session)
-
+    turn = next(turns := inbox.turns())
+    held = store.acquire(inbox_id(store), "b", 60)
+    store.acquire(inbox_id(store), "b", 60, gone=getattr(held, "holder", ""))
     with pytest.raises(LeaseLost, match="another process"):
-        lose()
+        turn.take(session)
+    with pytest.raises(LeaseLost):
+        next(turns)
     assert inbox.waiting() == 1
     assert texts(store) == []
 
@@ -272,6 +263,25 @@ def test_inboxes_with_something_to_answer_are_found(store: Store) -> None:
     assert list(waiting_inboxes(store, since=4e9)) == []
 
 
+def test_a_sweep_answers_what_was_left_behind(store: Store) -> None:
+    """One that fails does not keep the others from it, and is tried again."""
+    for key in ("a", "b", "c"):
+        Inbox(store, key).put("hello")
+    failed: list[str] = []
+
+    def once(inbox: Inbox) -> None:
+        if inbox.key == "b":
+            failed.append(inbox.key)
+            if len(failed) > 1:
+                sys.exit()  # ends the thread
+            raise ZeroDivisionError
+        work(store, inbox)
+
+    sweep(store, once, seconds=0).join()
+    assert failed == ["b", "b"]
+    assert [one.key for one in waiting_inboxes(store)] == ["b"]
+
+
 @given(contents=st.lists(st.one_of(st.text(min_size=1), st.lists(st.sampled_from(
     [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
 ), min_size=1)), min_size=1, max_size=4))  # fmt: skip
@@ -281,8 +291,7 @@ def test_messages_are_merged_whole(contents: list[Any]) -> None:
     inbox = Inbox(session._store, KEY)  # pyright: ignore[reportPrivateUsage]
     for content in contents:
         inbox.put({"role": "user", "content": content})
-    with inbox.turn() as turn:
-        assert turn is not None
+    for turn in inbox.turns():
         turn.take(session)
     (message,) = session.messages
     if all(isinstance(one, str) for one in contents):

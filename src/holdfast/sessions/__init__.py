@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hooks import Compacted, Hooks, Pressure, Switched
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
-    from holdfast.sessions.turns import Inbox, InboxTurn, waiting_inboxes
+    from holdfast.sessions.turns import Inbox, InboxTurn, sweep, waiting_inboxes
 
 __all__ = [
     "Compacted",
@@ -26,6 +26,7 @@ __all__ = [
     "Session",
     "Switched",
     "redactor_of",
+    "sweep",
     "waiting_inboxes",
 ]
 
@@ -42,6 +43,7 @@ _LATER = {
     "Session": "holdfast.sessions.session",
     "Switched": "holdfast.sessions.hooks",
     "redactor_of": "holdfast.sessions.showing",
+    "sweep": "holdfast.sessions.turns",
     "waiting_inboxes": "holdfast.sessions.turns",
 }
 

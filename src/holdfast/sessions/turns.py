@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -11,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import dump, parse
-from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
+from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
+from holdfast.journal import log_event
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
 from holdfast.sessions.rows import payloads
 from holdfast.sessions.session import Session
@@ -24,6 +27,8 @@ _NAME = "inbox of {}"
 finds the conversation."""
 _PAGE = 200
 """Inboxes that are listed at a time; chosen."""
+SWEEP_SECONDS = 60.0
+"""Between two looks for what a process left behind: as long as a lease on another machine lasts."""
 
 
 class Inbox:
@@ -43,12 +48,19 @@ class Inbox:
         self._known_id = ""
 
     def put(
-        self, message: str | Mapping[str, Any], *, message_id: str = "", is_command: bool = False
+        self,
+        message: str | Mapping[str, Any],
+        *,
+        message_id: str = "",
+        is_command: bool | None = None,
     ) -> bool:
         """Keep a text or a user message; False if one of the same `message_id` was put before.
 
-        A command is handed out by itself, and is not appended to the log.
+        A command has a turn of its own and is not appended to the log; by default that is a text
+        that begins with a slash.
         """
+        if is_command is None:
+            is_command = isinstance(message, str) and message.startswith("/")
         row = NewMessage(
             body=dump(_user_message(message)),
             role="command" if is_command else "user",
@@ -60,22 +72,21 @@ class Inbox:
         """Return how many messages are not answered yet."""
         return self._store.session(self._id).length - self._cursor().answered
 
-    @contextmanager
-    def turn(self) -> Generator[InboxTurn | None]:
-        """Hold the right to answer for the block; None if another process has it.
+    def turns(self) -> Iterator[InboxTurn]:
+        """Yield turns as long as something waits and no other process has the turn.
 
-        What was taken counts as answered when the block ends, unless by an error. A message may
-        come just before that, while its own process finds the turn taken: ask `waiting` again
-        after the block, and take another turn.
+        What was taken in a turn counts as answered when the next one is asked for; if the loop is
+        left before, by an error or `break`, it still waits. Nothing is left over if another process
+        has the turn: whoever has it looks again after it let go.
         """
-        lease = take_lease(self._store, self._id, holder_name(), ttl=self._lease_seconds)
-        if isinstance(lease, Held):
-            yield None
-            return
-        with renewing(self._store, lease):
-            turn = InboxTurn(self._store, lease, self._settled(self._cursor()))
-            yield turn
-            turn.end()
+        while self.waiting():
+            lease = take_lease(self._store, self._id, holder_name(), ttl=self._lease_seconds)
+            if isinstance(lease, Held):
+                return
+            with renewing(self._store, lease):
+                turn = InboxTurn(self._store, lease, self._settled(self._cursor()))
+                yield turn
+                turn.end()
 
     @property
     def _id(self) -> str:
@@ -114,19 +125,22 @@ class Inbox:
 
 
 class InboxTurn:
-    """The right to answer what arrives for a conversation."""
+    """The right to answer what arrives for a conversation: a command, or messages."""
 
     def __init__(self, store: Store, lease: Lease, cursor: _Cursor) -> None:
         self._store, self._lease, self._cursor = store, lease, cursor
         self._is_cut_off = cursor.taken > cursor.answered
+        self.command = "" if self._is_cut_off else self._take_command()
+        """The line of a command; "" if there are messages to `take`. A command is given out once:
+        one that was cut off is not done twice."""
 
     def take(self, session: Session) -> bool:
         """Append what came since, up to the next command, as one user message; return whether
-        there is something to answer.
+        there was something.
 
-        That is also so, once, if the turn before was cut off: then nothing is appended, and the
-        host goes on from where the log ends. In the middle of a turn, call it after the results
-        of tools are appended. `LeaseLost` if another process took the turn over.
+        If the turn before was cut off, the first call appends nothing: go on from where the log
+        ends. In the middle of a turn, call it when the results of tools are appended. `LeaseLost`
+        if another process took the turn over.
         """
         rows = self._next()
         if self._is_cut_off:
@@ -134,7 +148,7 @@ class InboxTurn:
             return True
         ends = [at for at, row in enumerate(rows) if row.role == "command"]
         rows = rows[: ends[0]] if ends else rows
-        if not rows:
+        if self.command or not rows:
             return False
         stop = self._cursor.taken + len(rows)
         at = self._store.session(session.id).length
@@ -143,13 +157,8 @@ class InboxTurn:
         self._cursor = replace(self._cursor, taken=stop)
         return True
 
-    def command(self) -> str:
-        """Return the next message if it is a command, "" otherwise.
-
-        It counts as answered, and so does all that was taken before: a command that was cut off is
-        not done twice.
-        """
-        rows = [] if self._is_cut_off else self._next()[:1]
+    def _take_command(self) -> str:
+        rows = self._next()[:1]
         if not rows or rows[0].role != "command":
             return ""
         taken = self._cursor.taken + 1
@@ -188,12 +197,37 @@ class _Cursor(Struct, frozen=True):
     """To this session, at this position or after it."""
 
 
-def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
-    """Yield inboxes with messages that are not answered, of those in use `since` then.
+def sweep(
+    store: Store, answer: Callable[[Inbox], object], *, seconds: float = SWEEP_SECONDS
+) -> threading.Thread:
+    """Start a thread that calls `answer` with every inbox in which something waits, now and from
+    time to time, so that what a process left behind is answered by another one.
 
-    What was acknowledged by a process that is gone is found here, when a host starts and from time
-    to time.
+    An error of `answer` is logged by its name, and tried again the next time.
     """
+
+    def run() -> None:
+        while True:
+            try:
+                inboxes = list(waiting_inboxes(store))
+            except StoreError as error:
+                log_event("session.unanswered", error=type(error).__name__)
+                inboxes = []
+            random.shuffle(inboxes)  # several processes that start at once begin at other ones
+            for inbox in inboxes:
+                try:
+                    answer(inbox)
+                except Exception as error:  # noqa: BLE001 one conversation must not stop the others
+                    log_event("session.unanswered", error=type(error).__name__)
+            time.sleep(seconds)
+
+    thread = threading.Thread(target=run, name="holdfast-sweep", daemon=True)
+    thread.start()
+    return thread
+
+
+def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
+    """Yield the inboxes with messages that are not answered, of those in use `since` then."""
     wanted, after = SessionFilter(source=_SOURCE, kind="tool", since=since), ""
     while True:
         page = store.sessions(wanted, most=_PAGE, after=after)
