@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -140,7 +139,7 @@ def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
     for point in itertools.count(1, 1 if home.backend == "sqlite" else 5):
         key = f"chat-{point}"
         for number, text in enumerate(("a", "b", "/new", "c")):
-            Inbox(store, key).put(text, message_id=str(number))
+            Inbox(store, key).put(text, message_id=str(number), is_command=text == "/new")
         store.close()
         if not (pid := os.fork()):
             child = home.open()
@@ -190,7 +189,7 @@ def test_a_command_in_the_middle_of_a_turn_waits_for_its_end(store: Store) -> No
     turn = next(turns := inbox.turns())
     turn.take(session)
     session.append(calling(session))
-    inbox.put("/new")
+    inbox.put("/new", is_command=True)
     inbox.put("second")
     assert not turn.take(session)
     answer(session, turn)
@@ -268,16 +267,17 @@ def test_a_sweep_answers_what_was_left_behind(store: Store) -> None:
     for key in ("a", "b", "c"):
         Inbox(store, key).put("hello")
     failed: list[str] = []
+    stop = threading.Event()
 
     def once(inbox: Inbox) -> None:
         if inbox.key == "b":
             failed.append(inbox.key)
             if len(failed) > 1:
-                sys.exit()  # ends the thread
+                stop.set()
             raise ZeroDivisionError
         work(store, inbox)
 
-    sweep(store, once, seconds=0).join()
+    sweep(store, once, seconds=0, stop=stop).join()
     assert failed == ["b", "b"]
     assert [one.key for one in waiting_inboxes(store)] == ["b"]
 

@@ -7,42 +7,43 @@ from typing import TYPE_CHECKING
 from holdfast.exports import import_later
 
 if TYPE_CHECKING:
+    from holdfast.sessions.events import SessionEvent
     from holdfast.sessions.following import Followed, Insert, Keep, Replace
-    from holdfast.sessions.hooks import Compacted, Hooks, Pressure, Switched
+    from holdfast.sessions.hooks import Hooks, Switched, session_environment
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
     from holdfast.sessions.turns import Inbox, InboxTurn, sweep, waiting_inboxes
 
 __all__ = [
-    "Compacted",
     "Followed",
     "Hooks",
     "Inbox",
     "InboxTurn",
     "Insert",
     "Keep",
-    "Pressure",
     "Replace",
     "Session",
+    "SessionEvent",
     "Switched",
     "redactor_of",
+    "session_environment",
     "sweep",
     "waiting_inboxes",
 ]
 
 _LATER = {
-    "Compacted": "holdfast.sessions.hooks",
     "Followed": "holdfast.sessions.following",
     "Hooks": "holdfast.sessions.hooks",
     "Inbox": "holdfast.sessions.turns",
     "InboxTurn": "holdfast.sessions.turns",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
-    "Pressure": "holdfast.sessions.hooks",
     "Replace": "holdfast.sessions.following",
     "Session": "holdfast.sessions.session",
+    "SessionEvent": "holdfast.sessions.events",
     "Switched": "holdfast.sessions.hooks",
     "redactor_of": "holdfast.sessions.showing",
+    "session_environment": "holdfast.sessions.hooks",
     "sweep": "holdfast.sessions.turns",
     "waiting_inboxes": "holdfast.sessions.turns",
 }

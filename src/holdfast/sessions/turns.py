@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -48,19 +47,12 @@ class Inbox:
         self._known_id = ""
 
     def put(
-        self,
-        message: str | Mapping[str, Any],
-        *,
-        message_id: str = "",
-        is_command: bool | None = None,
+        self, message: str | Mapping[str, Any], *, message_id: str = "", is_command: bool = False
     ) -> bool:
         """Keep a text or a user message; False if one of the same `message_id` was put before.
 
-        A command has a turn of its own and is not appended to the log; by default that is a text
-        that begins with a slash.
+        A command has a turn of its own, and is not appended to the log.
         """
-        if is_command is None:
-            is_command = isinstance(message, str) and message.startswith("/")
         row = NewMessage(
             body=dump(_user_message(message)),
             role="command" if is_command else "user",
@@ -136,7 +128,7 @@ class InboxTurn:
 
     def take(self, session: Session) -> bool:
         """Append what came since, up to the next command, as one user message; return whether
-        there was something.
+        there was something. Room is made for it first (`Session.make_room`).
 
         If the turn before was cut off, the first call appends nothing: go on from where the log
         ends. In the middle of a turn, call it when the results of tools are appended. `LeaseLost`
@@ -150,10 +142,11 @@ class InboxTurn:
         rows = rows[: ends[0]] if ends else rows
         if self.command or not rows:
             return False
-        stop = self._cursor.taken + len(rows)
+        message, stop = _merged(payloads(rows)), self._cursor.taken + len(rows)
+        session.make_room(message)
         at = self._store.session(session.id).length
         self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
-        session.append(_merged(payloads(rows)))
+        session.append(message)
         self._cursor = replace(self._cursor, taken=stop)
         return True
 
@@ -198,13 +191,18 @@ class _Cursor(Struct, frozen=True):
 
 
 def sweep(
-    store: Store, answer: Callable[[Inbox], object], *, seconds: float = SWEEP_SECONDS
+    store: Store,
+    answer: Callable[[Inbox], object],
+    *,
+    seconds: float = SWEEP_SECONDS,
+    stop: threading.Event | None = None,
 ) -> threading.Thread:
     """Start a thread that calls `answer` with every inbox in which something waits, now and from
-    time to time, so that what a process left behind is answered by another one.
+    time to time until `stop`, so that what a process left behind is answered by another one.
 
     An error of `answer` is logged by its name, and tried again the next time.
     """
+    stopped = stop or threading.Event()
 
     def run() -> None:
         while True:
@@ -219,7 +217,8 @@ def sweep(
                     answer(inbox)
                 except Exception as error:  # noqa: BLE001 one conversation must not stop the others
                     log_event("session.unanswered", error=type(error).__name__)
-            time.sleep(seconds)
+            if stopped.wait(seconds):
+                return
 
     thread = threading.Thread(target=run, name="holdfast-sweep", daemon=True)
     thread.start()
