@@ -21,8 +21,8 @@ from holdfast.commands import Commands, as_text
 from holdfast.sessions import Inbox, sweep
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
-store, threads = open_store(os.environ["STORE"]), ThreadPoolExecutor(32)
-ask = OpenAI().chat.completions.create
+store, platform = open_store(os.environ["STORE"]), httpx.Client(base_url=os.environ["REPLY_URL"])
+ask, threads = OpenAI().chat.completions.create, ThreadPoolExecutor(32)
 
 
 async def receive(request):
@@ -37,8 +37,7 @@ def answer(inbox):
     for turn in inbox.turns():  # none if another process has the turn: it takes this message, too
         session, line = Session(store, inbox.key, model=MODEL, context_length=WINDOW), turn.command
         text = as_text(Commands(session).run(line)) if line else talk(session, turn)
-        reply = {"user": inbox.key, "text": text}
-        httpx.post(os.environ["REPLY_URL"], json=reply).raise_for_status()
+        platform.post("", json={"user": inbox.key, "text": text}).raise_for_status()
 
 
 def talk(session, turn):
