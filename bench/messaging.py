@@ -51,7 +51,12 @@ MODEL_SECONDS = 0.1
 """Of one answer of the model: short, so that the host's part shows."""
 WINDOW = 9_000
 """Tokens: a chat of this run is compacted several times."""
-FILLER = "The report of the night shift has more on valves, pumps and pressure. " * 12
+FILLER = "The report of the night shift has more on valves, pumps and pressure. " * 40
+PATIENCE_SECONDS = 180.0
+"""For the last replies, when no chat sends anything more."""
+SEEDED = 5
+"""Turns that a chat has behind it: the next message finds hardly room."""
+HISTORY = [{"role": role, "content": FILLER} for role in ("user", "assistant")] * SEEDED
 MARK = re.compile(r"<(\d+:\d+)>")
 PERCENTILES = (50, 99)
 
@@ -70,7 +75,8 @@ def fork_hosts() -> None:
     import holdfast.commands.dispatch
     import holdfast.sessions.turns
 
-    del httpx, openai, psycopg, starlette
+    del httpx, psycopg, starlette
+    assert openai.OpenAI(api_key="none").chat.completions  # loaded when it is first asked for
     holdfast.warm()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.path.insert(0, str(EXAMPLES))
@@ -151,8 +157,9 @@ class Trial:
 
     def run(self, server_url: str) -> dict[str, Any]:
         with postgres_database(server_url) as url, ModelServer(self._says) as model:
-            with holdfast.open_store(url):
-                pass  # the tables are there before eight processes come
+            with holdfast.open_store(url) as store:
+                for chat in self.chats:
+                    Session(store, chat.user, context_length=WINDOW).append(*HISTORY)
             began = time.monotonic()
             kills = asyncio.run(self._talk(url, model))
             took = time.monotonic() - began
@@ -179,13 +186,30 @@ class Trial:
                 await asyncio.gather(*(self._up(client, port) for port in host.ports))
                 self._until = time.monotonic() + self._asked.seconds
                 killing = asyncio.create_task(self._kill_some(host))
-                await asyncio.gather(*(self._chat(client, chat) for chat in self.chats))
+                talking = [asyncio.create_task(self._chat(client, chat)) for chat in self.chats]
+                while talking and time.monotonic() < self._until + PATIENCE_SECONDS:
+                    done, talking = await asyncio.wait(talking, timeout=5)
+                    for one in done:
+                        one.result()
+                    self._tell(len(talking))
+                for one in talking:
+                    one.cancel()
                 await killing
         finally:
             kills = host.kills
             host.close()
             await runner.cleanup()
         return kills
+
+    def _tell(self, talking: int) -> None:
+        left = self._until - time.monotonic()
+        sent, answered = (sum(map(len, of)) for of in zip(
+            *((chat.sent, chat.answered) for chat in self.chats), strict=True
+        ))  # fmt: skip
+        print(
+            f"{left:4.0f} s left, {sent} messages, {answered} answered, {self._host.kills} kills,"
+            f" {talking} chats at it", file=sys.stderr,
+        )  # fmt: skip
 
     async def _up(self, client: aiohttp.ClientSession, port: int) -> None:
         while True:
@@ -203,7 +227,7 @@ class Trial:
     async def _chat(self, client: aiohttp.ClientSession, chat: Chat) -> None:
         """Talk until the time is over, and wait for the last reply."""
         pick, number = random.Random(f"{self._asked.seed} {chat.number}"), 0
-        await asyncio.sleep(pick.uniform(0, self._asked.pause))
+        await asyncio.sleep(pick.uniform(0, self._asked.seconds / 2))
         while time.monotonic() < self._until:
             for _ in range(2 if pick.random() < 0.25 else 1):
                 number += 1
@@ -219,7 +243,10 @@ class Trial:
             while not chat.acknowledged.keys() <= chat.answered.keys():
                 chat.replied.clear()
                 await chat.replied.wait()
-            await asyncio.sleep(pick.uniform(0, 2 * self._asked.pause))
+            pause = pick.uniform(0, 2 * self._asked.pause)
+            if time.monotonic() + pause > self._until:
+                return
+            await asyncio.sleep(pause)
 
     async def _send(
         self, client: aiohttp.ClientSession, chat: Chat, name: str, text: str, pick: random.Random
@@ -367,7 +394,7 @@ def main() -> int:
     parser.add_argument("--chats", type=int, default=500)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each of the two runs")
-    parser.add_argument("--pause", type=float, default=20.0, help="mean seconds between two turns")
+    parser.add_argument("--pause", type=float, default=30.0, help="mean seconds between two turns")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", default="", help="a file for the figures")
     parser.add_argument("--fork-hosts", action="store_true", help=argparse.SUPPRESS)

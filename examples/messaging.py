@@ -7,7 +7,6 @@ is posted to REPLY_URL as {"user": "USER", "text": …}.
 """
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 from openai import OpenAI
@@ -18,18 +17,18 @@ from starlette.routing import Route
 
 from holdfast import Session, open_store
 from holdfast.commands import Commands, as_text
-from holdfast.sessions import Inbox, sweep
+from holdfast.sessions import Inbox, InboxWorker
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
-store, platform = open_store(os.environ["STORE"]), httpx.Client(base_url=os.environ["REPLY_URL"])
-ask, threads = OpenAI().chat.completions.create, ThreadPoolExecutor(32)
+store, reply_url = open_store(os.environ["STORE"]), os.environ["REPLY_URL"]
+ask, platform = OpenAI().chat.completions.create, httpx.Client()
 
 
 async def receive(request):
     inbox, update = Inbox(store, request.path_params["user"]), await request.json()
     text, is_command = update["text"], Commands.is_command(update["text"])
     await run_in_threadpool(inbox.put, text, message_id=update["id"], is_command=is_command)
-    threads.submit(answer, inbox)
+    worker.wake(inbox)
     return Response()
 
 
@@ -37,7 +36,7 @@ def answer(inbox):
     for turn in inbox.turns():  # none if another process has the turn: it takes this message, too
         session, line = Session(store, inbox.key, model=MODEL, context_length=WINDOW), turn.command
         text = as_text(Commands(session).run(line)) if line else talk(session, turn)
-        platform.post("", json={"user": inbox.key, "text": text}).raise_for_status()
+        platform.post(reply_url, json={"user": inbox.key, "text": text}).raise_for_status()
 
 
 def talk(session, turn):
@@ -56,5 +55,5 @@ def talk(session, turn):
             session.used(done.usage)
 
 
-sweep(store, answer)  # what a process that is gone left behind is answered by this one
+worker = InboxWorker(store, answer)  # it also answers what a process that is gone left behind
 app = Starlette(routes=[Route("/chat/{user}", receive, methods=["POST"])])

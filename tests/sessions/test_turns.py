@@ -19,7 +19,7 @@ from tests.conftest import Home
 
 from holdfast import Session, check
 from holdfast.errors import InvalidSetting, LeaseLost
-from holdfast.sessions import Inbox, InboxTurn, sweep, waiting_inboxes
+from holdfast.sessions import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 from holdfast.sessions.finding import discover
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter
@@ -262,23 +262,30 @@ def test_inboxes_with_something_to_answer_are_found(store: Store) -> None:
     assert list(waiting_inboxes(store, since=4e9)) == []
 
 
-def test_a_sweep_answers_what_was_left_behind(store: Store) -> None:
-    """One that fails does not keep the others from it, and is tried again."""
+def test_a_worker_answers_what_was_left_behind(store: Store) -> None:
+    """One that fails does not keep the others from it, and is tried again; what it is woken for is
+    answered at once."""
     for key in ("a", "b", "c"):
         Inbox(store, key).put("hello")
     failed: list[str] = []
-    stop = threading.Event()
+    failed_again, answered = threading.Event(), threading.Event()
 
     def once(inbox: Inbox) -> None:
         if inbox.key == "b":
             failed.append(inbox.key)
             if len(failed) > 1:
-                stop.set()
+                failed_again.set()
             raise ZeroDivisionError
         work(store, inbox)
+        if inbox.key == "d":
+            answered.set()
 
-    sweep(store, once, seconds=0, stop=stop).join()
-    assert failed == ["b", "b"]
+    worker = InboxWorker(store, once, threads=2, sweep_seconds=0.01)
+    assert failed_again.wait(60)
+    Inbox(store, "d").put("hello")
+    worker.wake(Inbox(store, "d"))
+    assert answered.wait(60)
+    worker.close()
     assert [one.key for one in waiting_inboxes(store)] == ["b"]
 
 

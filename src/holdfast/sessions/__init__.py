@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from holdfast.sessions.hooks import Hooks, Switched, session_environment
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
-    from holdfast.sessions.turns import Inbox, InboxTurn, sweep, waiting_inboxes
+    from holdfast.sessions.turns import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 
 __all__ = [
     "Followed",
     "Hooks",
     "Inbox",
     "InboxTurn",
+    "InboxWorker",
     "Insert",
     "Keep",
     "Replace",
@@ -27,7 +28,6 @@ __all__ = [
     "Switched",
     "redactor_of",
     "session_environment",
-    "sweep",
     "waiting_inboxes",
 ]
 
@@ -36,6 +36,7 @@ _LATER = {
     "Hooks": "holdfast.sessions.hooks",
     "Inbox": "holdfast.sessions.turns",
     "InboxTurn": "holdfast.sessions.turns",
+    "InboxWorker": "holdfast.sessions.turns",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
     "Replace": "holdfast.sessions.following",
@@ -44,7 +45,6 @@ _LATER = {
     "Switched": "holdfast.sessions.hooks",
     "redactor_of": "holdfast.sessions.showing",
     "session_environment": "holdfast.sessions.hooks",
-    "sweep": "holdfast.sessions.turns",
     "waiting_inboxes": "holdfast.sessions.turns",
 }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
 from typing import Any, cast
 
 import msgspec
@@ -18,7 +19,15 @@ from holdfast.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_l
 from holdfast.sessions.rows import payloads
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
-from holdfast.stores.values import Held, Lease, NewMessage, NewSession, SessionFilter, StoredMessage
+from holdfast.stores.values import (
+    Held,
+    Lease,
+    NewMessage,
+    NewSession,
+    SessionFilter,
+    SessionInfo,
+    StoredMessage,
+)
 
 _SOURCE = "inbox"
 _NAME = "inbox of {}"
@@ -26,6 +35,8 @@ _NAME = "inbox of {}"
 finds the conversation."""
 _PAGE = 200
 """Inboxes that are listed at a time; chosen."""
+THREADS = 32
+"""Turns that a process works on at a time, most of which wait for a model; chosen."""
 SWEEP_SECONDS = 60.0
 """Between two looks for what a process left behind: as long as a lease on another machine lasts."""
 
@@ -62,7 +73,8 @@ class Inbox:
 
     def waiting(self) -> int:
         """Return how many messages are not answered yet."""
-        return self._store.session(self._id).length - self._cursor().answered
+        info = self._store.session(self._id)
+        return info.length - _cursor_of(info).answered
 
     def turns(self) -> Iterator[InboxTurn]:
         """Yield turns as long as something waits and no other process has the turn.
@@ -76,7 +88,7 @@ class Inbox:
             if isinstance(lease, Held):
                 return
             with renewing(self._store, lease):
-                turn = InboxTurn(self._store, lease, self._settled(self._cursor()))
+                turn = InboxTurn(self._store, lease, self._settled())
                 yield turn
                 turn.end()
 
@@ -98,13 +110,11 @@ class Inbox:
             self._known_id = found.id
         return self._known_id
 
-    def _cursor(self) -> _Cursor:
-        return _read_cursor(self._store, self._id)
-
-    def _settled(self, cursor: _Cursor) -> _Cursor:
+    def _settled(self) -> _Cursor:
         """Return how far the messages are really in the log: who took the last ones may have been
         killed before they were appended.
         """
+        cursor = _cursor_of(self._store.session(self._id))
         if cursor.stop == cursor.taken:
             return cursor
         message = _merged(payloads(self._store.read(self._id, cursor.taken, cursor.stop)))
@@ -134,10 +144,11 @@ class InboxTurn:
         ends. In the middle of a turn, call it when the results of tools are appended. `LeaseLost`
         if another process took the turn over.
         """
-        rows = self._next()
+        self._refuse_lost()
         if self._is_cut_off:
             self._is_cut_off = False
             return True
+        rows = self._next()
         ends = [at for at, row in enumerate(rows) if row.role == "command"]
         rows = rows[: ends[0]] if ends else rows
         if self.command or not rows:
@@ -165,11 +176,10 @@ class InboxTurn:
         self._save(_Cursor(taken, taken, taken))
 
     def _next(self) -> list[StoredMessage]:
-        self._refuse_lost()
         return self._store.read(self._lease.session_id, self._cursor.taken)
 
     def _save(self, cursor: _Cursor) -> None:
-        self._store.save_state(self._lease.session_id, msgspec.json.encode(cursor))
+        self._store.change(self._lease.session_id, goal=msgspec.json.encode(cursor).decode())
         self._cursor = cursor
 
     def _refuse_lost(self) -> None:
@@ -178,7 +188,10 @@ class InboxTurn:
 
 
 class _Cursor(Struct, frozen=True):
-    """How far an inbox is: numbers of its messages, from the first."""
+    """How far an inbox is: numbers of its messages, from the first.
+
+    It is kept as the goal of its session: a list of sessions has it, and is all that a sweep reads.
+    """
 
     answered: int = 0
     taken: int = 0
@@ -190,39 +203,57 @@ class _Cursor(Struct, frozen=True):
     """To this session, at this position or after it."""
 
 
-def sweep(
-    store: Store,
-    answer: Callable[[Inbox], object],
-    *,
-    seconds: float = SWEEP_SECONDS,
-    stop: threading.Event | None = None,
-) -> threading.Thread:
-    """Start a thread that calls `answer` with every inbox in which something waits, now and from
-    time to time until `stop`, so that what a process left behind is answered by another one.
+class InboxWorker:
+    """Threads that answer what waits: at once in the inboxes that they are woken for, and from time
+    to time in all of them, so that what another process left behind is answered.
 
-    An error of `answer` is logged by its name, and tried again the next time.
+    An error of `answer` is logged by its name; what it was about still waits, and is tried again
+    with all others.
     """
-    stopped = stop or threading.Event()
 
-    def run() -> None:
+    def __init__(
+        self,
+        store: Store,
+        answer: Callable[[Inbox], object],
+        *,
+        threads: int = THREADS,
+        sweep_seconds: float = SWEEP_SECONDS,
+    ) -> None:
+        """Start the threads; the first look at all inboxes is now."""
+        self._store, self._answer, self._sweep_seconds = store, answer, sweep_seconds
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="holdfast-inbox")
+        self._stop = Event()
+        self._sweeping = Thread(target=self._sweep, name="holdfast-sweep", daemon=True)
+        self._sweeping.start()
+
+    def wake(self, inbox: Inbox) -> None:
+        """Have an inbox answered soon."""
+        self._threads.submit(self._try, inbox)
+
+    def close(self) -> None:
+        """Wait for what was begun, and stop."""
+        self._stop.set()
+        self._sweeping.join()
+        self._threads.shutdown()
+
+    def _try(self, inbox: Inbox) -> None:
+        try:
+            self._answer(inbox)
+        except Exception as error:  # noqa: BLE001 one conversation must not stop the others
+            log_event("session.unanswered", error=type(error).__name__)
+
+    def _sweep(self) -> None:
         while True:
             try:
-                inboxes = list(waiting_inboxes(store))
+                inboxes = list(waiting_inboxes(self._store))
             except StoreError as error:
                 log_event("session.unanswered", error=type(error).__name__)
                 inboxes = []
-            random.shuffle(inboxes)  # several processes that start at once begin at other ones
+            random.shuffle(inboxes)  # processes that start at once begin with other ones
             for inbox in inboxes:
-                try:
-                    answer(inbox)
-                except Exception as error:  # noqa: BLE001 one conversation must not stop the others
-                    log_event("session.unanswered", error=type(error).__name__)
-            if stopped.wait(seconds):
+                self.wake(inbox)
+            if self._stop.wait(self._sweep_seconds):
                 return
-
-    thread = threading.Thread(target=run, name="holdfast-sweep", daemon=True)
-    thread.start()
-    return thread
 
 
 def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
@@ -231,16 +262,15 @@ def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inb
     while True:
         page = store.sessions(wanted, most=_PAGE, after=after)
         for info in page.sessions:
-            if info.length > _read_cursor(store, info.id).answered:
+            if info.length > _cursor_of(info).answered:
                 yield Inbox(store, info.source_id.removeprefix(_NAME.format("")))
         after = page.next
         if not after:
             return
 
 
-def _read_cursor(store: Store, inbox_id: str) -> _Cursor:
-    saved = store.state(inbox_id)
-    return msgspec.json.decode(saved, type=_Cursor) if saved else _Cursor()
+def _cursor_of(info: SessionInfo) -> _Cursor:
+    return msgspec.json.decode(info.goal, type=_Cursor) if info.goal else _Cursor()
 
 
 def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
