@@ -58,6 +58,7 @@ OTHERS = {
     "export": "sets a variable",
     "docker": "is not on every machine; tests/test_project.py reads the Dockerfile",
     "open": "another program",
+    "uvicorn": "a server; tests/test_examples.py starts it",
 }
 """Programs that are not ours, and what is done with them."""
 BEFORE = {"docs/operations.md": ("holdfast import",)}
@@ -270,7 +271,7 @@ def assert_shown(line: str, said: str) -> None:
 INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
-LATER = ("inspector.md", "integrations.md", "local-model.md", "summaries.md")
+LATER = ("hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md")
 LATER_HELP = re.compile(
     r"<!-- help: (?:run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
 )
