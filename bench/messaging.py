@@ -124,6 +124,7 @@ class Host:
         self.ports = [_free_port() for _ in range(processes)]
         self._running = {port: self._start(port) for port in self.ports}
         self.kills = 0
+        self._lock = threading.Lock()
 
     def _start(self, port: int) -> int:
         given, made = self._forking.stdin, self._forking.stdout
@@ -134,9 +135,18 @@ class Host:
         return int(made.readline())
 
     def kill(self, port: int) -> None:
-        os.kill(self._running[port], signal.SIGKILL)
+        """Kill a process; nobody listens on its port until it is started again."""
+        os.kill(self._running.pop(port), signal.SIGKILL)
         self.kills += 1
-        self._running[port] = self._start(port)
+
+    def start(self, port: int) -> None:
+        with self._lock:
+            self._running[port] = self._start(port)
+
+    @property
+    def running(self) -> list[int]:
+        """The ports of processes that are not being started."""
+        return list(self._running)
 
     def close(self) -> None:
         """Kill all of them."""
@@ -220,9 +230,14 @@ class Trial:
                 await asyncio.sleep(0.1)
 
     async def _kill_some(self, host: Host) -> None:
-        while self._with_kills and time.monotonic() < self._until:
-            await asyncio.sleep(1)
-            await asyncio.to_thread(host.kill, self._random.choice(host.ports))
+        """Kill a process every second, however long those before take to start again."""
+        async with asyncio.TaskGroup() as starting:
+            while self._with_kills and (left := self._until - time.monotonic()) > 0:
+                await asyncio.sleep(left % 1 or 1)
+                if ports := host.running:
+                    port = self._random.choice(ports)
+                    host.kill(port)
+                    starting.create_task(asyncio.to_thread(host.start, port))
 
     async def _chat(self, client: aiohttp.ClientSession, chat: Chat) -> None:
         """Talk until the time is over, and wait for the last reply."""
