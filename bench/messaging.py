@@ -5,7 +5,7 @@
     python bench/messaging.py --json FILE                            the figures as JSON too
 
 The processes are `examples/messaging.py` as it is, behind uvicorn and real HTTP; the model is a
-script behind OpenAI's protocol that takes 0.1 s for an answer, and calls a tool first. Each chat
+script behind OpenAI's protocol that takes 0.1 s for an answer, and sometimes calls a tool. Each chat
 sends a message to any of the processes, again with the same id until it is acknowledged, sometimes
 another one in the middle of the turn, sometimes /compress or /new, and waits for the reply. First
 nobody is killed, then a random process every second with `kill -9`, which is started again.
@@ -30,6 +30,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,13 @@ MODEL_SECONDS = 0.1
 WINDOW = 9_000
 """Tokens: a chat of this run is compacted several times."""
 FILLER = "The report of the night shift has more on valves, pumps and pressure. " * 40
+TOOL_TURNS = 4
+"""One turn of so many calls a tool first."""
 PATIENCE_SECONDS = 180.0
 """For the last replies, when no chat sends anything more."""
-SEEDED = 5
-"""Turns that a chat has behind it: the next message finds hardly room."""
+SEEDED = 6
+"""Turns that a chat has behind it: they fill its window, so that its first message is compacted
+for."""
 HISTORY = [{"role": role, "content": FILLER} for role in ("user", "assistant")] * SEEDED
 MARK = re.compile(r"<(\d+:\d+)>")
 PERCENTILES = (50, 99)
@@ -242,7 +246,7 @@ class Trial:
     async def _chat(self, client: aiohttp.ClientSession, chat: Chat) -> None:
         """Talk until the time is over, and wait for the last reply."""
         pick, number = random.Random(f"{self._asked.seed} {chat.number}"), 0
-        await asyncio.sleep(pick.uniform(0, self._asked.seconds / 2))
+        await asyncio.sleep(pick.uniform(0, self._asked.seconds))
         while time.monotonic() < self._until:
             for _ in range(2 if pick.random() < 0.25 else 1):
                 number += 1
@@ -305,7 +309,8 @@ class Trial:
         chat.model.append((now, now + MODEL_SECONDS))
         ready = threading.Event()
         asyncio.get_running_loop().call_later(MODEL_SECONDS, ready.set)
-        if not any(one["role"] == "tool" for one in messages[since:]):
+        is_working = any(one["role"] == "tool" for one in messages[since:])
+        if not is_working and zlib.crc32(marks[0].encode()) % TOOL_TURNS == 0:
             return Waits(ready, _calls("holdfast_search", {"query": "valves"}))
         return Waits(ready, Says(f"On {' '.join(f'<{mark}>' for mark in marks)}: {FILLER}"))
 
@@ -409,7 +414,7 @@ def main() -> int:
     parser.add_argument("--chats", type=int, default=500)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each of the two runs")
-    parser.add_argument("--pause", type=float, default=30.0, help="mean seconds between two turns")
+    parser.add_argument("--pause", type=float, default=60.0, help="mean seconds between two turns")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", default="", help="a file for the figures")
     parser.add_argument("--fork-hosts", action="store_true", help=argparse.SUPPRESS)

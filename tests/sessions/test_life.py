@@ -11,11 +11,13 @@ import pytest
 from holdfast import Model, Policy, check
 from holdfast.caching import Prices
 from holdfast.errors import InvalidSetting, SummarizerFailed
+from holdfast.sessions.briefs import stored_brief
 from holdfast.sessions.events import SessionEvent
 from holdfast.sessions.finding import discover
 from holdfast.sessions.handing import Handed
 from holdfast.sessions.hooks import Hooks, current_session
 from holdfast.sessions.session import Session
+from holdfast.sessions.showing import as_it_is
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession, SessionFilter, SessionInfo
 from holdfast.testing import ScriptedSummarizer
@@ -139,6 +141,7 @@ def test_a_compaction_that_does_not_pay_yet_is_told_once(store: Store) -> None:
         session.append(*talk(number, 1))
         number += 1
     for _ in range(3):
+        assert session.make_room("And now?").status == "unchanged"
         assert session.compact().reason == "deferred"
         session.append(*talk(number, 1))
     assert kinds(heard) == ["deferred"]
@@ -163,6 +166,20 @@ def test_dense_is_told_from_poor_with_advice_that_fits(store: Store) -> None:
     assert "larger window" in dense.advice
     session.compact()
     assert len(heard) == 1
+
+
+def test_a_session_of_pinned_messages_is_dense(store: Store) -> None:
+    """What is pinned cannot be folded, and the advice says so."""
+    heard: list[SessionEvent] = []
+    session = Session(store, hooks=Hooks(event=heard.append), **WINDOW)
+    session.append(*talk(0, 20))
+    for position in range(36):
+        session.pin(position)
+    session.compact()
+    assert "ineffective" in kinds(heard)
+    assert heard[-1].report is not None
+    assert heard[-1].report.is_dense
+    assert "Unpin" in heard[-1].advice
 
 
 def test_poor_summaries_are_told_with_a_focus_as_the_way_out(store: Store) -> None:
@@ -291,6 +308,8 @@ def test_a_result_comes_back_as_one_message_with_the_way_to_the_whole(store: Sto
     assert f"Subagent {other.id} is working on: Write the tests." in summary
     assert f"Subagent {child.id} is done with: Find the slow query." in summary
     assert check(parent.messages) == []
+    brief = stored_brief(store, store.session(parent.id), show=as_it_is)
+    assert f"Subagent {other.id} is working on: Write the tests." in brief.text
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])

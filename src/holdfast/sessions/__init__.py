@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 from holdfast.exports import import_later
 
 if TYPE_CHECKING:
+    from holdfast.sessions.delegations import Delegated
     from holdfast.sessions.events import SessionEvent
     from holdfast.sessions.following import Followed, Insert, Keep, Replace
+    from holdfast.sessions.handing import Handed
     from holdfast.sessions.hooks import Hooks, Switched, session_environment
+    from holdfast.sessions.life import Tended, compact_idle, expire
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
     from holdfast.sessions.turns import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 
 __all__ = [
+    "Delegated",
     "Followed",
+    "Handed",
     "Hooks",
     "Inbox",
     "InboxTurn",
@@ -26,13 +31,18 @@ __all__ = [
     "Session",
     "SessionEvent",
     "Switched",
+    "Tended",
+    "compact_idle",
+    "expire",
     "redactor_of",
     "session_environment",
     "waiting_inboxes",
 ]
 
 _LATER = {
+    "Delegated": "holdfast.sessions.delegations",
     "Followed": "holdfast.sessions.following",
+    "Handed": "holdfast.sessions.handing",
     "Hooks": "holdfast.sessions.hooks",
     "Inbox": "holdfast.sessions.turns",
     "InboxTurn": "holdfast.sessions.turns",
@@ -43,6 +53,9 @@ _LATER = {
     "Session": "holdfast.sessions.session",
     "SessionEvent": "holdfast.sessions.events",
     "Switched": "holdfast.sessions.hooks",
+    "Tended": "holdfast.sessions.life",
+    "compact_idle": "holdfast.sessions.life",
+    "expire": "holdfast.sessions.life",
     "redactor_of": "holdfast.sessions.showing",
     "session_environment": "holdfast.sessions.hooks",
     "waiting_inboxes": "holdfast.sessions.turns",

@@ -35,7 +35,7 @@ class SessionEvent(Struct, frozen=True, kw_only=True):
     advice: str = ""
     """What a person can do about it, "" if there is nothing to do."""
     report: Report | None = None
-    """Of the check that found it; an ineffective compaction is `dense` or poor by it."""
+    """Of the check that found it; `is_dense` tells why a compaction is ineffective."""
     previous_id: str = ""
     """Of a compaction: the session before it, another id if the session rotates."""
     folded: tuple[int, ...] = ()
@@ -64,7 +64,8 @@ def events_of(check: CompactionCheck) -> Iterator[SessionEvent]:
     report, decision = check.report, check.decision
     is_done = report.status == "compacted"
     if report.reason == "aborted":
-        kind = check.after.breaker.kind
+        paused = check.after.breaker
+        kind = paused.kind if paused.strikes > check.before.breaker.strikes else None
         said = f"The compaction failed and nothing was changed: {report.detail}."
         yield _event(check, "failed", said, remedy_for(kind) if kind else "")
     else:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.journal import SESSION, log_event
-from holdfast.sessions.events import SessionEvent
+from holdfast.sessions.events import LASTING, EventKind, SessionEvent
 from holdfast.stores.values import Descent, SessionInfo
 
 ENVIRONMENT_VARIABLE = "HOLDFAST_SESSION"
@@ -47,6 +47,26 @@ def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
         name = getattr(hook, "__qualname__", type(hook).__name__)
         log_event("session.hook_failed", hook=name, error=type(error).__name__)
         return None
+
+
+class EventTeller:
+    """Tells a host of events, and of what lasts only when it begins."""
+
+    def __init__(self, hook: Callable[[SessionEvent], object] | None) -> None:
+        self._hook, self._told = hook, frozenset[EventKind]()
+
+    def tell(self, event: SessionEvent) -> None:
+        """Tell of an event, unless the host has heard that things are so."""
+        if event.kind not in self._told:
+            self._told |= LASTING & {event.kind}
+            told(self._hook, event)
+
+    def tell_all(self, events: Iterable[SessionEvent]) -> None:
+        """Tell of all that a check found; what it did not find is over."""
+        found = list(events)
+        for event in found:
+            self.tell(event)
+        self._told = LASTING & {event.kind for event in found}
 
 
 def current_session() -> str:

@@ -208,6 +208,7 @@ class FollowingConversation(KeptConversation):
                 return ""
             is_start = begun.course == "rewind"
             stop = begun.place.reach if is_start else self._engine.length
+        self._note_delegated()
         return self._engine.record(stop, focus) if stop else ""
 
     def _begin_follow(

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.state import CompactionState
 from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
@@ -20,16 +21,9 @@ from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from holdfast.journal import log_event
 from holdfast.report import Report
 from holdfast.sessions.delegations import delegations, worth_telling
-from holdfast.sessions.events import (
-    LASTING,
-    CompactionCheck,
-    EventKind,
-    SessionEvent,
-    events_of,
-    prepared_event,
-)
+from holdfast.sessions.events import CompactionCheck, events_of, prepared_event
 from holdfast.sessions.following import shown_dialect
-from holdfast.sessions.hooks import Switched, announce_switch, switch_to, told
+from holdfast.sessions.hooks import EventTeller, Switched, announce_switch, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
@@ -60,6 +54,8 @@ class KeptRun(msgspec.Struct):
 
     report: Report
     is_wanted: bool = True
+    before: CompactionState | None = None
+    """What it began from, if the view may change."""
     previous_id: str = ""
     folded: tuple[int, ...] = ()
 
@@ -80,7 +76,7 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
-        self._told: frozenset[EventKind] = frozenset()
+        self._teller = EventTeller(options.hooks.event)
         self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
@@ -360,28 +356,21 @@ class KeptConversation:
         decision, state = self._engine.decide(), self._engine.state
         with self._changing(force, decision) as run:
             yield run
-        if self._hooks.event is None:
+        was_asked = callable(force) and run.before is None  # only whether to, and the answer was no
+        if self._hooks.event is None or was_asked:
             return
         arrived = self._engine.arrived(0) if run.folded else ()
         check = CompactionCheck(
-            session=self._info, decision=decision, before=state, after=self._engine.state,
+            session=self._info, decision=decision, before=run.before or state,
+            after=self._engine.state,
             report=run.report, now=self._options.clock(), previous_id=run.previous_id,
             folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
         )  # fmt: skip
-        found = list(events_of(check))
-        for event in found:
-            self._tell(event)
-        self._told = LASTING & {event.kind for event in found}
-
-    def _tell(self, event: SessionEvent) -> None:
-        """Tell the host, unless it heard before that things are so."""
-        if event.kind not in self._told:
-            self._told |= LASTING & {event.kind}
-            told(self._hooks.event, event)
+        self._teller.tell_all(events_of(check))
 
     def _tell_prepared(self) -> None:
         if self._engine.is_prepared:
-            self._tell(prepared_event(self._info))
+            self._teller.tell(prepared_event(self._info))
 
     @contextmanager
     def _changing(self, force: Force, decision: Decision) -> Generator[KeptRun]:
@@ -410,9 +399,10 @@ class KeptConversation:
                 yield KeptRun(unchanged(self._engine, "somebody else made room"), is_wanted=False)
                 self._lease = None
                 return
+            run.before = self._engine.state
             said = told(self._hooks.before_compaction, self._info)
             self._engine.remembered = said if isinstance(said, str) else ""
-            self._engine.delegated = worth_telling(delegations(self._store, self._info))
+            self._note_delegated()
             was, view = self._info, self._engine.view
             try:
                 with self._unsettled():
@@ -472,6 +462,10 @@ class KeptConversation:
     def _switched(self, previous_id: str, descent: Descent) -> None:
         if self._info.kind != "tool":
             announce_switch(self._hooks, Switched(previous_id, self.id, descent))
+
+    def _note_delegated(self) -> None:
+        """Let summaries and records say what subagents have."""
+        self._engine.delegated = worth_telling(delegations(self._store, self._info))
 
     def _become_current(self) -> None:
         """Make the session the current one; work in the background never is."""

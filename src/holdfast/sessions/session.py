@@ -23,7 +23,7 @@ from holdfast.engine.economy import Clock
 from holdfast.engine.inspection import Inspection, inspect_transcript
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable
+from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable, UnknownSession
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
@@ -263,6 +263,8 @@ class Session(FollowingConversation):
         what the model saw then. Without `switches` this one stays the current session. `key` is
         the host's own name for the new one.
         """
+        if of and all(one.id != of for one in self._store.lineage(self.id)):
+            raise UnknownSession(of)
         new = replace(self._like(), title=title, source_id=key)
         made = self._store.create(new, parent_id=of or self.id, descent="branch", at=at)
         return self._child(made, "branch", switches=switches)
@@ -273,7 +275,8 @@ class Session(FollowingConversation):
         It is in no list, no search finds it and no key leads to it. It never is the current
         session, and the hooks, so memory too, hear nothing of it.
         """
-        new = replace(self._like(), kind="tool", mode="in-place")
+        title = f"{self._info.title} (review)" if self._info.title else ""
+        new = replace(self._like(), kind="tool", mode="in-place", title=title)
         made = self._store.create(new, parent_id=self.id, descent="branch")
         system = self.system  # the bytes that the provider has in its cache
         hooks = Hooks() if self._hooks.system is None else Hooks(system=lambda _: system)
@@ -296,7 +299,10 @@ class Session(FollowingConversation):
         conversation; without one it is empty. `budget` is its window: tokens, or up to 1 a share
         of the window of this session.
         """
-        changed: dict[str, Any] = {"model": model} if model else {}
+        # the other hooks are about this conversation: its memory, its system prompt
+        changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
+        if model:
+            changed |= {"model": model, "context_length": None}
         own = self.engine.settings.context_length
         if budget is not None:
             changed["context_length"] = window = round(budget * own if budget <= 1 else budget)
