@@ -5,10 +5,11 @@
     python bench/messaging.py --json FILE                            the figures as JSON too
 
 The processes are `examples/messaging.py` as it is, behind uvicorn and real HTTP; the model is a
-script behind OpenAI's protocol that takes 0.1 s for an answer, and sometimes calls a tool. Each chat
-sends a message to any of the processes, again with the same id until it is acknowledged, sometimes
-another one in the middle of the turn, sometimes /compress or /new, and waits for the reply. First
-nobody is killed, then a random process every second with `kill -9`, which is started again.
+script behind OpenAI's protocol that takes 0.1 s for an answer, and sometimes calls a tool. Each
+chat sends a message to any of the processes, again with the same id until it is acknowledged,
+sometimes another one in the middle of the turn, sometimes /compress or /new, and waits for the
+reply. First nobody is killed, then a random process every second with `kill -9`, which is started
+again.
 
 Afterwards all processes are killed and the store is read: every message that was acknowledged is in
 the log once and in its order, and was answered; every log and every view is valid; no view of a
@@ -42,8 +43,8 @@ from msgspec import Struct, field
 
 import holdfast
 from holdfast import Session, check
-from holdfast.stores.rows import SessionInfo
 from holdfast.stores.store import Store
+from holdfast.stores.values import NewMessage, NewSession, SessionInfo
 from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Says, Sends, Waits
 from holdfast.testing.postgres_server import postgres_database, postgres_server
 
@@ -60,7 +61,10 @@ PATIENCE_SECONDS = 180.0
 SEEDED = 6
 """Turns that a chat has behind it: they fill its window, so that its first message is compacted
 for."""
-HISTORY = [{"role": role, "content": FILLER} for role in ("user", "assistant")] * SEEDED
+HISTORY = [
+    NewMessage(body=json.dumps({"role": role, "content": FILLER}).encode(), role=role, text=FILLER)
+    for role in ("user", "assistant") * SEEDED
+]
 MARK = re.compile(r"<(\d+:\d+)>")
 PERCENTILES = (50, 99)
 
@@ -108,7 +112,7 @@ class Chat(Struct):
 
     @property
     def user(self) -> str:
-        return f"chat-{self.number}"
+        return f"/chat/{self.number}"
 
     def added(self, message: int) -> float:
         """Return the wait for an answer without the model's part."""
@@ -173,7 +177,8 @@ class Trial:
         with postgres_database(server_url) as url, ModelServer(self._says) as model:
             with holdfast.open_store(url) as store:
                 for chat in self.chats:
-                    Session(store, chat.user, context_length=WINDOW).append(*HISTORY)
+                    new = NewSession(dialect="openai-chat", source_id=chat.user)
+                    store.create(new, messages=HISTORY)
             began = time.monotonic()
             kills = asyncio.run(self._talk(url, model))
             took = time.monotonic() - began
@@ -272,7 +277,7 @@ class Trial:
     ) -> None:
         """Post a message until it is acknowledged, with the same id, as platforms do."""
         while True:
-            address = f"http://127.0.0.1:{pick.choice(self._host.ports)}/chat/{chat.user}"
+            address = f"http://127.0.0.1:{pick.choice(self._host.ports)}{chat.user}"
             try:
                 async with client.post(address, json={"id": name, "text": text}) as answer:
                     if answer.status == 200:
@@ -285,7 +290,7 @@ class Trial:
     def _platform(self) -> web.Application:
         async def reply(request: web.Request) -> web.Response:
             said = await request.json()
-            chat = self.chats[int(said["user"].removeprefix("chat-"))]
+            chat = self.chats[int(said["chat"].rpartition("/")[2])]
             for mark in MARK.findall(said["text"]):
                 message = int(mark.partition(":")[2])
                 chat.answers[message] += 1

@@ -3,7 +3,7 @@
 STORE=postgresql://… REPLY_URL=https://… uvicorn --app-dir examples --workers 8 messaging:app
 
 POST /chat/USER {"id": "7", "text": "Hello"} is acknowledged when the message is durable. The answer
-is posted to REPLY_URL as {"user": "USER", "text": …}.
+is posted to REPLY_URL as {"chat": "/chat/USER", "text": …}.
 """
 
 import os
@@ -25,7 +25,7 @@ ask, platform = OpenAI().chat.completions.create, httpx.Client()
 
 
 async def receive(request):
-    inbox, update = Inbox(store, request.path_params["user"]), await request.json()
+    inbox, update = Inbox(store, request.url.path), await request.json()
     text, is_command = update["text"], Commands.is_command(update["text"])
     await run_in_threadpool(inbox.put, text, message_id=update["id"], is_command=is_command)
     worker.wake(inbox)
@@ -36,7 +36,7 @@ def answer(inbox):
     for turn in inbox.turns():  # none if another process has the turn: it takes this message, too
         session, line = Session(store, inbox.key, model=MODEL, context_length=WINDOW), turn.command
         text = as_text(Commands(session).run(line)) if line else talk(session, turn)
-        platform.post(reply_url, json={"user": inbox.key, "text": text}).raise_for_status()
+        platform.post(reply_url, json={"chat": inbox.key, "text": text}).raise_for_status()
 
 
 def talk(session, turn):

@@ -183,7 +183,7 @@ class Platform:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 said = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                assert said["user"] == "ann"
+                assert said["chat"] == "/chat/ann"
                 replies.put(said["text"])
                 self.send_response(200)
                 self.end_headers()

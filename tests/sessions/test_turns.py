@@ -226,6 +226,18 @@ def test_an_error_leaves_the_message_for_the_next_turn(store: Store) -> None:
     assert inbox.waiting() == 0
 
 
+def test_a_host_that_takes_nothing_has_one_turn(store: Store) -> None:
+    """Also if the turn before was cut off; what waits still waits."""
+    inbox, session = Inbox(store, KEY), Session(store, KEY)
+    inbox.put("first")
+    assert len(list(inbox.turns())) == 1
+    for turn in inbox.turns():
+        turn.take(session)
+        break
+    assert len(list(inbox.turns())) == 1
+    assert inbox.waiting() == 1
+
+
 def test_a_process_that_lost_the_turn_takes_and_ends_nothing(store: Store) -> None:
     """As one that slept for longer than its lease."""
     inbox, session = Inbox(store, KEY), Session(store, KEY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
@@ -39,6 +40,8 @@ THREADS = 32
 """Turns that a process works on at a time, most of which wait for a model; chosen."""
 SWEEP_SECONDS = 60.0
 """Between two looks for what a process left behind: as long as a lease on another machine lasts."""
+RECENT_SECONDS = 86_400.0
+"""How far back these look, after the first that a process takes: a day; chosen."""
 
 
 class Inbox:
@@ -80,8 +83,9 @@ class Inbox:
         """Yield turns as long as something waits and no other process has the turn.
 
         What was taken in a turn counts as answered when the next one is asked for; if the loop is
-        left before, by an error or `break`, it still waits. Nothing is left over if another process
-        has the turn: whoever has it looks again after it let go.
+        left before, by an error or `break`, it still waits. The last turn is one in which nothing
+        was taken. Nothing is left over if another process has the turn: whoever has it looks again
+        after it let go.
         """
         while self.waiting():
             lease = take_lease(self._store, self._id, holder_name(), ttl=self._lease_seconds)
@@ -90,7 +94,8 @@ class Inbox:
             with renewing(self._store, lease):
                 turn = InboxTurn(self._store, lease, self._settled())
                 yield turn
-                turn.end()
+                if not turn.end():
+                    return
 
     @property
     def _id(self) -> str:
@@ -131,6 +136,7 @@ class InboxTurn:
 
     def __init__(self, store: Store, lease: Lease, cursor: _Cursor) -> None:
         self._store, self._lease, self._cursor = store, lease, cursor
+        self._answered = cursor.answered
         self._is_cut_off = cursor.taken > cursor.answered
         self.command = "" if self._is_cut_off else self._take_command()
         """The line of a command; "" if there are messages to `take`. A command is given out once:
@@ -169,11 +175,14 @@ class InboxTurn:
         self._save(_Cursor(taken, taken, taken))
         return str(parse(rows[0].body)["content"])
 
-    def end(self) -> None:
-        """Note that all that was taken is answered."""
+    def end(self) -> bool:
+        """Note that all that was taken is answered; return whether there was something."""
         self._refuse_lost()
         taken = self._cursor.taken
+        if self._is_cut_off or taken == self._answered:
+            return False
         self._save(_Cursor(taken, taken, taken))
+        return True
 
     def _next(self) -> list[StoredMessage]:
         return self._store.read(self._lease.session_id, self._cursor.taken)
@@ -243,15 +252,17 @@ class InboxWorker:
             log_event("session.unanswered", error=type(error).__name__)
 
     def _sweep(self) -> None:
+        since: float | None = None  # all of them at the start
         while True:
             try:
-                inboxes = list(waiting_inboxes(self._store))
+                inboxes = list(waiting_inboxes(self._store, since=since))
             except StoreError as error:
                 log_event("session.unanswered", error=type(error).__name__)
                 inboxes = []
             random.shuffle(inboxes)  # processes that start at once begin with other ones
             for inbox in inboxes:
                 self.wake(inbox)
+            since = time.time() - RECENT_SECONDS
             if self._stop.wait(self._sweep_seconds):
                 return
 
