@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -65,6 +66,8 @@ HISTORY = [
     NewMessage(body=json.dumps({"role": role, "content": FILLER}).encode(), role=role, text=FILLER)
     for role in ("user", "assistant") * SEEDED
 ]
+PORTS = (15_000, 30_000)
+"""Below those that Linux gives to clients (net.ipv4.ip_local_port_range)."""
 MARK = re.compile(r"<(\d+:\d+)>")
 PERCENTILES = (50, 99)
 
@@ -131,7 +134,7 @@ class Host:
         )  # fmt: skip
         self.ports = [_free_port() for _ in range(processes)]
         self._running = {port: self._start(port) for port in self.ports}
-        self.kills = 0
+        self.kills = self.ended = 0
         self._lock = threading.Lock()
 
     def _start(self, port: int) -> int:
@@ -144,8 +147,11 @@ class Host:
 
     def kill(self, port: int) -> None:
         """Kill a process; nobody listens on its port until it is started again."""
-        os.kill(self._running.pop(port), signal.SIGKILL)
-        self.kills += 1
+        try:
+            os.kill(self._running.pop(port), signal.SIGKILL)
+            self.kills += 1
+        except ProcessLookupError:
+            self.ended += 1
 
     def start(self, port: int) -> None:
         with self._lock:
@@ -158,8 +164,8 @@ class Host:
 
     def close(self) -> None:
         """Kill all of them."""
-        for pid in self._running.values():
-            os.kill(pid, signal.SIGKILL)
+        for port in self.running:
+            self.kill(port)
         self._forking.communicate()  # ends when nobody has its output open
 
 
@@ -180,13 +186,13 @@ class Trial:
                     new = NewSession(dialect="openai-chat", source_id=chat.user)
                     store.create(new, messages=HISTORY)
             began = time.monotonic()
-            kills = asyncio.run(self._talk(url, model))
+            counts = asyncio.run(self._talk(url, model))
             took = time.monotonic() - began
             with holdfast.open_store(url) as store:
                 found = [look(store, chat) for chat in self.chats]
-        return {**self._figures(), **_sums(found), "kills": kills, "seconds": round(took)}
+        return {**self._figures(), **_sums(found), **counts, "seconds": round(took)}
 
-    async def _talk(self, url: str, model: ModelServer) -> int:
+    async def _talk(self, url: str, model: ModelServer) -> dict[str, int]:
         runner = web.AppRunner(self._platform())
         await runner.setup()
         port = _free_port()
@@ -218,7 +224,7 @@ class Trial:
             kills = host.kills
             host.close()
             await runner.cleanup()
-        return kills
+        return {"kills": kills, "ended by themselves": host.ended}
 
     def _tell(self, talking: int) -> None:
         left = self._until - time.monotonic()
@@ -406,9 +412,14 @@ def _percentiles(values: list[float]) -> dict[str, float]:
 
 
 def _free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
+    """Return a port that no client is given for a connection of its own, as one would be while the
+    process that listens on it is started again.
+    """
+    while True:
+        port = random.randrange(*PORTS)
+        with contextlib.suppress(OSError), socket.socket() as held:
+            held.bind(("127.0.0.1", port))
+            return port
 
 
 def main() -> int:
@@ -438,7 +449,8 @@ def main() -> int:
             print(f"{key:32} {value}")
     if asked.json:
         Path(asked.json).write_text(json.dumps(runs, indent=1) + "\n")
-    return int(any(run["wrong"] or run["unanswered"] for run in runs.values()))
+    bad = ("wrong", "unanswered", "ended by themselves")
+    return int(any(run[name] for run in runs.values() for name in bad))
 
 
 if __name__ == "__main__":
