@@ -58,6 +58,7 @@ OTHERS = {
     "export": "sets a variable",
     "docker": "is not on every machine; tests/test_project.py reads the Dockerfile",
     "open": "another program",
+    "uvicorn": "a server; tests/test_examples.py starts it",
 }
 """Programs that are not ours, and what is done with them."""
 BEFORE = {
@@ -274,10 +275,11 @@ INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
-    "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md",
+    "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
+    "messaging.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
-    r"<!-- help: (?:run|install|uninstall|hook|brief|open|sessions erase) -->\n.*?<!-- end -->",
+    r"<!-- help: (?:run|install|uninstall|hook|brief|open|chat|sessions erase) -->\n.*?<!-- end -->",
     re.DOTALL,
 )
 """Pages that name what is no more."""

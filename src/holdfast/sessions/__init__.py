@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.retention import Retention, find_expired
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
+    from holdfast.sessions.turns import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 
 __all__ = [
     "Delegated",
@@ -24,6 +25,9 @@ __all__ = [
     "Followed",
     "Handed",
     "Hooks",
+    "Inbox",
+    "InboxTurn",
+    "InboxWorker",
     "Insert",
     "Keep",
     "Replace",
@@ -38,6 +42,7 @@ __all__ = [
     "find_expired",
     "redactor_of",
     "session_environment",
+    "waiting_inboxes",
 ]
 
 _LATER = {
@@ -46,6 +51,9 @@ _LATER = {
     "Followed": "holdfast.sessions.following",
     "Handed": "holdfast.sessions.handing",
     "Hooks": "holdfast.sessions.hooks",
+    "Inbox": "holdfast.sessions.turns",
+    "InboxTurn": "holdfast.sessions.turns",
+    "InboxWorker": "holdfast.sessions.turns",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
     "Replace": "holdfast.sessions.following",
@@ -60,6 +68,7 @@ _LATER = {
     "find_expired": "holdfast.sessions.retention",
     "redactor_of": "holdfast.sessions.showing",
     "session_environment": "holdfast.sessions.hooks",
+    "waiting_inboxes": "holdfast.sessions.turns",
 }
 
 __getattr__ = import_later(__name__, _LATER)
