@@ -191,7 +191,7 @@ def sdk_summarizer(
     ) -> SummaryAnswer:
         body = api.body(request, model, without)
         async with (
-            await _open_client(name, access, seconds) as client,
+            await open_client(name, access, seconds) as client,
             api.resource(client).with_streaming_response.create(**body) as response,
         ):
             answer = AnswerBuilder.for_request(request)
@@ -221,7 +221,7 @@ def sdk_compactor(
     async def ask(request: NativeRequest, seconds: float) -> NativeAnswer:
         body = api.body(request, model)
         async with (
-            await _open_client(name, access, seconds) as client,
+            await open_client(name, access, seconds) as client,
             api.create(client)(**body) as response,
         ):
             if not content_type(response).endswith("json"):
@@ -231,7 +231,7 @@ def sdk_compactor(
     return ModelCompactor(name, api.kind, ask, key=access.remedy)
 
 
-async def _open_client(name: str, access: Access, seconds: float) -> Any:
+async def open_client(name: str, access: Access, seconds: float) -> Any:
     """Return a client of the SDK that does not retry and waits no longer than `seconds`.
 
     It is made beside the event loop: reading the certificates takes some 50 ms.

@@ -1,0 +1,205 @@
+"""A model that is asked over OpenAI's or Anthropic's wire: text as it arrives, then the answer."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from holdfast.caching import wants_breakpoints, with_breakpoints
+from holdfast.engine.meter import figures_of
+from holdfast.errors import SummarizerFailed
+from holdfast.writing.models.failures import Interrupted, failure
+from holdfast.writing.models.keys import ANTHROPIC, OPENAI, Vendor, access_to
+from holdfast.writing.models.sdk import demand, open_client
+
+Hear: TypeAlias = Callable[[str], None]
+"""Takes a piece of the answer as it arrives."""
+
+ANSWER_SECONDS = 600.0
+"""How long nothing may come from a server; the default of both SDKs."""
+RETRIES = 2
+"""How often an SDK repeats a request that was not answered; the default of both."""
+ANSWER_TOKENS = 8_192
+"""The longest answer that Anthropic is asked for, which must be said; every model since Claude 3.5
+writes that much."""
+
+
+class ModelAnswer(Struct, frozen=True):
+    """What a model said: the message as its wire has it, what was counted, and whether it was cut
+    off at its longest.
+    """
+
+    message: dict[str, Any]
+    usage: Mapping[str, Any]
+    is_cut: bool = False
+
+
+class ChatWire(Struct, frozen=True, kw_only=True):
+    """How a provider is asked."""
+
+    kind: str
+    dialect: str
+    vendor: Vendor
+    frame: Callable[[str, Sequence[Any]], dict[str, Any]]
+    """Returns what is in a request beside the model and the messages: system prompt and tools."""
+    ask: Callable[[Any, dict[str, Any], Hear], Awaitable[ModelAnswer]]
+    """Sends a body through a client of the SDK."""
+
+
+class ChatModel:
+    """One model at one address; `close` it at the end."""
+
+    def __init__(self, spec: str, *, url: str = "", key_variable: str = "") -> None:
+        """Take `openai:NAME`, `anthropic:NAME`, or a name alone, which is OpenAI's unless it is a
+        Claude. A server at `url` is sent the key in `key_variable`, and no other.
+
+        Raises `MissingExtra` without the SDK and `InvalidSetting` for no address; nothing is asked.
+        """
+        kind, colon, name = spec.partition(":")
+        if not colon or kind not in WIRES:
+            kind, name = ("anthropic" if "claude" in spec.lower() else "openai"), spec
+        self.name, self._wire = name, WIRES[kind]
+        demand(self._wire.vendor.package, f"a chat with {kind}:{name}")
+        self._access = access_to(self._wire.vendor, url, "", key_variable)
+        self._client: Any = None
+
+    @property
+    def dialect(self) -> str:
+        """The wire format of its requests."""
+        return self._wire.dialect
+
+    @property
+    def spec(self) -> str:
+        """The name with its wire."""
+        return f"{self._wire.kind}:{self.name}"
+
+    def named(self, name: str) -> ChatModel:
+        """Return another model at the same address."""
+        kind = "" if name.partition(":")[0] in WIRES else f"{self._wire.kind}:"
+        access = self._access
+        return ChatModel(f"{kind}{name}", url=access.url, key_variable=access.key_variable)
+
+    async def connect(self) -> None:
+        """Make the client; raise `SummarizerFailed` if there is no key for it."""
+        if self._client is None:
+            made = await open_client(self.spec, self._access, ANSWER_SECONDS)
+            self._client = made.with_options(max_retries=RETRIES)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    def frame(self, system: str, tools: Sequence[Any]) -> dict[str, Any]:
+        """Return what is in every request beside its messages."""
+        return self._wire.frame(system, tools)
+
+    async def answer(
+        self, frame: Mapping[str, Any], messages: list[Any], hear: Hear
+    ) -> ModelAnswer:
+        """Ask, hand on the text as it arrives, and return the whole answer.
+
+        Cancelling the task closes the connection. What goes wrong is raised as the SDK has it.
+        """
+        await self.connect()
+        body = {"model": self.name, **frame, "messages": messages}
+        url = str(self._access.url)
+        if wire := wants_breakpoints(self.name, provider=self._wire.kind, base_url=url):
+            body = with_breakpoints(body, wire=wire)
+        return await self._wire.ask(self._client, body, hear)
+
+    def failure(self, error: Exception, *, has_begun: bool) -> SummarizerFailed:
+        """Return what an error of `answer` means, in a sentence without words of the provider."""
+        key = self._access.key_variable or self._wire.vendor.key
+        if has_begun:  # a connection that breaks then is not an address that is wrong
+            begun = Interrupted()
+            begun.__cause__, error = error, begun
+        return failure(error, self.spec, key=key)
+
+
+def _chat_frame(system: str, tools: Sequence[Any]) -> dict[str, Any]:
+    # the system prompt is one of the messages
+    del system
+    return {"tools": list(tools)} if tools else {}
+
+
+async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
+    said: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    usage: Mapping[str, Any] = {}
+    finish = ""
+    stream = await client.chat.completions.create(
+        **body, stream=True, stream_options={"include_usage": True}
+    )
+    async with stream:
+        async for chunk in stream:
+            if chunk.usage is not None:
+                usage = figures_of(chunk.usage)
+            for choice in chunk.choices:
+                finish = choice.finish_reason or finish
+                if choice.delta.content:
+                    said.append(choice.delta.content)
+                    hear(choice.delta.content)
+                for piece in choice.delta.tool_calls or ():
+                    _add_piece(calls, piece)
+    if not finish:
+        raise Interrupted
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(said) or None}
+    if calls:
+        message["tool_calls"] = [calls[index] for index in sorted(calls)]
+    elif not said:
+        message["content"] = ""
+    return ModelAnswer(message, usage, finish == "length")
+
+
+def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
+    """Add a piece of a call; some servers give calls no id."""
+    call = calls.setdefault(piece.index, {
+        "id": piece.id or f"call_{uuid.uuid4().hex}", "type": "function",
+        "function": {"name": "", "arguments": ""},
+    })  # fmt: skip
+    if piece.function is not None:
+        call["function"]["name"] += piece.function.name or ""
+        call["function"]["arguments"] += piece.function.arguments or ""
+
+
+def _messages_frame(system: str, tools: Sequence[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"max_tokens": ANSWER_TOKENS}
+    if system:
+        found["system"] = system
+    return {**found, "tools": list(tools)} if tools else found
+
+
+async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
+    async with client.messages.stream(**body) as stream:
+        async for text in stream.text_stream:
+            hear(text)
+        whole = (await stream.get_final_message()).to_dict()
+    if not whole.get("stop_reason"):
+        raise Interrupted
+    blocks = [
+        {name: value for name, value in block.items() if value is not None}
+        for block in whole["content"]
+    ]
+    is_cut = whole["stop_reason"] == "max_tokens"
+    return ModelAnswer({"role": "assistant", "content": blocks}, whole["usage"], is_cut)
+
+
+WIRES: Mapping[str, ChatWire] = {
+    wire.kind: wire
+    for wire in (
+        ChatWire(
+            kind="openai", dialect="openai-chat", vendor=OPENAI, frame=_chat_frame, ask=_ask_chat,
+        ),
+        ChatWire(
+            kind="anthropic", dialect="anthropic", vendor=ANTHROPIC, frame=_messages_frame,
+            ask=_ask_messages,
+        ),
+    )
+}  # fmt: skip

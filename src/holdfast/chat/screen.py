@@ -1,0 +1,296 @@
+"""The terminal: the prompt with its completion and status line, and how everything looks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import termios
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text as Styled
+from rich.tree import Tree
+
+from holdfast.chat.status import ChatStatus, status_line
+from holdfast.chat.tools import Allowed
+from holdfast.commands import CommandAnswer, Commands
+from holdfast.sessions.showing import Show
+from holdfast.stores.values import SessionInfo
+from holdfast.transcript import ToolCall
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer
+
+RESULT_LINES = 3
+"""Lines of a result that are shown; the model and the store have all of it."""
+LINE_CHARS = 200
+"""Of a call or a line of a result."""
+REFRESH_SECONDS = 0.5
+"""How often the status line is drawn again, for what happens in the background; chosen."""
+_ANSWERS: dict[str, Allowed] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}
+
+
+def visible(text: str) -> str:
+    """Return a text of which nothing but letters, lines and tabs reaches the terminal."""
+    text = text.replace("\r\n", "\n").replace("\t", "    ")
+    return "".join(one if one.isprintable() or one == "\n" else "�" for one in text)
+
+
+def _line(text: str) -> str:
+    """Return the first words of a text on one line."""
+    words = " ".join(visible(text[: 4 * LINE_CHARS]).split())
+    return words if len(words) <= LINE_CHARS else f"{words[:LINE_CHARS]}…"
+
+
+class Flow:
+    """Writes a text that comes in pieces, in lines that end between words; 0 columns wrap none."""
+
+    def __init__(self, write: Callable[[str], object], columns: int) -> None:
+        self._write, self._columns = write, columns
+        self._at, self._word = 0, ""
+
+    def feed(self, text: str) -> None:
+        """Take a piece; its last word is written when it is complete."""
+        for sign in visible(text):
+            if sign == "\n":
+                self._put()
+                self._write("\n")
+                self._at = 0
+            elif sign == " ":
+                self._put()
+                if not self._columns or self._at < self._columns:
+                    self._write(" ")
+                    self._at += 1
+            else:
+                self._word += sign
+                if not self._columns or cell_len(self._word) >= self._columns:
+                    self._put()
+
+    def end(self) -> None:
+        """Write the rest, and end the line if one is begun."""
+        self._put()
+        if self._at:
+            self._write("\n")
+        self._at = 0
+
+    def _put(self) -> None:
+        wide = cell_len(self._word)
+        if self._columns and self._at and self._at + wide > self._columns:
+            self._write("\n")
+            self._at = 0
+        self._write(self._word)
+        self._at += wide
+        self._word = ""
+
+
+class Screen:
+    """What a person sees and types; without a terminal, lines in and plain text out."""
+
+    def __init__(self, show: Show, *, is_terminal: bool) -> None:
+        """Take what hides secrets in calls, results and notices."""
+        self.is_terminal, self._show = is_terminal, show
+        plain: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+        self.console = Console(soft_wrap=not is_terminal, **plain)
+        self._notes = self.console if is_terminal else Console(stderr=True, soft_wrap=True, **plain)
+        self._flow: Flow | None = None
+        self._prompt: PromptSession[str] | None = None
+        self._late: list[str] = []
+        self._is_typing = False
+        self.unicode = self.console.encoding.startswith("utf")
+
+    # What is typed
+
+    async def read(
+        self, commands: Commands, status: Callable[[], ChatStatus], hint: str = ""
+    ) -> str | None:
+        """Return the next line, None at the end; `hint` is what an empty line stands for."""
+        for sentence in self._late:
+            self.notice(sentence)
+        self._late = []
+        if not self.is_terminal:
+            line = await asyncio.to_thread(sys.stdin.readline)
+            return (line.rstrip("\n") or hint) if line else None
+        prompt = self._prompt_for(commands, status)
+        self._is_typing = True
+        try:
+            return await prompt.prompt_async(placeholder=hint) or hint
+        except KeyboardInterrupt:
+            return ""
+        except EOFError:
+            return None
+        finally:
+            self._is_typing = False
+
+    def _prompt_for(
+        self, commands: Commands, status: Callable[[], ChatStatus]
+    ) -> PromptSession[str]:
+        if self._prompt is None:
+            from prompt_toolkit import PromptSession
+            from prompt_toolkit.application import get_app
+            from prompt_toolkit.filters import Condition
+            from prompt_toolkit.styles import Style
+
+            def toolbar() -> str:
+                columns = get_app().output.get_size().columns
+                return status_line(status(), columns, unicode=self.unicode)
+
+            def is_command() -> bool:
+                return get_app().current_buffer.text.startswith("/")
+
+            self._prompt = PromptSession(
+                "› " if self.unicode else "> ", bottom_toolbar=toolbar,
+                refresh_interval=REFRESH_SECONDS, completer=_completer(commands),
+                complete_while_typing=Condition(is_command), reserve_space_for_menu=6,
+                style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack",
+                                       "placeholder": "fg:ansibrightblack"}),
+            )  # fmt: skip
+        return self._prompt
+
+    async def ask(self, command: str) -> Allowed:
+        """Ask whether a command may run; a Ctrl-C stops the whole turn."""
+        from prompt_toolkit import PromptSession
+
+        self._end_flow()
+        self.console.print(Styled("  run ", "bold yellow") + Styled(visible(command), "bold"))
+        asking: PromptSession[str] = PromptSession("  [y]es, [n]o, [a]lways this command? ")
+        try:
+            typed = await asking.prompt_async()
+        except (KeyboardInterrupt, EOFError):
+            raise asyncio.CancelledError from None
+        return _ANSWERS.get(typed.strip().lower(), "no")
+
+    @contextmanager
+    def working(self) -> Generator[None]:
+        """For as long as a turn runs: keys are not echoed into it, but kept for the next prompt."""
+        if not self.is_terminal:
+            yield
+            self._end_flow()
+            return
+        before = termios.tcgetattr(sys.stdin)
+        quiet = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
+        try:
+            yield
+        finally:
+            self._end_flow()
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+    # A turn
+
+    def say(self, text: str) -> None:
+        """Show a piece of the answer."""
+        if self._flow is None:
+            columns = self.console.width - 1 if self.is_terminal else 0
+            self._flow = Flow(sys.stdout.write, columns)
+        self._flow.feed(text)
+        sys.stdout.flush()
+
+    def call(self, call: ToolCall) -> None:
+        """Show a call."""
+        self._end_flow()
+        words = f"{visible(call.name)} {_line(self._show(call.arguments))}"
+        self._notes.print(Styled(f"  → {words}", "cyan", overflow="ellipsis", no_wrap=True))
+
+    def result(self, call: ToolCall, text: str) -> None:
+        """Show the first lines of a result."""
+        del call
+        lines = [line for line in self._show(text).splitlines() if line.strip()]
+        for line in lines[:RESULT_LINES]:
+            self._faint(f"    {_line(line)}")
+        if len(lines) > RESULT_LINES:
+            self._faint(f"    … {len(lines) - RESULT_LINES:,} more lines")
+
+    def _faint(self, line: str) -> None:
+        self._notes.print(Styled(line, "dim", overflow="ellipsis", no_wrap=True))
+
+    def _end_flow(self) -> None:
+        if self._flow is not None:
+            self._flow.end()
+            sys.stdout.flush()
+        self._flow = None
+
+    # What else there is to say
+
+    def notice(self, sentence: str) -> None:
+        """Show a sentence of the program; before the next prompt, if somebody types now."""
+        if self._is_typing:
+            self._late.append(sentence)
+            return
+        self._end_flow()
+        mark = "·" if self.unicode else "-"
+        self._notes.print(Styled(f"{mark} {visible(self._show(sentence))}", "yellow"))
+
+    def past(self, role: str, text: str) -> None:
+        """Show a message of a session that is taken up."""
+        mark, style = ("› ", "bold") if role == "user" else ("", "")
+        self.console.print(Styled(f"{mark}{visible(text)}", style))
+
+    def answer(self, answer: CommandAnswer) -> None:
+        """Show what a command came to."""
+        style = "bold red" if answer.status == "failed" else "bold"
+        self.console.print(Styled(visible(answer.headline), style))
+        if answer.figures:
+            self._table([
+                (one.name, f"{one.value:,} {one.unit}" if isinstance(one.value, int)
+                 else f"{one.value} {one.unit}") for one in answer.figures
+            ])  # fmt: skip
+        if answer.rows:
+            self._table(answer.rows, has_heads=True)
+        if answer.text:
+            self.console.print(Styled(visible(answer.text)))
+        for number, choice in enumerate(answer.choices, 1):
+            words = f"  {number}  {visible(choice.label)}"
+            self.console.print(Styled(words), Styled(visible(choice.detail), "dim"))
+        if answer.choices:
+            self._faint("  type a number to choose")
+        for warning in answer.warnings:
+            self.notice(warning)
+
+    def _table(self, rows: Iterable[Sequence[Any]], *, has_heads: bool = False) -> None:
+        grid = Table.grid(padding=(0, 2))
+        for at, row in enumerate(rows):
+            style = "dim" if has_heads and at == 0 else ""
+            grid.add_row("", *(Styled(visible(str(cell)), style, overflow="fold") for cell in row))
+        self.console.print(grid)
+
+    def tree(self, sessions: Sequence[SessionInfo], current: str) -> None:
+        """Show the sessions that came from one, as a tree; the current one is marked."""
+        made: dict[str, Tree] = {}
+        for info in sessions:
+            name = info.title or info.first_ask or "(nothing said yet)"
+            how = (
+                f"{info.descent} at m{info.forked_at}" if info.descent == "branch" else info.descent
+            )
+            facts = ", ".join(one for one in (how, f"{info.length:,} messages") if one)
+            label = Styled.assemble(
+                (f"{info.id[-8:]} ", "bold"), (f"{facts}  ", "dim"),
+                (_line(name), "reverse" if info.id == current else ""),
+                overflow="ellipsis", no_wrap=True,
+            )  # fmt: skip
+            above = made.get(info.parent_id)
+            made[info.id] = Tree(label) if above is None else above.add(label)
+        for info in sessions:
+            if info.parent_id not in made:
+                self.console.print(made[info.id])
+
+
+def _completer(commands: Commands) -> Completer:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+    from prompt_toolkit.document import Document
+
+    class CommandCompleter(Completer):
+        def get_completions(
+            self, document: Document, complete_event: CompleteEvent
+        ) -> Iterable[Completion]:
+            line = document.text_before_cursor
+            if line.startswith("/"):
+                word = line.rpartition(" ")[2]
+                for found in commands.complete(line):
+                    yield Completion(found.text, -len(word), display_meta=visible(found.help))
+
+    return CommandCompleter()
