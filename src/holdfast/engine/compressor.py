@@ -471,6 +471,15 @@ class Compressor:
             report=report, view=finished.done.view, summary=finished.done.summary_text
         )
 
+    def weigh(self, options: Options) -> Verdict | None:
+        """Return whether a compaction by hand would pay; None if prices are not known, or nothing
+        would be folded. Nothing changes.
+        """
+        was = self.state, self.last_report, self._attempt
+        run = self.begin_run(options, force=True)
+        self.state, self.last_report, self._attempt = was
+        return None if isinstance(run, Report) else self._verdict(run, early_tokens=0)
+
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.

@@ -58,8 +58,10 @@ class HoldfastConversation:
             return await self._sessions.asend(asked, lambda own: acall(own, *args, **more), usage)
 
         # its fields are checked, its methods are not; its own summarizer must not act first
-        never: Callable[..., bool] = lambda *args, **more: False  # noqa: E731
-        llm.__dict__.update(call=held, acall=aheld, is_context_window_overflowing_threshold=never)
+        llm.__dict__.update(
+            call=held, acall=aheld,
+            is_context_window_overflowing_threshold=lambda *args, **more: False,
+        )  # fmt: skip
         return llm
 
     def _asked(self, llm: Any, messages: list[Any], args: Any, more: Any) -> HostRequest:

@@ -10,8 +10,11 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
+from holdfast.catalog import window_of
 from holdfast.compaction.prune import without_older_media
+from holdfast.compaction.work import Options
 from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.engine.compressor import PreviewedRun
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
@@ -91,6 +94,16 @@ class Session(FollowingConversation):
         super().__init__(store, key, options, new)
 
     # Handles
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the store has it: something was said, or its title, goal or id was asked for."""
+        return self._known_info is not None
 
     def _handle(self, name: str, *, new: NewSession | None = None) -> Session:
         """Return a handle on a session of the same store."""
@@ -222,6 +235,22 @@ class Session(FollowingConversation):
         child._key = self._key
         return child
 
+    def switch(self, session_id: str) -> Session:
+        """Return a handle on another session of the store; from now on the key leads there.
+
+        A session that had ended goes on; one that was continued under another id goes on there.
+        `UnknownSession` if there is none of this id.
+        """
+        to = self._store.newest_leaf(self._store.session(session_id).id)
+        if to.ended is not None:
+            self._store.reopen(to.id)
+        if self._key:
+            self._note(replaced_by=to.id)
+        other = self._child(to, "branch" if to.parent_id == self.id else "")
+        other._note(replaced_by="")
+        other._key, other._source = self._key, self._source
+        return other
+
     def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
         other = self._handle(info.id)
         if switches:
@@ -236,6 +265,24 @@ class Session(FollowingConversation):
         self._store.end(self.id, reason)
         self._info = self._store.session(self.id)
 
+    # What it is known by
+
+    def change(self, *, title: str | None = None, goal: str | None = None) -> SessionInfo:
+        """Set the title or the goal, whatever is given; every summary begins with the goal."""
+        self._info = self._store.change(self.id, title=title, goal=goal)
+        self._engine.goal = self._info.goal
+        return self._info
+
+    def use_model(self, model: str, context_length: int | None = None) -> None:
+        """Go on with another model: its window counts from the next request on. The window is
+        looked up by the name if it is not given.
+        """
+        window, _ = window_of(model, context_length)
+        self.engine.use_model(model, window)
+        self._options = replace(self._options, model=model, context_length=context_length)
+        if self.is_begun:
+            self._info = self._store.change(self.id, model=model)
+
     # Facts of the host
 
     @property
@@ -249,6 +296,14 @@ class Session(FollowingConversation):
         not sent, and they go when the session is erased. Something must have been said before.
         """
         self._note(notes={**self.notes, **facts})
+
+    def try_compaction(self, options: Options) -> PreviewedRun:
+        """Return what `compact` by hand would do, with the summary that needs no model; nothing is
+        changed and nobody is asked.
+        """
+        quiet = replace(self._options, summarizer=None, hooks=_NOBODY)
+        trial = Session(self._store, self.id, **_fields(quiet))
+        return trial.engine.preview(options)
 
     # The model's own tools
 

@@ -142,6 +142,10 @@ class Store:
         """Return all sessions of the same root, in order of their start."""
         return self._read(lambda tx: lineage.lineage(self._space, tx, session_id))
 
+    def begun_anew(self, root_id: str) -> tuple[SessionInfo, ...]:
+        """Return the sessions that were begun in the place of one of this root (`reset`)."""
+        return self._read(lambda tx: lineage.begun_anew(self._space, tx, root_id))
+
     def newest_leaf(self, session_id: str) -> SessionInfo:
         """Return where a session goes on: its newest child by compression, to the end."""
         return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
