@@ -5,138 +5,116 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
-
-from msgspec import Struct
+from typing import TypeVar
 
 from holdfast.catalog import PriceList
 from holdfast.chat.model import ChatModel
 from holdfast.chat.screen import Screen
-from holdfast.chat.status import ChatStatus, status_of
-from holdfast.chat.tools import McpServer, OwnTool, Toolbox
+from holdfast.chat.status import status_of
+from holdfast.chat.tools import Toolbox
 from holdfast.chat.turn import Turns
-from holdfast.commands import CommandAnswer, Commands, Completion
+from holdfast.commands import Commands
 from holdfast.errors import HoldfastError
 from holdfast.sessions.chat import Chat
-from holdfast.stores.store import Store
 from holdfast.transcript import is_ask, texts
 
 T = TypeVar("T")
 
 PAST_MESSAGES = 4
 """How many messages of a session that is taken up are shown again."""
-OWN = (
-    Completion("/tree", "Show this session and its branches as a tree."),
-    Completion("/quit", "End the chat; the session can be resumed."),
-)
-"""What the chat itself understands, beside the commands of every host."""
-
-
-class Started(Struct, frozen=True, kw_only=True):
-    """What a chat is made of."""
-
-    chat: Chat
-    store: Store
-    model: ChatModel
-    screen: Screen
-    servers: Sequence[McpServer] = ()
-    with_shell: bool = True
-    own_tools: Sequence[OwnTool] = ()
-    story: Sequence[str] = ()
-    """What an empty line stands for, one after the other."""
-    is_kept: bool = True
-    """Whether the session is there after the end."""
-    notes: Sequence[str] = ()
-    """Sentences to begin with."""
 
 
 class Host:
-    """Reads lines until the end; `Ctrl-C` stops what runs, and nothing else."""
+    """Answers line by line until there are no more; Ctrl-C stops what runs, and nothing else."""
 
-    def __init__(self, started: Started) -> None:
-        self._started, self._screen = started, started.screen
-        self._chat, self._store = started.chat, started.store
-        self._tools = Toolbox(
-            started.chat, servers=started.servers, own=started.own_tools,
-            ask=started.screen.ask if started.with_shell and started.screen.is_terminal else None,
-        )  # fmt: skip
-        self._turns = Turns(started.chat, started.model, self._tools, started.screen)
-        self._commands = Commands(started.chat.session, started.chat.memory)
-        self._story = list(started.story)
-        self._choices: dict[str, str] = {}
+    def __init__(
+        self, chat: Chat, model: ChatModel, tools: Toolbox, screen: Screen, story: Sequence[str]
+    ) -> None:
+        """Take the parts of a chat; an empty line stands for the next line of the `story`."""
+        self._chat, self._tools, self._screen = chat, tools, screen
+        self._story, self._choices = list(story), dict[str, str]()
+        self._is_demo = bool(story)
+        self._turns = Turns(chat, model, tools, screen)
+        self._commands = Commands(chat.session, memory=chat.memory, all_sessions=True)
         self._prices = PriceList()
 
     async def run(self) -> None:
-        """Greet, and answer line by line until there is no more."""
+        """Read and answer until the end, and close everything; a session in which nothing was
+        said is not kept.
+        """
         screen = self._screen
-        for note in [*self._started.notes, *await self._tools.open()]:
-            screen.notice(note)
-        self._take_up()
         try:
-            while (line := await self._read()) is not None:
-                if line == "/quit":
-                    break
-                await self._answer(line)
+            for trouble in await self._tools.open():
+                screen.notice(trouble)
+            self._take_up()
+            while (line := await self._read()) is not None and line != "/quit":
+                chosen, self._choices = self._choices.get(line, line), {}
+                await self._answer(chosen)
         finally:
-            await self._end()
+            await self._turns.model.close()
+            await self._tools.close()
+            self._close()
 
     async def _read(self) -> str | None:
         hint = self._story[0] if self._story else ""
-        line = await self._screen.read(self._commands, self._status, hint)
-        if line is not None and line == hint and hint:
+        line = await self._screen.read(
+            self._commands, lambda: status_of(self._chat.session, self._prices), hint
+        )
+        if hint and line == hint:
             self._story.pop(0)
         return None if line is None else line.strip()
 
     async def _answer(self, line: str) -> None:
-        line = self._choices.get(line, line)
-        if line == "/tree":
-            lineage = self._store.lineage(self._chat.session.id)
-            self._screen.tree(lineage, self._chat.session.id)
-        elif self._commands.is_command(line):
-            await self._command(line)
-        elif line or self._turns.is_open:
-            await self._turn(line)
+        session = self._chat.session
+        try:
+            with self._screen.working():
+                if line == "/tree":
+                    self._screen.tree(session.store.lineage(session.id), session.id)
+                elif self._commands.is_command(line):
+                    await self._command(line)
+                elif line or self._turns.is_open:
+                    await self._turn(line)
+        except HoldfastError as error:
+            self._screen.notice(f"{error}")
 
     async def _turn(self, words: str) -> None:
         turns = self._turns
-        try:
-            with self._screen.working():
-                end = await self._interruptible(
-                    lambda: turns.take(words) if words else turns.go_on()
-                )
-        except HoldfastError as error:
-            self._screen.notice(f"{error}")
-            return
+        end = await self._interruptible(lambda: turns.take(words) if words else turns.go_on())
         if end is not None and end.sentence:
             self._screen.notice(end.sentence)
 
     async def _command(self, line: str) -> None:
-        was = self._chat.session
-        with self._screen.working():
-            answer = await self._interruptible(lambda: self._commands.arun(line))
+        """Run a command. Only a compaction can be stopped: the others are short, and would go on
+        unseen.
+        """
+        can_stop = line.split()[0] == "/compress"
+        answer = await self._interruptible(lambda: self._commands.arun(line), can_stop=can_stop)
         if answer is None:
             self._screen.notice("stopped; nothing was changed")
             return
         self._screen.answer(answer)
         self._choices = {str(at): one.line for at, one in enumerate(answer.choices, 1)}
-        if self._commands.session is not was:
-            self._chat.session = self._commands.session
-            self._take_up()
-        await self._follow_model(answer)
+        was, now, model = self._chat.session, self._commands.session, self._turns.model
+        if now is not was and now.is_begun and now.info.dialect != model.dialect:
+            self._commands.session = was
+            speaks = (
+                f"{model.spec} speaks {model.dialect}, and that conversation {now.info.dialect}"
+            )
+            self._screen.notice(f"{speaks}; `holdfast chat --resume {now.id[-8:]}` with its model")
+        elif now is not was:
+            self._chat.session = now
+            if answer.command != "branch":  # which shows what is there already
+                self._take_up()
+        if answer.command == "model" and now.engine.settings.model != model.name:
+            self._turns.model = model.named(now.engine.settings.model)
+            await model.close()
 
-    async def _follow_model(self, answer: CommandAnswer) -> None:
-        """Ask the model that a command switched to, from the next request on."""
-        name, turns = self._chat.session.engine.settings.model, self._turns
-        if answer.command != "model" or answer.status != "done" or name == turns.model.name:
-            return
-        made = turns.model.named(name)
-        await turns.model.close()
-        turns.model = made
-
-    async def _interruptible(self, work: Callable[[], Awaitable[T]]) -> T | None:
+    async def _interruptible(
+        self, work: Callable[[], Awaitable[T]], *, can_stop: bool = True
+    ) -> T | None:
         """Return what work comes to, None if Ctrl-C stopped it."""
         loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work())
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        loop.add_signal_handler(signal.SIGINT, task.cancel if can_stop else lambda: None)
         try:
             return await task
         except asyncio.CancelledError:
@@ -148,30 +126,26 @@ class Host:
 
     def _take_up(self) -> None:
         """Show the end of a session that was there before, and mend what a crash left open."""
-        session, turns = self._chat.session, self._turns
-        lost = turns.mend()
-        if not session.engine.length:
+        session = self._chat.session
+        if not session.is_begun or not session.engine.length:
             return
+        lost = self._turns.mend()
         said = [one for one in session.engine.log.messages if one.role in ("user", "assistant")]
         for message in said[-PAST_MESSAGES:]:
             if words := "\n".join(texts(message)):
-                self._screen.past("user" if is_ask(message) else "assistant", words)
+                self._screen.past(words, is_ask=is_ask(message))
         if lost:
             self._screen.notice(f"{lost} calls had no result when the program ended; they say so")
-        if turns.is_open:
+        if self._turns.is_open:
             self._screen.notice("the last message has no answer yet; an empty line asks for it")
 
-    def _status(self) -> ChatStatus:
-        return status_of(self._chat.session, self._store, self._prices)
-
-    async def _end(self) -> None:
-        await self._turns.model.close()
-        await self._tools.close()
+    def _close(self) -> None:
         session = self._chat.session
-        asked = session.engine.length and any(map(is_ask, session.engine.log.messages))
-        name: Any = session.id
+        is_kept = session.is_begun and any(map(is_ask, session.engine.log.messages))
         self._chat.close()
-        if not asked:
-            self._store.erase([name], vacuum=False)
-        elif self._started.is_kept:
-            self._screen.notice(f"`holdfast chat --resume {name[-8:]}` continues this session")
+        if is_kept:
+            self._screen.notice(
+                f"`holdfast chat --resume {session.id[-8:]}` continues this session"
+            )
+        else:
+            session.store.erase([session.id], vacuum=False)

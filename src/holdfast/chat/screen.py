@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer
 
+PROMPT = "› "
+OWN = (
+    ("/tree", "Show this session and its branches as a tree."),
+    ("/quit", "End the chat; the session can be continued."),
+)
+"""What the chat itself understands, beside the commands of every host."""
 RESULT_LINES = 3
 """Lines of a result that are shown; the model and the store have all of it."""
 LINE_CHARS = 200
@@ -143,7 +149,7 @@ class Screen:
                 return get_app().current_buffer.text.startswith("/")
 
             self._prompt = PromptSession(
-                "› " if self.unicode else "> ", bottom_toolbar=toolbar,
+                PROMPT, bottom_toolbar=toolbar,
                 refresh_interval=REFRESH_SECONDS, completer=_completer(commands),
                 complete_while_typing=Condition(is_command), reserve_space_for_menu=6,
                 style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack",
@@ -167,18 +173,17 @@ class Screen:
     @contextmanager
     def working(self) -> Generator[None]:
         """For as long as a turn runs: keys are not echoed into it, but kept for the next prompt."""
-        if not self.is_terminal:
-            yield
-            self._end_flow()
-            return
-        before = termios.tcgetattr(sys.stdin)
-        quiet = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
+        before = termios.tcgetattr(sys.stdin) if self.is_terminal else None
+        if before is not None:
+            quiet = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
         try:
             yield
         finally:
             self._end_flow()
-            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+            if before is not None:
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+                self.console.print()
 
     # A turn
 
@@ -194,7 +199,7 @@ class Screen:
         """Show a call."""
         self._end_flow()
         words = f"{visible(call.name)} {_line(self._show(call.arguments))}"
-        self._notes.print(Styled(f"  → {words}", "cyan", overflow="ellipsis", no_wrap=True))
+        self._faint(f"  → {words}", "cyan")
 
     def result(self, call: ToolCall, text: str) -> None:
         """Show the first lines of a result."""
@@ -205,8 +210,9 @@ class Screen:
         if len(lines) > RESULT_LINES:
             self._faint(f"    … {len(lines) - RESULT_LINES:,} more lines")
 
-    def _faint(self, line: str) -> None:
-        self._notes.print(Styled(line, "dim", overflow="ellipsis", no_wrap=True))
+    def _faint(self, line: str, style: str = "dim") -> None:
+        """Show a line of which the end may be missing."""
+        self._notes.print(Styled(line, style), no_wrap=True, overflow="ellipsis")
 
     def _end_flow(self) -> None:
         if self._flow is not None:
@@ -225,27 +231,22 @@ class Screen:
         mark = "·" if self.unicode else "-"
         self._notes.print(Styled(f"{mark} {visible(self._show(sentence))}", "yellow"))
 
-    def past(self, role: str, text: str) -> None:
+    def past(self, text: str, *, is_ask: bool) -> None:
         """Show a message of a session that is taken up."""
-        mark, style = ("› ", "bold") if role == "user" else ("", "")
+        mark, style = (PROMPT, "bold") if is_ask else ("", "")
         self.console.print(Styled(f"{mark}{visible(text)}", style))
 
     def answer(self, answer: CommandAnswer) -> None:
         """Show what a command came to."""
         style = "bold red" if answer.status == "failed" else "bold"
         self.console.print(Styled(visible(answer.headline), style))
-        if answer.figures:
-            self._table([
-                (one.name, f"{one.value:,} {one.unit}" if isinstance(one.value, int)
-                 else f"{one.value} {one.unit}") for one in answer.figures
-            ])  # fmt: skip
-        if answer.rows:
-            self._table(answer.rows, has_heads=True)
+        self._table([(one.name, one.text) for one in answer.figures])
+        self._table(answer.rows, has_heads=True)
         if answer.text:
             self.console.print(Styled(visible(answer.text)))
-        for number, choice in enumerate(answer.choices, 1):
-            words = f"  {number}  {visible(choice.label)}"
-            self.console.print(Styled(words), Styled(visible(choice.detail), "dim"))
+        self._table([
+            (at, one.label, one.detail or one.line) for at, one in enumerate(answer.choices, 1)
+        ])  # fmt: skip
         if answer.choices:
             self._faint("  type a number to choose")
         for warning in answer.warnings:
@@ -256,7 +257,8 @@ class Screen:
         for at, row in enumerate(rows):
             style = "dim" if has_heads and at == 0 else ""
             grid.add_row("", *(Styled(visible(str(cell)), style, overflow="fold") for cell in row))
-        self.console.print(grid)
+        if grid.row_count:
+            self.console.print(grid)
 
     def tree(self, sessions: Sequence[SessionInfo], current: str) -> None:
         """Show the sessions that came from one, as a tree; the current one is marked."""
@@ -290,7 +292,9 @@ def _completer(commands: Commands) -> Completer:
             line = document.text_before_cursor
             if line.startswith("/"):
                 word = line.rpartition(" ")[2]
-                for found in commands.complete(line):
-                    yield Completion(found.text, -len(word), display_meta=visible(found.help))
+                own = [one for one in OWN if one[0].startswith(line)]
+                found = [*((one.text, one.help) for one in commands.complete(line)), *own]
+                for text, about in found:
+                    yield Completion(text, -len(word), display_meta=visible(about))
 
     return CommandCompleter()

@@ -8,7 +8,6 @@ from rich.cells import cell_len
 from holdfast.catalog import PriceList
 from holdfast.sessions.session import Session
 from holdfast.spending.numbers import money, short
-from holdfast.stores.store import Store
 
 METER_COLUMNS = (12, 8, 5)
 """Columns of the bar: on a wide terminal, from 70 columns on, and below."""
@@ -28,11 +27,11 @@ class ChatStatus(Struct, frozen=True, kw_only=True):
     """Dollars so far; None if no price is known."""
 
 
-def status_of(session: Session, store: Store, prices: PriceList) -> ChatStatus:
+def status_of(session: Session, prices: PriceList) -> ChatStatus:
     """Return how a session stands, by what the provider counted as far as it did."""
     engine = session.engine
     decision, budget = engine.decide(), engine.settings.budget
-    usage = store.usage(session.id) if engine.length else ()
+    usage = session.store.usage(session.id) if session.is_begun else ()
     costs = [
         prices.cost(
             row.model, row.input_tokens, row.output_tokens, read_tokens=row.cache_read_tokens,

@@ -19,20 +19,21 @@ from holdfast.cli.inputs import PATH, options, usage_error
 from holdfast.cli.settings import settings_from, settings_options, summarizer_options, window_of
 from holdfast.cli.stores import opened, place_options
 from holdfast.config import open_memory, open_store
-from holdfast.errors import InvalidSetting, MissingExtra, SummarizerFailed
+from holdfast.errors import MissingExtra, SummarizerFailed
 
 if TYPE_CHECKING:
-    from holdfast.chat.host import Started
     from holdfast.chat.screen import Screen
     from holdfast.config import Settings
+    from holdfast.policy import Policy
     from holdfast.sessions.hooks import Hooks
+    from holdfast.stores.store import Store
 
 SYSTEM = (
     "You are a helpful assistant in a terminal. Answer in plain text and be brief. Older parts of "
     "this conversation may be folded into a summary; bring originals back with your tools."
 )
-LAST = "last"
-"""What `--resume` alone takes up."""
+_KEYS = "/help lists commands, Ctrl-C stops an answer, Ctrl-D ends"
+_TRY = "try `holdfast chat --demo`"
 
 
 @click.command()
@@ -52,7 +53,7 @@ LAST = "last"
     ),
 )
 @click.option(
-    "--resume", is_flag=False, flag_value=LAST, metavar="[SESSION]",
+    "--resume", is_flag=False, flag_value="last", metavar="[SESSION]",
     help="Continue a session: its id, the end of it, or its title; the last one if none is named.",
 )  # fmt: skip
 @options(
@@ -79,92 +80,82 @@ def chat(**given: Any) -> int:
     """
     if find_spec("prompt_toolkit") is None:
         raise MissingExtra("chat", "holdfast chat")
-    from holdfast.chat.host import Host
-
     with ExitStack() as stack:
-        begin = _demo if given["demo"] else _real
-        started = begin(given, stack)
-        asyncio.run(_run(Host, started))
+        asyncio.run(_demo(given, stack) if given["demo"] else _real(given, stack))
     return 0
 
 
-async def _run(host: Any, started: Started) -> None:
-    try:
-        await started.model.connect()
-    except SummarizerFailed as error:
-        started.chat.close()
-        raise InvalidSetting(
-            "model", started.model.spec, "", message=f"{error}, or try `holdfast chat --demo`"
-        ) from None
-    await host(started).run()
-
-
-def _real(given: dict[str, Any], stack: ExitStack) -> Started:
-    from holdfast.chat.host import Started
+async def _real(given: dict[str, Any], stack: ExitStack) -> None:
+    from holdfast.chat.host import Host
     from holdfast.chat.model import ChatModel
-    from holdfast.chat.tools import read_servers
+    from holdfast.chat.tools import Toolbox, read_servers
     from holdfast.config.opening import compressor_settings
-    from holdfast.engine.run import Model
     from holdfast.sessions.chat import Chat
 
     settings = settings_from(given)
     if not settings.model:
-        raise usage_error("no model is named; give --model NAME, or try `holdfast chat --demo`")
+        raise usage_error(f"no model is named; give --model NAME, or {_TRY}")
     model = ChatModel(
         settings.model, url=given["base_url"] or "", key_variable=given["key_variable"] or ""
     )
+    try:
+        await model.connect()
+    except SummarizerFailed as error:
+        raise click.ClickException(f"{error}, or {_TRY}") from None
     servers = read_servers(given["mcp"]) if given["mcp"] else ()
     store = stack.enter_context(opened(given, "create"))
-    resume = given["resume"] or ""
-    if resume:
-        found = store.find(resume)
-        if found.dialect != model.dialect:
-            raise usage_error(
-                f"--resume {resume}: it is a conversation in {found.dialect}, and {model.spec} "
-                f"speaks {model.dialect}; name another model"
-            )
-        store.reopen(found.id)
-    memory = open_memory(store, project=Path.cwd(), settings=settings)
+    resume = _resumed(store, given["resume"], model.dialect) if given["resume"] else ""
     screen, window = _screen(store), window_of(settings, model.name)
-    keywords = compressor_settings(settings)
+    engine = compressor_settings(settings)
     chat = Chat(
-        store, memory, system=SYSTEM, resume=resume, dialect=model.dialect,
-        goal=given["goal"] or "", background=True, hooks=_hooks(screen),
-        model=Model(model.name, cache_ttl=settings.cache_ttl, output_tokens=settings.output_tokens),
-        context_length=window.tokens, policy=_bounded(settings),
-        summarizer=keywords["summarizer"], redact=keywords.get("redact"),
+        store, open_memory(store, project=Path.cwd(), settings=settings), system=SYSTEM,
+        resume=resume, dialect=model.dialect, goal=given["goal"] or "", hooks=_hooks(screen),
+        model=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
+        context_length=window.tokens, policy=_bounded(settings), redact=engine.get("redact"),
+        summarizer=engine["summarizer"], background=True,
     )  # fmt: skip
-    notes = [f"{model.spec}, {window.tokens:,} tokens; /help lists commands, Ctrl-D ends"]
-    return Started(
-        chat=chat, store=store, model=model, screen=screen, servers=servers,
-        with_shell=not given["no_shell"], notes=[*notes, *([window.note] if window.note else [])],
-    )  # fmt: skip
+    if resume and given["goal"]:
+        chat.session.change(goal=given["goal"])
+    ask = screen.ask if screen.is_terminal and not given["no_shell"] else None
+    screen.notice(f"{model.spec}, {window.tokens:,} tokens; {_KEYS}")
+    if window.note:
+        screen.notice(window.note)
+    await Host(chat, model, Toolbox(chat, servers=servers, ask=ask), screen, ()).run()
 
 
-def _demo(given: dict[str, Any], stack: ExitStack) -> Started:
+async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
     from holdfast.chat.demo import DEMO_TOOL, POLICY, STORY, WINDOW, DemoModel
-    from holdfast.chat.host import Started
+    from holdfast.chat.host import Host
+    from holdfast.chat.tools import Toolbox
     from holdfast.sessions.chat import Chat
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-"))
-    variables = {**os.environ, "HOLDFAST_HOME": home}
     store = stack.enter_context(open_store(Path(home) / "sessions"))
     screen = _screen(store)
+    memory = open_memory(environment={**os.environ, "HOLDFAST_HOME": home})
     chat = Chat(
-        store, open_memory(environment=variables), system=SYSTEM, model="demo",
-        context_length=WINDOW, policy=POLICY, goal=given["goal"] or "", hooks=_hooks(screen),
+        store, memory, system=SYSTEM, model="demo", context_length=WINDOW, policy=POLICY,
+        goal=given["goal"] or "", hooks=_hooks(screen),
     )  # fmt: skip
-    note = (
-        f"a scripted model with a window of {WINDOW:,} tokens; press Enter to ask what is "
-        "suggested, /help lists commands, Ctrl-D ends"
-    )
-    return Started(
-        chat=chat, store=store, model=DemoModel(), screen=screen, with_shell=False, notes=[note],
-        is_kept=False, own_tools=[DEMO_TOOL], story=[step.ask for step in STORY],
-    )  # fmt: skip
+    screen.notice(f"a scripted model, {WINDOW:,} tokens; press Enter to ask what is suggested")
+    screen.notice(f"{_KEYS}; nothing is kept")
+    asks = [step.ask for step in STORY]
+    await Host(chat, DemoModel(), Toolbox(chat, own=[DEMO_TOOL]), screen, asks).run()
 
 
-def _screen(store: Any) -> Screen:
+def _resumed(store: Store, name: str, dialect: str) -> str:
+    """Return the id of the session that is meant, or raise if the model cannot go on with it."""
+    found = store.newest_leaf(store.find(name).id)
+    if found.dialect != dialect:
+        raise usage_error(
+            f"--resume {name}: that conversation is in {found.dialect}, and the model speaks "
+            f"{dialect}; name another model"
+        )
+    store.reopen(found.id)
+    return found.id
+
+
+def _screen(store: Store) -> Screen:
     from holdfast.chat.screen import Screen
     from holdfast.sessions.showing import redactor_of
 
@@ -181,7 +172,7 @@ def _hooks(screen: Screen) -> Hooks:
     )
 
 
-def _bounded(settings: Settings) -> Any:
+def _bounded(settings: Settings) -> Policy:
     """Return the policy; the output of a command is bounded, unless the user says otherwise."""
     is_set = "compression.arrival" in settings.origins
     return settings.policy if is_set else replace(settings.policy, arrival="bounded")
