@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -92,7 +93,7 @@ class DemoModel(ChatModel):
 
     def __init__(self) -> None:
         self.name, self._wire = "demo", WIRES["openai"]
-        self._sent = 0
+        self._sent = ""
 
     async def connect(self) -> None:
         """Do nothing: it is here."""
@@ -110,8 +111,9 @@ class DemoModel(ChatModel):
         self, frame: Mapping[str, Any], messages: list[Any], hear: Hear
     ) -> ModelAnswer:
         """Call a tool for a question, and answer after its result."""
-        tokens = estimate_text(json.dumps([frame, messages]))
-        cached, self._sent = min(self._sent, tokens), tokens
+        sent = json.dumps([frame, messages])
+        cached = estimate_text(os.path.commonprefix([self._sent, sent]))
+        self._sent, tokens = sent, estimate_text(sent)
         last = messages[-1]
         asks = [str(one["content"]) for one in messages if one["role"] == "user"]
         step = max(STORY, key=lambda one: asks[-1].rfind(one.ask))
