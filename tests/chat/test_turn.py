@@ -48,7 +48,7 @@ class Heard:
         self.called.append(call.name)
         self.began.set()
 
-    def result(self, call: ToolCall, text: str) -> None:
+    def result(self, text: str) -> None:
         self.results.append(text)
 
 
@@ -164,7 +164,7 @@ def test_an_interrupt_before_the_first_word_loses_nothing(server: ModelServer, w
         assert (await task).ending == "interrupted"
         assert turns.is_open
         server.replies("here it is")
-        assert (await turns.go_on()).ending == "answered"
+        assert (await turns.take()).ending == "answered"
         assert said(turns) == [("user", "tell me"), ("assistant", "here it is")]
 
     play(server, wire, scene)
@@ -233,7 +233,7 @@ def test_a_call_that_a_crash_left_open_is_mended(server: ModelServer, wire: str)
         assert turns.mend() == 0
         assert said(turns)[-1] == ("result", LOST)
         server.replies("gone")
-        assert (await turns.go_on()).ending == "answered"
+        assert (await turns.take()).ending == "answered"
 
     play(server, wire, resume, resume=name)
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from holdfast.catalog import PriceList
 from holdfast.chat.model import ChatModel
 from holdfast.chat.screen import Screen
-from holdfast.chat.status import status_of
+from holdfast.chat.status import status_line
 from holdfast.chat.tools import Toolbox
 from holdfast.chat.turn import Turns
 from holdfast.commands import Commands
@@ -57,12 +57,13 @@ class Host:
 
     async def _read(self) -> str | None:
         hint = self._story[0] if self._story else ""
-        line = await self._screen.read(
-            self._commands, lambda: status_of(self._chat.session, self._prices), hint
-        )
+        line = await self._screen.read(self._commands, self._status, hint)
         if hint and line == hint:
             self._story.pop(0)
         return None if line is None else line.strip()
+
+    def _status(self, columns: int) -> str:
+        return status_line(self._chat.session, self._prices, columns)
 
     async def _answer(self, line: str) -> None:
         session = self._chat.session
@@ -78,10 +79,10 @@ class Host:
             self._screen.notice(f"{error}")
 
     async def _turn(self, words: str) -> None:
-        turns = self._turns
-        end = await self._interruptible(lambda: turns.take(words) if words else turns.go_on())
-        if end is not None and end.sentence:
-            self._screen.notice(end.sentence)
+        end = await self._interruptible(lambda: self._turns.take(words))
+        sentence = "stopped before the message was taken" if end is None else end.sentence
+        if sentence:
+            self._screen.notice(sentence)
 
     async def _command(self, line: str) -> None:
         """Run a command. Only a compaction can be stopped: the others are short, and would go on
@@ -97,15 +98,13 @@ class Host:
         was, now, model = self._chat.session, self._commands.session, self._turns.model
         if now is not was and now.is_begun and now.info.dialect != model.dialect:
             self._commands.session = was
-            speaks = (
-                f"{model.spec} speaks {model.dialect}, and that conversation {now.info.dialect}"
-            )
-            self._screen.notice(f"{speaks}; `holdfast chat --resume {now.id[-8:]}` with its model")
+            self._screen.notice(f"that conversation is in {now.info.dialect}: `holdfast chat "
+                                f"--resume {now.id[-8:]} --model …` continues it")  # fmt: skip
         elif now is not was:
             self._chat.session = now
             if answer.command != "branch":  # which shows what is there already
                 self._take_up()
-        if answer.command == "model" and now.engine.settings.model != model.name:
+        if answer.command == "model" and answer.status == "done":
             self._turns.model = model.named(now.engine.settings.model)
             await model.close()
 
@@ -126,11 +125,8 @@ class Host:
 
     def _take_up(self) -> None:
         """Show the end of a session that was there before, and mend what a crash left open."""
-        session = self._chat.session
-        if not session.is_begun or not session.engine.length:
-            return
         lost = self._turns.mend()
-        said = [one for one in session.engine.log.messages if one.role in ("user", "assistant")]
+        said = [one for one in self._turns.log() if one.role in ("user", "assistant")]
         for message in said[-PAST_MESSAGES:]:
             if words := "\n".join(texts(message)):
                 self._screen.past(words, is_ask=is_ask(message))
@@ -140,12 +136,9 @@ class Host:
             self._screen.notice("the last message has no answer yet; an empty line asks for it")
 
     def _close(self) -> None:
-        session = self._chat.session
-        is_kept = session.is_begun and any(map(is_ask, session.engine.log.messages))
+        session, is_kept = self._chat.session, any(map(is_ask, self._turns.log()))
         self._chat.close()
-        if is_kept:
-            self._screen.notice(
-                f"`holdfast chat --resume {session.id[-8:]}` continues this session"
-            )
-        else:
+        if not is_kept:
             session.store.erase([session.id], vacuum=False)
+        elif not self._is_demo:
+            self._screen.notice(f"`holdfast chat --resume {session.id[-8:]}` continues it")

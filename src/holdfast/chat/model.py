@@ -22,9 +22,7 @@ Hear: TypeAlias = Callable[[str], None]
 """Takes a piece of the answer as it arrives."""
 
 ANSWER_SECONDS = 600.0
-"""How long nothing may come from a server; the default of both SDKs."""
-RETRIES = 2
-"""How often an SDK repeats a request that was not answered; the default of both."""
+"""How long nothing may come from a server; the default of both SDKs, like two more tries."""
 ANSWER_TOKENS = 8_192
 """The longest answer that Anthropic is asked for, which must be said; every model since Claude 3.5
 writes that much."""
@@ -40,16 +38,12 @@ class ModelAnswer(Struct, frozen=True):
     is_cut: bool = False
 
 
-class ChatWire(Struct, frozen=True, kw_only=True):
-    """How a provider is asked."""
+class ChatWire(Struct, frozen=True):
+    """How a provider is asked; `ask` sends a body through a client of its SDK."""
 
-    kind: str
     dialect: str
     vendor: Vendor
-    frame: Callable[[str, Sequence[Any]], dict[str, Any]]
-    """Returns what is in a request beside the model and the messages: system prompt and tools."""
     ask: Callable[[Any, dict[str, Any], Hear], Awaitable[ModelAnswer]]
-    """Sends a body through a client of the SDK."""
 
 
 class ChatModel:
@@ -61,10 +55,10 @@ class ChatModel:
 
         Raises `MissingExtra` without the SDK and `InvalidSetting` for no address; nothing is asked.
         """
-        kind, colon, name = spec.partition(":")
-        if not colon or kind not in WIRES:
+        kind, _, name = spec.partition(":")
+        if kind not in WIRES or not name:
             kind, name = ("anthropic" if "claude" in spec.lower() else "openai"), spec
-        self.name, self._wire = name, WIRES[kind]
+        self.name, self._kind, self._wire = name, kind, WIRES[kind]
         demand(self._wire.vendor.package, f"a chat with {kind}:{name}")
         self._access = access_to(self._wire.vendor, url, "", key_variable)
         self._client: Any = None
@@ -77,19 +71,17 @@ class ChatModel:
     @property
     def spec(self) -> str:
         """The name with its wire."""
-        return f"{self._wire.kind}:{self.name}"
+        return f"{self._kind}:{self.name}"
 
     def named(self, name: str) -> ChatModel:
         """Return another model at the same address."""
-        kind = "" if name.partition(":")[0] in WIRES else f"{self._wire.kind}:"
-        access = self._access
-        return ChatModel(f"{kind}{name}", url=access.url, key_variable=access.key_variable)
+        spec = name if name.partition(":")[0] in WIRES else f"{self._kind}:{name}"
+        return ChatModel(spec, url=self._access.url, key_variable=self._access.key_variable)
 
     async def connect(self) -> None:
         """Make the client; raise `SummarizerFailed` if there is no key for it."""
         if self._client is None:
-            made = await open_client(self.spec, self._access, ANSWER_SECONDS)
-            self._client = made.with_options(max_retries=RETRIES)
+            self._client = await open_client(self.spec, self._access, ANSWER_SECONDS, retries=2)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -98,7 +90,10 @@ class ChatModel:
 
     def frame(self, system: str, tools: Sequence[Any]) -> dict[str, Any]:
         """Return what is in every request beside its messages."""
-        return self._wire.frame(system, tools)
+        found: dict[str, Any] = {"tools": list(tools)} if tools else {}
+        if self.dialect == "anthropic":  # elsewhere the system prompt is one of the messages
+            found |= {"max_tokens": ANSWER_TOKENS, **({"system": system} if system else {})}
+        return found
 
     async def answer(
         self, frame: Mapping[str, Any], messages: list[Any], hear: Hear
@@ -109,8 +104,8 @@ class ChatModel:
         """
         await self.connect()
         body = {"model": self.name, **frame, "messages": messages}
-        url = str(self._access.url)
-        if wire := wants_breakpoints(self.name, provider=self._wire.kind, base_url=url):
+        url = self._access.url
+        if wire := wants_breakpoints(self.name, provider=self._kind, base_url=url):
             body = with_breakpoints(body, wire=wire)
         return await self._wire.ask(self._client, body, hear)
 
@@ -121,12 +116,6 @@ class ChatModel:
             begun = Interrupted()
             begun.__cause__, error = error, begun
         return failure(error, self.spec, key=key)
-
-
-def _chat_frame(system: str, tools: Sequence[Any]) -> dict[str, Any]:
-    # the system prompt is one of the messages
-    del system
-    return {"tools": list(tools)} if tools else {}
 
 
 async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
@@ -169,13 +158,6 @@ def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
         call["function"]["arguments"] += piece.function.arguments or ""
 
 
-def _messages_frame(system: str, tools: Sequence[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"max_tokens": ANSWER_TOKENS}
-    if system:
-        found["system"] = system
-    return {**found, "tools": list(tools)} if tools else found
-
-
 async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
     async with client.messages.stream(**body) as stream:
         async for text in stream.text_stream:
@@ -183,23 +165,12 @@ async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ModelA
         whole = (await stream.get_final_message()).to_dict()
     if not whole.get("stop_reason"):
         raise Interrupted
-    blocks = [
-        {name: value for name, value in block.items() if value is not None}
-        for block in whole["content"]
-    ]
-    is_cut = whole["stop_reason"] == "max_tokens"
-    return ModelAnswer({"role": "assistant", "content": blocks}, whole["usage"], is_cut)
+    blocks = [{key: one[key] for key in one if one[key] is not None} for one in whole["content"]]
+    message = {"role": "assistant", "content": blocks}
+    return ModelAnswer(message, whole["usage"], whole["stop_reason"] == "max_tokens")
 
 
 WIRES: Mapping[str, ChatWire] = {
-    wire.kind: wire
-    for wire in (
-        ChatWire(
-            kind="openai", dialect="openai-chat", vendor=OPENAI, frame=_chat_frame, ask=_ask_chat,
-        ),
-        ChatWire(
-            kind="anthropic", dialect="anthropic", vendor=ANTHROPIC, frame=_messages_frame,
-            ask=_ask_messages,
-        ),
-    )
-}  # fmt: skip
+    "openai": ChatWire("openai-chat", OPENAI, _ask_chat),
+    "anthropic": ChatWire("anthropic", ANTHROPIC, _ask_messages),
+}

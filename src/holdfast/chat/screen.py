@@ -7,30 +7,28 @@ import sys
 import termios
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.styles import Style
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 from rich.tree import Tree
 
-from holdfast.chat.status import ChatStatus, status_line
 from holdfast.chat.tools import Allowed
 from holdfast.commands import CommandAnswer, Commands
 from holdfast.sessions.showing import Show
 from holdfast.stores.values import SessionInfo
 from holdfast.transcript import ToolCall
 
-if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import Completer
-
 PROMPT = "› "
-OWN = (
-    ("/tree", "Show this session and its branches as a tree."),
-    ("/quit", "End the chat; the session can be continued."),
-)
+OWN = (("/tree", "Show the branches as a tree."), ("/quit", "End the chat; it can be continued."))
 """What the chat itself understands, beside the commands of every host."""
 RESULT_LINES = 3
 """Lines of a result that are shown; the model and the store have all of it."""
@@ -38,6 +36,7 @@ LINE_CHARS = 200
 """Of a call or a line of a result."""
 REFRESH_SECONDS = 0.5
 """How often the status line is drawn again, for what happens in the background; chosen."""
+_STYLE = {"bottom-toolbar": "noreverse fg:ansibrightblack", "placeholder": "fg:ansibrightblack"}
 _ANSWERS: dict[str, Allowed] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}
 
 
@@ -64,9 +63,7 @@ class Flow:
         """Take a piece; its last word is written when it is complete."""
         for sign in visible(text):
             if sign == "\n":
-                self._put()
-                self._write("\n")
-                self._at = 0
+                self.end(is_line=True)
             elif sign == " ":
                 self._put()
                 if not self._columns or self._at < self._columns:
@@ -77,10 +74,10 @@ class Flow:
                 if not self._columns or cell_len(self._word) >= self._columns:
                     self._put()
 
-    def end(self) -> None:
-        """Write the rest, and end the line if one is begun."""
+    def end(self, *, is_line: bool = False) -> None:
+        """Write the rest, and end the line if one is begun; an empty one too if `is_line`."""
         self._put()
-        if self._at:
+        if self._at or is_line:
             self._write("\n")
         self._at = 0
 
@@ -105,26 +102,29 @@ class Screen:
         self._notes = self.console if is_terminal else Console(stderr=True, soft_wrap=True, **plain)
         self._flow: Flow | None = None
         self._prompt: PromptSession[str] | None = None
-        self._late: list[str] = []
-        self._is_typing = False
-        self.unicode = self.console.encoding.startswith("utf")
+        self._is_typing, self._late = False, list[str]()
 
     # What is typed
 
-    async def read(
-        self, commands: Commands, status: Callable[[], ChatStatus], hint: str = ""
-    ) -> str | None:
-        """Return the next line, None at the end; `hint` is what an empty line stands for."""
-        for sentence in self._late:
-            self.notice(sentence)
-        self._late = []
+    async def read(self, commands: Commands, status: Callable[[int], str], hint: str) -> str | None:
+        """Return the next line, None at the end; `hint` is what an empty line stands for, and
+        `status` the line below, as wide as the terminal.
+        """
+        while self._late:
+            self.notice(self._late.pop(0))
         if not self.is_terminal:
             line = await asyncio.to_thread(sys.stdin.readline)
             return (line.rstrip("\n") or hint) if line else None
-        prompt = self._prompt_for(commands, status)
+        if self._prompt is None:
+            self._prompt = PromptSession(
+                PROMPT, completer=CommandCompleter(commands), reserve_space_for_menu=6,
+                complete_while_typing=Condition(lambda: get_app().current_buffer.text[:1] == "/"),
+                bottom_toolbar=lambda: status(get_app().output.get_size().columns),
+                refresh_interval=REFRESH_SECONDS, style=Style.from_dict(_STYLE),
+            )  # fmt: skip
         self._is_typing = True
         try:
-            return await prompt.prompt_async(placeholder=hint) or hint
+            return await self._prompt.prompt_async(placeholder=hint) or hint
         except KeyboardInterrupt:
             return ""
         except EOFError:
@@ -132,35 +132,8 @@ class Screen:
         finally:
             self._is_typing = False
 
-    def _prompt_for(
-        self, commands: Commands, status: Callable[[], ChatStatus]
-    ) -> PromptSession[str]:
-        if self._prompt is None:
-            from prompt_toolkit import PromptSession
-            from prompt_toolkit.application import get_app
-            from prompt_toolkit.filters import Condition
-            from prompt_toolkit.styles import Style
-
-            def toolbar() -> str:
-                columns = get_app().output.get_size().columns
-                return status_line(status(), columns, unicode=self.unicode)
-
-            def is_command() -> bool:
-                return get_app().current_buffer.text.startswith("/")
-
-            self._prompt = PromptSession(
-                PROMPT, bottom_toolbar=toolbar,
-                refresh_interval=REFRESH_SECONDS, completer=_completer(commands),
-                complete_while_typing=Condition(is_command), reserve_space_for_menu=6,
-                style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack",
-                                       "placeholder": "fg:ansibrightblack"}),
-            )  # fmt: skip
-        return self._prompt
-
     async def ask(self, command: str) -> Allowed:
         """Ask whether a command may run; a Ctrl-C stops the whole turn."""
-        from prompt_toolkit import PromptSession
-
         self._end_flow()
         self.console.print(Styled("  run ", "bold yellow") + Styled(visible(command), "bold"))
         asking: PromptSession[str] = PromptSession("  [y]es, [n]o, [a]lways this command? ")
@@ -198,19 +171,19 @@ class Screen:
     def call(self, call: ToolCall) -> None:
         """Show a call."""
         self._end_flow()
-        words = f"{visible(call.name)} {_line(self._show(call.arguments))}"
-        self._faint(f"  → {words}", "cyan")
+        self._cut_line(f"  → {visible(call.name)} {_line(self._show(call.arguments))}", "cyan")
 
-    def result(self, call: ToolCall, text: str) -> None:
+    def result(self, text: str) -> None:
         """Show the first lines of a result."""
-        del call
         lines = [line for line in self._show(text).splitlines() if line.strip()]
-        for line in lines[:RESULT_LINES]:
-            self._faint(f"    {_line(line)}")
-        if len(lines) > RESULT_LINES:
-            self._faint(f"    … {len(lines) - RESULT_LINES:,} more lines")
+        more = len(lines) - RESULT_LINES
+        for line in [
+            *map(_line, lines[:RESULT_LINES]),
+            *([f"… {more:,} more"] if more > 0 else []),
+        ]:
+            self._cut_line(f"    {line}")
 
-    def _faint(self, line: str, style: str = "dim") -> None:
+    def _cut_line(self, line: str, style: str = "dim") -> None:
         """Show a line of which the end may be missing."""
         self._notes.print(Styled(line, style), no_wrap=True, overflow="ellipsis")
 
@@ -228,8 +201,7 @@ class Screen:
             self._late.append(sentence)
             return
         self._end_flow()
-        mark = "·" if self.unicode else "-"
-        self._notes.print(Styled(f"{mark} {visible(self._show(sentence))}", "yellow"))
+        self._notes.print(Styled(f"· {visible(self._show(sentence))}", "yellow"))
 
     def past(self, text: str, *, is_ask: bool) -> None:
         """Show a message of a session that is taken up."""
@@ -240,15 +212,14 @@ class Screen:
         """Show what a command came to."""
         style = "bold red" if answer.status == "failed" else "bold"
         self.console.print(Styled(visible(answer.headline), style))
-        self._table([(one.name, one.text) for one in answer.figures])
+        self._table((one.name, one.text) for one in answer.figures)
         self._table(answer.rows, has_heads=True)
         if answer.text:
             self.console.print(Styled(visible(answer.text)))
-        self._table([
-            (at, one.label, one.detail or one.line) for at, one in enumerate(answer.choices, 1)
-        ])  # fmt: skip
+        choices = enumerate(answer.choices, 1)
+        self._table((at, one.label, one.detail or one.line) for at, one in choices)
         if answer.choices:
-            self._faint("  type a number to choose")
+            self._cut_line("  type a number to choose")
         for warning in answer.warnings:
             self.notice(warning)
 
@@ -264,14 +235,11 @@ class Screen:
         """Show the sessions that came from one, as a tree; the current one is marked."""
         made: dict[str, Tree] = {}
         for info in sessions:
-            name = info.title or info.first_ask or "(nothing said yet)"
-            how = (
-                f"{info.descent} at m{info.forked_at}" if info.descent == "branch" else info.descent
-            )
-            facts = ", ".join(one for one in (how, f"{info.length:,} messages") if one)
+            place = f" at m{info.forked_at}" if info.descent == "branch" else ""
+            facts = f"{info.descent}{place} {info.length:,} messages".strip()
             label = Styled.assemble(
                 (f"{info.id[-8:]} ", "bold"), (f"{facts}  ", "dim"),
-                (_line(name), "reverse" if info.id == current else ""),
+                (_line(info.title or info.first_ask), "reverse" if info.id == current else ""),
                 overflow="ellipsis", no_wrap=True,
             )  # fmt: skip
             above = made.get(info.parent_id)
@@ -281,20 +249,18 @@ class Screen:
                 self.console.print(made[info.id])
 
 
-def _completer(commands: Commands) -> Completer:
-    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-    from prompt_toolkit.document import Document
+class CommandCompleter(Completer):
+    """Completes commands and their arguments, and nothing else."""
 
-    class CommandCompleter(Completer):
-        def get_completions(
-            self, document: Document, complete_event: CompleteEvent
-        ) -> Iterable[Completion]:
-            line = document.text_before_cursor
-            if line.startswith("/"):
-                word = line.rpartition(" ")[2]
-                own = [one for one in OWN if one[0].startswith(line)]
-                found = [*((one.text, one.help) for one in commands.complete(line)), *own]
-                for text, about in found:
-                    yield Completion(text, -len(word), display_meta=visible(about))
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
 
-    return CommandCompleter()
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        """Yield what the last word may become."""
+        line = document.text_before_cursor
+        found = [(one.text, one.help) for one in self._commands.complete(line)]
+        found += [one for one in OWN if line and one[0].startswith(line)]
+        for text, about in found:
+            yield Completion(text, -len(line.rpartition(" ")[2]), display_meta=visible(about))

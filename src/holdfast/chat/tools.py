@@ -9,11 +9,11 @@ import re
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from holdfast.engine.recall import tools_in
 from holdfast.errors import HoldfastError, NotReadable
@@ -28,21 +28,21 @@ Allowed: TypeAlias = Literal["yes", "no", "always"]
 AskUser: TypeAlias = Callable[[str], Awaitable[Allowed]]
 """Asks whether a command may run; `always` is for the same command in this chat."""
 
+OwnTool: TypeAlias = tuple[dict[str, Any], Callable[[Mapping[str, Any]], str]]
+"""A tool of the host: how it is declared, and what answers it."""
+
 SHELL = {
     "name": "shell",
     "description": "Run a command in a shell in the user's current folder and return its output. "
     "The user is asked first and may refuse.",
     "parameters": {
-        "type": "object",
-        "required": ["command"],
-        "properties": {"command": {"type": "string", "description": "The command line."}},
+        "type": "object", "required": ["command"], "properties": {"command": {"type": "string"}},
     },
-}
+}  # fmt: skip
 SHELL_SECONDS = 120.0
 """How long a command may run; chosen, enough for most test suites."""
 SHELL_BYTES = 1 << 20
 """Of an output; what is longer would be cut down by the session's policy anyway."""
-REFUSED = "The user did not allow this command."
 _SECRETS = (OPENAI.key, ANTHROPIC.key, "ANTHROPIC_AUTH_TOKEN", OPENAI.headers, ANTHROPIC.headers)
 """Variables that a command does not get: a model could read them."""
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -50,90 +50,64 @@ _NAME_CHARS = 64
 """The longest name of a tool that both providers take."""
 
 
-class McpServer(Struct, frozen=True):
-    """A server of the user's, under its name."""
-
-    name: str
-    session: McpSession
-
-
-def read_servers(path: str) -> list[McpServer]:
-    """Return the servers of a JSON file: `{"mcpServers": {"NAME": {"command": …} or {"url": …}}}`.
+def read_servers(path: str) -> dict[str, McpSession]:
+    """Return the servers of a JSON file by their names:
+    `{"mcpServers": {"NAME": {"command": …} or {"url": …}}}`.
 
     Raises `NotReadable`, and `MissingExtra` without the extra `mcp`; nothing is started yet.
     """
-
-    class ServersFile(Struct):
-        mcpServers: dict[str, dict[str, Any]]  # noqa: N815  as clients write it
-
+    demand("mcp", "an MCP server")
     known = set(McpOptions.__struct_fields__)
     try:
-        found = msgspec.json.decode(Path(path).read_bytes(), type=ServersFile).mcpServers
-        options = {
-            name: msgspec.convert({key: one[key] for key in one if key in known}, McpOptions)
+        data = Path(path).read_bytes()
+        found = msgspec.json.decode(data, type=dict[str, dict[str, dict[str, Any]]])["mcpServers"]
+        return {
+            name: McpSession(msgspec.convert({key: one[key] for key in known & {*one}}, McpOptions))
             for name, one in found.items()
         }
     except OSError as error:
         raise NotReadable(f"cannot be read ({error.strerror})", where=path) from None
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except (msgspec.ValidationError, msgspec.DecodeError, KeyError) as error:
         raise NotReadable(f"is not a list of MCP servers ({error})", where=path) from None
-    demand("mcp", "an MCP server")  # so that it is said now, not at the first call
-    return [McpServer(name, McpSession(one)) for name, one in options.items()]
-
-
-class OwnTool(Struct, frozen=True):
-    """A tool of the host: how it is declared, and what answers it."""
-
-    declaration: dict[str, Any]
-    run: Callable[[Mapping[str, Any]], str]
 
 
 class Toolbox:
     """All tools of one chat; `open` it before the first turn, and `close` it at the end."""
 
     def __init__(
-        self,
-        chat: Chat,
-        *,
-        servers: Sequence[McpServer] = (),
-        ask: AskUser | None = None,
-        own: Sequence[OwnTool] = (),
-    ) -> None:
+        self, chat: Chat, *, servers: Mapping[str, McpSession] | None = None,
+        ask: AskUser | None = None, own: Sequence[OwnTool] = (),
+    ) -> None:  # fmt: skip
         """Take the chat with its own tools, servers, who is asked (nobody: no shell), and more
         tools of the host.
         """
-        self._chat, self._servers, self._ask = chat, servers, ask
-        self._own = {str(tool.declaration["name"]): tool.run for tool in own}
+        self._chat, self._servers, self._ask = chat, servers or {}, ask
+        self._own = {str(declared["name"]): run for declared, run in own}
         self._always: set[str] = set()
-        self._declared: list[dict[str, Any]] = [
-            *chat.tools(), *(tool.declaration for tool in own), *([SHELL] if ask else []),
-        ]  # fmt: skip
-        self._remote: dict[str, tuple[McpServer, str]] = {}
+        self._declared = [*chat.tools(), *(one for one, _ in own), *([SHELL] if ask else [])]
+        self._remote: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
     async def open(self) -> list[str]:
         """Ask the servers for their tools; return a sentence for each that did not answer."""
         trouble: list[str] = []
-        for server in self._servers:
+        for server, session in self._servers.items():
             try:
-                offered = await asyncio.to_thread(server.session.tools)
+                offered = await asyncio.to_thread(session.tools)
             except HoldfastError as error:
-                trouble.append(f"no tools of the MCP server {server.name!r}: {error}")
+                trouble.append(f"no tools of the MCP server {server!r}: {error}")
                 continue
             for tool in offered:
-                name = _NAME.sub("_", f"{server.name}__{tool.name}")[:_NAME_CHARS]
-                if name in self._remote:
-                    continue
-                self._remote[name] = (server, tool.name)
-                about = tool.description or f"{tool.name} of {server.name}"
-                self._declared.append(
-                    {"name": name, "description": about, "parameters": dict(tool.schema)}
-                )
+                name = _NAME.sub("_", f"{server}__{tool.name}")[:_NAME_CHARS]
+                about = tool.description or f"{tool.name} of {server}"
+                row = {"name": name, "description": about, "parameters": dict(tool.schema)}
+                self._declared += [] if name in self._remote else [row]
+                self._remote.setdefault(name, partial(session.call, tool.name))
         return trouble
 
     async def close(self) -> None:
         """End the sessions with the servers, and the processes that they started."""
-        for server in self._servers:
-            await asyncio.to_thread(server.session.close)
+        for session in self._servers.values():
+            await asyncio.to_thread(session.close)
 
     def declared(self, dialect: str) -> list[dict[str, Any]]:
         """Return the tools as requests declare them; constant, so that prompts stay cached."""
@@ -150,12 +124,10 @@ class Toolbox:
         if call.name in self._own:
             return self._own[call.name](arguments)
         if call.name in self._remote:
-            server, name = self._remote[call.name]
             try:
-                result = await asyncio.to_thread(server.session.call, name, arguments)
+                return result_text(await asyncio.to_thread(self._remote[call.name], arguments))
             except HoldfastError as error:
                 return f"{call.name} failed: {error}"
-            return result_text(result)
         return await asyncio.to_thread(self._chat.call, call.name, arguments)
 
     async def _shell(self, command: str, ask: AskUser) -> str:
@@ -164,25 +136,22 @@ class Toolbox:
         if command not in self._always:
             allowed = await ask(command)
             if allowed == "no":
-                return REFUSED
+                return "The user did not allow this command."
             if allowed == "always":
                 self._always.add(command)
-        return await run_command(command, _without_keys(os.environ))
+        return await run_command(command)
 
 
-def _without_keys(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in variables.items() if name not in _SECRETS}
-
-
-async def run_command(command: str, variables: Mapping[str, str]) -> str:
+async def run_command(command: str) -> str:
     """Return what a shell command printed, and its exit code if it is not 0.
 
     It reads nothing, and ends with all that it started, after `SHELL_SECONDS` or when the task is
     canceled.
     """
+    variables = {name: text for name, text in os.environ.items() if name not in _SECRETS}
     process = subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env=dict(variables), start_new_session=True,
+        stderr=subprocess.STDOUT, env=variables, start_new_session=True,
     )  # fmt: skip
     held = bytearray()
     try:
@@ -202,8 +171,7 @@ async def run_command(command: str, variables: Mapping[str, str]) -> str:
 async def _read(process: subprocess.Popen[bytes], held: bytearray) -> str:
     """Read the output into `held`; return a note if not all of it is there."""
     assert process.stdout is not None
-    reader, total = asyncio.StreamReader(), 0
-    loop = asyncio.get_running_loop()
+    reader, loop, total = asyncio.StreamReader(), asyncio.get_running_loop(), 0
     with process.stdout as pipe:
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await loop.connect_read_pipe(lambda: protocol, pipe)

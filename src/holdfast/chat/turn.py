@@ -7,6 +7,7 @@ provider accepts: a partial answer is kept as it was seen, and an open call gets
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from holdfast.chat.tools import Toolbox
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import HoldfastError
 from holdfast.sessions.chat import Chat
-from holdfast.transcript import Message, Text, ToolCall, ToolResult
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask
 
 Ending: TypeAlias = Literal["answered", "interrupted", "failed", "stopped"]
 
@@ -37,8 +38,8 @@ class TurnListener(Protocol):
         """Take a call that is about to run."""
         ...
 
-    def result(self, call: ToolCall, text: str) -> None:
-        """Take what a call came to."""
+    def result(self, text: str) -> None:
+        """Take what the call came to."""
         ...
 
 
@@ -57,55 +58,50 @@ class Turns:
         self._heard: list[str] = []
         self._done: dict[str, str] = {}
 
-    async def take(self, words: str) -> TurnEnd:
-        """Take what the user says, which is durable from then on, and answer it."""
-        return await self._run(words)
-
-    async def go_on(self) -> TurnEnd:
-        """Answer what has no answer yet, as after a crash, an interrupt or a failure."""
-        return await self._run(None)
+    def log(self) -> Sequence[Message]:
+        """Return all messages of the session."""
+        session = self.chat.session
+        return session.engine.log.messages if session.is_begun and session.engine.length else ()
 
     @property
     def is_open(self) -> bool:
         """Whether the last message waits for an answer."""
-        log = self._log()
+        log = self.log()
         return bool(log) and log[-1].role in ("user", "tool")
 
     def mend(self, why: str = LOST) -> int:
         """Give every open call its result, or one that says why it has none; return how many."""
         waiting: dict[str, ToolCall] = {}
-        for message in reversed(self._log()):
-            calls = [part for part in message.parts if isinstance(part, ToolCall)]
-            waiting = {one.id: one for one in calls}
-            if calls or not any(isinstance(part, ToolResult) for part in message.parts):
-                break
-        for message in self._log()[-len(waiting) :] if waiting else ():
+        for message in self.log():
+            waiting = {} if is_ask(message) else waiting
             for part in message.parts:
-                if isinstance(part, ToolResult):
+                if isinstance(part, ToolCall):
+                    waiting[part.id] = part
+                elif isinstance(part, ToolResult):
                     waiting.pop(part.call_id, None)
         self._keep_results([(call, self._done.get(call.id, why)) for call in waiting.values()])
         return len(waiting)
 
-    async def _run(self, words: str | None) -> TurnEnd:
-        self._heard = []
+    async def take(self, words: str = "") -> TurnEnd:
+        """Take what the user says, which is durable from then on, and answer it; without words,
+        answer what has no answer yet, as after a crash, an interrupt or a failure.
+        """
         try:
-            if words is not None:
+            if words:
                 await self.chat.aask(words)
             for _ in range(MOST_ROUNDS):
-                self._heard = []
                 answer = await self.chat.asend(self._ask)
-                self._heard = []
-                calls = self._calls(answer)
+                self._heard, self._done, calls = [], {}, self._calls(answer)
                 if not calls:
                     await self.chat.areply(answer.message, answer.usage)
                     cut = "the answer was cut off at its longest" if answer.is_cut else ""
                     return TurnEnd("answered", cut)
                 self.chat.append(answer.message)
                 self.chat.session.used(answer.usage)
-                self._done = {}
                 await self._run_calls(calls)
-            return TurnEnd("stopped", f"{MOST_ROUNDS} requests without an answer; an empty line "
-                           "goes on")  # fmt: skip
+            return TurnEnd(
+                "stopped", f"no answer after {MOST_ROUNDS} requests; an empty line goes on"
+            )
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
@@ -130,7 +126,8 @@ class Turns:
 
     def _keep_partial(self) -> None:
         """Keep what was seen of an answer, and give open calls a result."""
-        if said := "".join(self._heard):
+        said, self._heard = "".join(self._heard), []
+        if said:
             self.chat.append(self._encode(Message("assistant", (Text(said),))))
         self.mend(INTERRUPTED)
 
@@ -138,29 +135,21 @@ class Turns:
         """Run calls in their order. A result is kept when it comes if the wire has a message for
         each, and all of them together if it has one for all.
         """
+        done: list[tuple[ToolCall, str]] = []
         for call in calls:
             self._listener.call(call)
             self._done[call.id] = text = await self.tools.call(call)
-            self._listener.result(call, text)
-            if self._has_message_each:
-                self._keep_results([(call, text)])
-        if not self._has_message_each:
-            self._keep_results([(call, self._done[call.id]) for call in calls])
+            self._listener.result(text)
+            done.append((call, text))
+            if self.model.dialect == "openai-chat" or call is calls[-1]:
+                self._keep_results(done)
+                done = []
 
     def _keep_results(self, found: list[tuple[ToolCall, str]]) -> None:
         parts = [ToolResult(call.id, (Text(text),), name=call.name) for call, text in found]
-        groups = [(part,) for part in parts] if self._has_message_each else [tuple(parts)]
-        messages = [self._encode(Message("tool", group)) for group in groups if group]
-        if messages:
-            self.chat.append(*messages)
-
-    @property
-    def _has_message_each(self) -> bool:
-        return self.model.dialect == "openai-chat"
-
-    def _log(self) -> list[Message]:
-        engine = self.chat.session.engine
-        return list(engine.log.messages) if engine.length else []
+        is_each = self.model.dialect == "openai-chat"
+        groups = [(part,) for part in parts] if is_each else [tuple(parts)]
+        self.chat.append(*(self._encode(Message("tool", group)) for group in groups if group))
 
     def _calls(self, answer: ModelAnswer) -> list[ToolCall]:
         (message,) = dialect_named(self.model.dialect).decode([answer.message], 0)

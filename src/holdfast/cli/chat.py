@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,10 +23,9 @@ from holdfast.config import open_memory, open_store
 from holdfast.errors import MissingExtra, SummarizerFailed
 
 if TYPE_CHECKING:
-    from holdfast.chat.screen import Screen
-    from holdfast.config import Settings
-    from holdfast.policy import Policy
-    from holdfast.sessions.hooks import Hooks
+    from holdfast.chat.model import ChatModel
+    from holdfast.chat.tools import OwnTool
+    from holdfast.memory.manager import MemoryManager
     from holdfast.stores.store import Store
 
 SYSTEM = (
@@ -39,18 +39,8 @@ _TRY = "try `holdfast chat --demo`"
 @click.command()
 @settings_options
 @options(
-    (
-        "--base-url",
-        str,
-        "URL",
-        "The address of a server that speaks the API of OpenAI or Anthropic.",
-    ),
-    (
-        "--key-variable",
-        str,
-        "NAME",
-        "The variable with the key for that address; no key is sent there without it.",
-    ),
+    ("--base-url", str, "URL", "A server that speaks the API of OpenAI or Anthropic."),
+    ("--key-variable", str, "NAME", "The variable with the key for it; otherwise none is sent."),
 )
 @click.option(
     "--resume", is_flag=False, flag_value="last", metavar="[SESSION]",
@@ -86,93 +76,83 @@ def chat(**given: Any) -> int:
 
 
 async def _real(given: dict[str, Any], stack: ExitStack) -> None:
-    from holdfast.chat.host import Host
     from holdfast.chat.model import ChatModel
-    from holdfast.chat.tools import Toolbox, read_servers
+    from holdfast.chat.tools import read_servers
     from holdfast.config.opening import compressor_settings
-    from holdfast.sessions.chat import Chat
 
     settings = settings_from(given)
     if not settings.model:
         raise usage_error(f"no model is named; give --model NAME, or {_TRY}")
-    model = ChatModel(
-        settings.model, url=given["base_url"] or "", key_variable=given["key_variable"] or ""
-    )
+    url, variable = given["base_url"] or "", given["key_variable"] or ""
+    model = ChatModel(settings.model, url=url, key_variable=variable)
     try:
         await model.connect()
     except SummarizerFailed as error:
         raise click.ClickException(f"{error}, or {_TRY}") from None
-    servers = read_servers(given["mcp"]) if given["mcp"] else ()
+    servers = read_servers(given["mcp"]) if given["mcp"] else {}
     store = stack.enter_context(opened(given, "create"))
-    resume = _resumed(store, given["resume"], model.dialect) if given["resume"] else ""
-    screen, window = _screen(store), window_of(settings, model.name)
-    engine = compressor_settings(settings)
-    chat = Chat(
-        store, open_memory(store, project=Path.cwd(), settings=settings), system=SYSTEM,
-        resume=resume, dialect=model.dialect, goal=given["goal"] or "", hooks=_hooks(screen),
-        model=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
-        context_length=window.tokens, policy=_bounded(settings), redact=engine.get("redact"),
+    found = store.newest_leaf(store.find(given["resume"]).id) if given["resume"] else None
+    if found is not None:
+        if found.dialect != model.dialect:
+            raise usage_error(f"--resume: that conversation is in {found.dialect}, and the model "
+                              f"speaks {model.dialect}; name another one")  # fmt: skip
+        store.reopen(found.id)
+    window, engine = window_of(settings, model.name), compressor_settings(settings)
+    is_set = "compression.arrival" in settings.origins
+    policy = settings.policy if is_set else replace(settings.policy, arrival="bounded")
+    memory = open_memory(store, project=Path.cwd(), settings=settings)
+    await _run(
+        given, store, memory, model, resume=found.id if found else "", servers=servers,
+        notes=(f"{model.spec}, {window.tokens:,} tokens; {_KEYS}", window.note),
+        engine=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
+        context_length=window.tokens, policy=policy, redact=engine.get("redact"),
         summarizer=engine["summarizer"], background=True,
     )  # fmt: skip
-    if resume and given["goal"]:
-        chat.session.change(goal=given["goal"])
-    ask = screen.ask if screen.is_terminal and not given["no_shell"] else None
-    screen.notice(f"{model.spec}, {window.tokens:,} tokens; {_KEYS}")
-    if window.note:
-        screen.notice(window.note)
-    await Host(chat, model, Toolbox(chat, servers=servers, ask=ask), screen, ()).run()
 
 
 async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
     from holdfast.chat.demo import DEMO_TOOL, POLICY, STORY, WINDOW, DemoModel
-    from holdfast.chat.host import Host
-    from holdfast.chat.tools import Toolbox
-    from holdfast.sessions.chat import Chat
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
-    screen = _screen(store)
     memory = open_memory(environment={**os.environ, "HOLDFAST_HOME": home})
-    chat = Chat(
-        store, memory, system=SYSTEM, model="demo", context_length=WINDOW, policy=POLICY,
-        goal=given["goal"] or "", hooks=_hooks(screen),
+    notes = (
+        f"a scripted model, {WINDOW:,} tokens; {_KEYS}",
+        "press Enter to ask what is suggested",
+    )
+    await _run(
+        {**given, "no_shell": True}, store, memory, DemoModel(), notes=notes, engine="demo",
+        own=[DEMO_TOOL], story=[step.ask for step in STORY], context_length=WINDOW, policy=POLICY,
     )  # fmt: skip
-    screen.notice(f"a scripted model, {WINDOW:,} tokens; press Enter to ask what is suggested")
-    screen.notice(f"{_KEYS}; nothing is kept")
-    asks = [step.ask for step in STORY]
-    await Host(chat, DemoModel(), Toolbox(chat, own=[DEMO_TOOL]), screen, asks).run()
 
 
-def _resumed(store: Store, name: str, dialect: str) -> str:
-    """Return the id of the session that is meant, or raise if the model cannot go on with it."""
-    found = store.newest_leaf(store.find(name).id)
-    if found.dialect != dialect:
-        raise usage_error(
-            f"--resume {name}: that conversation is in {found.dialect}, and the model speaks "
-            f"{dialect}; name another model"
-        )
-    store.reopen(found.id)
-    return found.id
-
-
-def _screen(store: Store) -> Screen:
+async def _run(
+    given: dict[str, Any], store: Store, memory: MemoryManager, model: ChatModel, *,
+    notes: Sequence[str], engine: Any, resume: str = "", servers: Any = None,
+    own: Sequence[OwnTool] = (), story: Sequence[str] = (), **options: Any,
+) -> None:  # fmt: skip
+    """Make the parts that both have, and chat until the end."""
+    from holdfast.chat.host import Host
     from holdfast.chat.screen import Screen
+    from holdfast.chat.tools import Toolbox
+    from holdfast.sessions.chat import Chat
+    from holdfast.sessions.hooks import Hooks
     from holdfast.sessions.showing import redactor_of
 
-    both = is_terminal(sys.stdin) and is_terminal(sys.stdout)
-    return Screen(redactor_of(store), is_terminal=both)
-
-
-def _hooks(screen: Screen) -> Hooks:
-    from holdfast.sessions.hooks import Hooks
-
-    return Hooks(
+    is_person = is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    screen = Screen(redactor_of(store), is_terminal=is_person)
+    hooks = Hooks(
         after_compaction=lambda done: screen.notice(f"compacted: {done.report.headline}"),
         pressure=lambda found: screen.notice(found.sentence),
     )
-
-
-def _bounded(settings: Settings) -> Policy:
-    """Return the policy; the output of a command is bounded, unless the user says otherwise."""
-    is_set = "compression.arrival" in settings.origins
-    return settings.policy if is_set else replace(settings.policy, arrival="bounded")
+    chat = Chat(
+        store, memory, system=SYSTEM, resume=resume, dialect=model.dialect, model=engine,
+        goal=given["goal"] or "", hooks=hooks, **options,
+    )  # fmt: skip
+    if resume and given["goal"]:
+        chat.session.change(goal=given["goal"])
+    ask = screen.ask if is_person and not given["no_shell"] else None
+    for note in filter(None, notes):
+        screen.notice(note)
+    tools = Toolbox(chat, servers=servers, ask=ask, own=own)
+    await Host(chat, model, tools, screen, story).run()

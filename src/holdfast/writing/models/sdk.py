@@ -231,8 +231,8 @@ def sdk_compactor(
     return ModelCompactor(name, api.kind, ask, key=access.remedy)
 
 
-async def open_client(name: str, access: Access, seconds: float) -> Any:
-    """Return a client of the SDK that does not retry and waits no longer than `seconds`.
+async def open_client(name: str, access: Access, seconds: float, *, retries: int = 0) -> Any:
+    """Return a client of the SDK that waits no longer than `seconds` for an answer.
 
     It is made beside the event loop: reading the certificates takes some 50 ms.
     """
@@ -240,7 +240,7 @@ async def open_client(name: str, access: Access, seconds: float) -> Any:
     sdk = await load_package(vendor.package)
     settings: dict[str, Any] = {
         **access.client_options(name, sdk.Omit()),
-        "max_retries": 0,
+        "max_retries": retries,
         "timeout": sdk.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
     }
     try:
