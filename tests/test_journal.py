@@ -134,7 +134,7 @@ def sessions(place: Path) -> None:
 
     with open_store(place / "kept.db") as store:
         new = NewSession(dialect="openai-chat", title=MARK, mode="rotate")
-        session = Session(store, new=new, hooks=Hooks(after_compaction=fail), **WINDOW)
+        session = Session(store, new=new, hooks=Hooks(event=fail), **WINDOW)
         session.follow(talk(20))
         session.compact(force=True)
         other: Any = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW)

@@ -7,7 +7,6 @@ from holdfast.commands.lines import SPECS, BadLine, CommandLine
 from holdfast.commands.reach import Reach
 from holdfast.commands.values import CommandAnswer, CommandChoice, Figure
 from holdfast.dialects.registry import dialect_named
-from holdfast.engine.inspection import inspect_transcript
 from holdfast.memory.manager import MemoryManager
 from holdfast.reduction.reduced import plural
 from holdfast.search.values import Filters
@@ -17,7 +16,6 @@ from holdfast.sessions.exporting import export as export_session
 from holdfast.sessions.finding import discover
 from holdfast.sessions.session import Session
 from holdfast.sessions.showing import shown_text
-from holdfast.transcript import Transcript, render
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""
@@ -33,11 +31,8 @@ _WRITERS = {"none": "rules, without a model"}
 
 def context(session: Session) -> CommandAnswer:
     """Say what fills the window, measured usage first."""
-    engine, settings = session.engine, session.engine.settings
-    seen = Transcript(engine.dialect, tuple(render(engine.view, engine.log.messages)))
-    found = inspect_transcript(seen, settings.policy, settings.budget, settings.counter)
-    decision = engine.decide()
-    tokens, whole = decision.prompt_tokens, max(found.tokens, 1)
+    found = session.breakdown()
+    tokens, whole = found.tokens, max(found.tokens, 1)
     rows = tuple(
         (share.name, f"{share.tokens:,}", f"{share.tokens / whole:.0%}")
         for share in found.categories
@@ -45,8 +40,8 @@ def context(session: Session) -> CommandAnswer:
     )
     return CommandAnswer(
         command="context",
-        headline=f"{tokens:,} of {found.context_length:,} tokens ({decision.source}); compacted at "
-        f"{found.threshold_tokens:,}",
+        headline=f"{tokens:,} of {found.context_length:,} tokens ({found.tokens_source}); "
+        f"compacted at {found.threshold_tokens:,}",
         figures=(
             Figure("in the window", tokens, "tokens"),
             Figure("window", found.context_length, "tokens"),
