@@ -128,7 +128,7 @@ def test_the_demo_compacts_within_its_story(start: Start) -> None:
     chat = start("--demo")
     for _ in range(4):
         chat.say("")
-    chat.wait_for("compacted:")
+    chat.wait_for("Compacted:")
     chat.say("/tree")
     chat.ready()
     chat.type("\x04")
@@ -174,7 +174,7 @@ def test_a_killed_chat_is_resumed_where_it_was(server: ModelServer, start: Start
     assert said() == [("user", "remember the number 4711")]
     server.replies("it is 4711")
     again = start(*on(server, "--resume"))
-    again.wait_for("an empty line asks for it")
+    again.wait_for("no answer yet")
     again.say("")
     again.wait_for("it is 4711")
     again.say("/quit")
@@ -234,7 +234,7 @@ def test_a_smaller_model_is_compacted_for_before_it_is_asked(
     chat.say("/model small 6000")
     chat.say("one more")
     chat.wait_for("answer 9 ")
-    assert "compacted:" in chat.text
+    assert "Compacted:" in chat.text
     assert server.requests[-1].body["model"] == "small"
     assert len(server.requests[-1].raw) < before
     chat.say("/quit")
@@ -326,7 +326,7 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
             chat.process.send_signal(signal.SIGKILL)
             chat.end()
             chat = start(*options, "--resume", columns=columns)
-            chat.wait_for("an empty line asks for it")
+            chat.wait_for("no answer yet")
         elif number == 90:  # a compaction that is stopped
             held.clear()
             asked = len(server.requests)

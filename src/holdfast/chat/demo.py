@@ -33,7 +33,8 @@ class _Step(Struct, frozen=True):
 
 
 STORY = read_table("demo", dict[str, tuple[_Step, ...]], "holdfast.chat")["steps"]
-"""Pressing Enter on an empty line asks the next question of it."""
+ASKS = [step.ask for step in STORY]
+"""Pressing Enter on an empty line asks the next one."""
 
 
 def _read_file(arguments: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from holdfast.catalog import PriceList
@@ -36,16 +37,13 @@ class Host:
         self._is_demo = bool(story)
         self._turns = Turns(chat, model, tools, screen)
         self._commands = Commands(chat.session, memory=chat.memory, all_sessions=True)
-        self._prices = PriceList()
+        self._prices, self._window = PriceList(), chat.session.engine.settings.context_length
 
     async def run(self) -> None:
-        """Read and answer until the end, and close everything; a session in which nothing was
-        said is not kept.
-        """
-        screen = self._screen
+        """Read and answer until the end, and close everything; an empty session is not kept."""
         try:
             for trouble in await self._tools.open():
-                screen.notice(trouble)
+                self._screen.notice(trouble)
             self._take_up()
             while (line := await self._read()) is not None and line != "/quit":
                 chosen, self._choices = self._choices.get(line, line), {}
@@ -57,13 +55,11 @@ class Host:
 
     async def _read(self) -> str | None:
         hint = self._story[0] if self._story else ""
-        line = await self._screen.read(self._commands, self._status, hint)
+        status = partial(status_line, self._chat, self._prices)
+        line = await self._screen.read(self._commands, status, hint)
         if hint and line == hint:
             self._story.pop(0)
         return None if line is None else line.strip()
-
-    def _status(self, columns: int) -> str:
-        return status_line(self._chat.session, self._prices, columns)
 
     async def _answer(self, line: str) -> None:
         session = self._chat.session
@@ -85,9 +81,7 @@ class Host:
             self._screen.notice(sentence)
 
     async def _command(self, line: str) -> None:
-        """Run a command. Only a compaction can be stopped: the others are short, and would go on
-        unseen.
-        """
+        """Run a command. Only a compaction can be stopped: others are short, and would go on."""
         can_stop = line.split()[0] == "/compress"
         answer = await self._interruptible(lambda: self._commands.arun(line), can_stop=can_stop)
         if answer is None:
@@ -105,8 +99,17 @@ class Host:
             if answer.command != "branch":  # which shows what is there already
                 self._take_up()
         if answer.command == "model" and answer.status == "done":
-            self._turns.model = model.named(now.engine.settings.model)
-            await model.close()
+            await self._use(model.named(now.engine.settings.model))
+
+    async def _use(self, model: ChatModel) -> None:
+        """Ask another model from the next request on, if it speaks as the conversation does."""
+        was = self._turns.model
+        if model.dialect == was.dialect:
+            self._turns.model = model
+            await was.close()
+        else:
+            self._chat.session.use_model(was.name, self._window)
+            self._screen.notice(f"{model.spec} speaks {model.dialect}; begin another chat with it")
 
     async def _interruptible(
         self, work: Callable[[], Awaitable[T]], *, can_stop: bool = True
@@ -136,7 +139,7 @@ class Host:
             self._screen.notice("the last message has no answer yet; an empty line asks for it")
 
     def _close(self) -> None:
-        session, is_kept = self._chat.session, any(map(is_ask, self._turns.log()))
+        session, is_kept = self._chat.session, len(self._turns.log()) > 1
         self._chat.close()
         if not is_kept:
             session.store.erase([session.id], vacuum=False)

@@ -24,14 +24,11 @@ Hear: TypeAlias = Callable[[str], None]
 ANSWER_SECONDS = 600.0
 """How long nothing may come from a server; the default of both SDKs, like two more tries."""
 ANSWER_TOKENS = 8_192
-"""The longest answer that Anthropic is asked for, which must be said; every model since Claude 3.5
-writes that much."""
+"""The longest answer that Anthropic is asked for; every model since Claude 3.5 writes as much."""
 
 
 class ModelAnswer(Struct, frozen=True):
-    """What a model said: the message as its wire has it, what was counted, and whether it was cut
-    off at its longest.
-    """
+    """What a model said, as its wire has it; what was counted; whether it was cut off."""
 
     message: dict[str, Any]
     usage: Mapping[str, Any]

@@ -37,7 +37,7 @@ LINE_CHARS = 200
 REFRESH_SECONDS = 0.5
 """How often the status line is drawn again, for what happens in the background; chosen."""
 _STYLE = {"bottom-toolbar": "noreverse fg:ansibrightblack", "placeholder": "fg:ansibrightblack"}
-_ANSWERS: dict[str, Allowed] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}
+_ANSWERS: dict[str, Allowed] = {"y": "yes", "a": "always"}
 
 
 def visible(text: str) -> str:
@@ -48,16 +48,15 @@ def visible(text: str) -> str:
 
 def _line(text: str) -> str:
     """Return the first words of a text on one line."""
-    words = " ".join(visible(text[: 4 * LINE_CHARS]).split())
-    return words if len(words) <= LINE_CHARS else f"{words[:LINE_CHARS]}…"
+    return " ".join(visible(text[:LINE_CHARS]).split()) + "…" * (len(text) > LINE_CHARS)
 
 
 class Flow:
-    """Writes a text that comes in pieces, in lines that end between words; 0 columns wrap none."""
+    """Writes a text that comes in pieces, in lines that end between words."""
 
     def __init__(self, write: Callable[[str], object], columns: int) -> None:
         self._write, self._columns = write, columns
-        self._at, self._word = 0, ""
+        self._at, self._word, self._wide = 0, "", 0
 
     def feed(self, text: str) -> None:
         """Take a piece; its last word is written when it is complete."""
@@ -66,12 +65,13 @@ class Flow:
                 self.end(is_line=True)
             elif sign == " ":
                 self._put()
-                if not self._columns or self._at < self._columns:
+                if self._at < self._columns:
                     self._write(" ")
                     self._at += 1
             else:
                 self._word += sign
-                if not self._columns or cell_len(self._word) >= self._columns:
+                self._wide += cell_len(sign)
+                if self._wide >= self._columns:
                     self._put()
 
     def end(self, *, is_line: bool = False) -> None:
@@ -82,13 +82,11 @@ class Flow:
         self._at = 0
 
     def _put(self) -> None:
-        wide = cell_len(self._word)
-        if self._columns and self._at and self._at + wide > self._columns:
+        if self._at and self._at + self._wide > self._columns:
             self._write("\n")
             self._at = 0
         self._write(self._word)
-        self._at += wide
-        self._word = ""
+        self._at, self._word, self._wide = self._at + self._wide, "", 0
 
 
 class Screen:
@@ -104,16 +102,12 @@ class Screen:
         self._prompt: PromptSession[str] | None = None
         self._is_typing, self._late = False, list[str]()
 
-    # What is typed
-
     async def read(self, commands: Commands, status: Callable[[int], str], hint: str) -> str | None:
-        """Return the next line, None at the end; `hint` is what an empty line stands for, and
-        `status` the line below, as wide as the terminal.
-        """
+        """Return the next line, None at the end; an empty one stands for the `hint`."""
         while self._late:
             self.notice(self._late.pop(0))
         if not self.is_terminal:
-            line = await asyncio.to_thread(sys.stdin.readline)
+            line = sys.stdin.readline()  # nobody types while a turn runs
             return (line.rstrip("\n") or hint) if line else None
         if self._prompt is None:
             self._prompt = PromptSession(
@@ -141,7 +135,7 @@ class Screen:
             typed = await asking.prompt_async()
         except (KeyboardInterrupt, EOFError):
             raise asyncio.CancelledError from None
-        return _ANSWERS.get(typed.strip().lower(), "no")
+        return _ANSWERS.get(typed.strip().lower()[:1], "no")
 
     @contextmanager
     def working(self) -> Generator[None]:
@@ -158,12 +152,10 @@ class Screen:
                 termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
                 self.console.print()
 
-    # A turn
-
     def say(self, text: str) -> None:
         """Show a piece of the answer."""
         if self._flow is None:
-            columns = self.console.width - 1 if self.is_terminal else 0
+            columns = self.console.width - 1 if self.is_terminal else sys.maxsize
             self._flow = Flow(sys.stdout.write, columns)
         self._flow.feed(text)
         sys.stdout.flush()
@@ -176,12 +168,10 @@ class Screen:
     def result(self, text: str) -> None:
         """Show the first lines of a result."""
         lines = [line for line in self._show(text).splitlines() if line.strip()]
-        more = len(lines) - RESULT_LINES
-        for line in [
-            *map(_line, lines[:RESULT_LINES]),
-            *([f"… {more:,} more"] if more > 0 else []),
-        ]:
-            self._cut_line(f"    {line}")
+        for line in lines[:RESULT_LINES]:
+            self._cut_line(f"    {_line(line)}")
+        if len(lines) > RESULT_LINES:
+            self._cut_line(f"    … {len(lines) - RESULT_LINES:,} more lines")
 
     def _cut_line(self, line: str, style: str = "dim") -> None:
         """Show a line of which the end may be missing."""
@@ -192,8 +182,6 @@ class Screen:
             self._flow.end()
             sys.stdout.flush()
         self._flow = None
-
-    # What else there is to say
 
     def notice(self, sentence: str) -> None:
         """Show a sentence of the program; before the next prompt, if somebody types now."""
@@ -235,12 +223,11 @@ class Screen:
         """Show the sessions that came from one, as a tree; the current one is marked."""
         made: dict[str, Tree] = {}
         for info in sessions:
-            place = f" at m{info.forked_at}" if info.descent == "branch" else ""
-            facts = f"{info.descent}{place} {info.length:,} messages".strip()
+            place = f"{info.descent} at m{info.forked_at}, " if info.descent == "branch" else ""
+            name = _line(self._show(info.title or info.first_ask))
             label = Styled.assemble(
-                (f"{info.id[-8:]} ", "bold"), (f"{facts}  ", "dim"),
-                (_line(info.title or info.first_ask), "reverse" if info.id == current else ""),
-                overflow="ellipsis", no_wrap=True,
+                (f"{info.id[-8:]} ", "bold"), (f"{place}{info.length:,} messages  ", "dim"),
+                (name, "reverse" if info.id == current else ""), overflow="ellipsis", no_wrap=True,
             )  # fmt: skip
             above = made.get(info.parent_id)
             made[info.id] = Tree(label) if above is None else above.add(label)

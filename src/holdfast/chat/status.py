@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.catalog import PriceList
+from holdfast.sessions.chat import Chat
 from holdfast.sessions.session import Session
 from holdfast.spending.numbers import money, short
 
@@ -10,12 +11,13 @@ _WIDE = 100
 """Columns from which on the bar is longer and the share is a number too."""
 
 
-def status_line(session: Session, prices: PriceList, columns: int) -> str:
+def status_line(chat: Chat, prices: PriceList, columns: int) -> str:
     """Return how a session stands, at most `columns` wide, by what the provider counted as far as
     it did. What matters least goes first if there is no room: the model, what was cached, the
     cost, the bar.
     """
-    engine, usage = session.engine, session.store.usage(session.id) if session.is_begun else ()
+    session, engine = chat.session, chat.session.engine
+    usage = session.store.usage(session.id) if session.is_begun else ()
     tokens, window = engine.decide().prompt_tokens, engine.settings.budget.context_length
     share, size = tokens / window, 12 if columns >= _WIDE else 6
     full = min(size, round(size * share))

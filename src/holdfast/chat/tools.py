@@ -51,10 +51,9 @@ _NAME_CHARS = 64
 
 
 def read_servers(path: str) -> dict[str, McpSession]:
-    """Return the servers of a JSON file by their names:
-    `{"mcpServers": {"NAME": {"command": …} or {"url": …}}}`.
+    """Return the servers that a JSON file has under `mcpServers`; nothing is started yet.
 
-    Raises `NotReadable`, and `MissingExtra` without the extra `mcp`; nothing is started yet.
+    Raises `NotReadable`, and `MissingExtra` without the extra `mcp`.
     """
     demand("mcp", "an MCP server")
     known = set(McpOptions.__struct_fields__)
@@ -78,9 +77,7 @@ class Toolbox:
         self, chat: Chat, *, servers: Mapping[str, McpSession] | None = None,
         ask: AskUser | None = None, own: Sequence[OwnTool] = (),
     ) -> None:  # fmt: skip
-        """Take the chat with its own tools, servers, who is asked (nobody: no shell), and more
-        tools of the host.
-        """
+        """Take a chat, servers, who is asked (nobody: no shell), and more tools of the host."""
         self._chat, self._servers, self._ask = chat, servers or {}, ask
         self._own = {str(declared["name"]): run for declared, run in own}
         self._always: set[str] = set()

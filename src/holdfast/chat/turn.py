@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -18,8 +18,6 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.errors import HoldfastError
 from holdfast.sessions.chat import Chat
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask
-
-Ending: TypeAlias = Literal["answered", "interrupted", "failed", "stopped"]
 
 INTERRUPTED = "Interrupted by the user before there was a result."
 LOST = "The program ended before there was a result."
@@ -46,7 +44,7 @@ class TurnListener(Protocol):
 class TurnEnd(Struct, frozen=True):
     """How a turn ended, and what there is to say about it."""
 
-    ending: Ending
+    ending: Literal["answered", "interrupted", "failed", "stopped"]
     sentence: str = ""
 
 
@@ -132,9 +130,7 @@ class Turns:
         self.mend(INTERRUPTED)
 
     async def _run_calls(self, calls: list[ToolCall]) -> None:
-        """Run calls in their order. A result is kept when it comes if the wire has a message for
-        each, and all of them together if it has one for all.
-        """
+        """Run calls in their order; results are kept one by one if the wire has a message each."""
         done: list[tuple[ToolCall, str]] = []
         for call in calls:
             self._listener.call(call)

@@ -24,7 +24,6 @@ from holdfast.errors import MissingExtra, SummarizerFailed
 
 if TYPE_CHECKING:
     from holdfast.chat.model import ChatModel
-    from holdfast.chat.tools import OwnTool
     from holdfast.memory.manager import MemoryManager
     from holdfast.stores.store import Store
 
@@ -102,7 +101,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
     policy = settings.policy if is_set else replace(settings.policy, arrival="bounded")
     memory = open_memory(store, project=Path.cwd(), settings=settings)
     await _run(
-        given, store, memory, model, resume=found.id if found else "", servers=servers,
+        given, store, memory, model, resume=found.id if found else "", tools={"servers": servers},
         notes=(f"{model.spec}, {window.tokens:,} tokens; {_KEYS}", window.note),
         engine=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
         context_length=window.tokens, policy=policy, redact=engine.get("redact"),
@@ -111,7 +110,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
 
 
 async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
-    from holdfast.chat.demo import DEMO_TOOL, POLICY, STORY, WINDOW, DemoModel
+    from holdfast.chat.demo import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
@@ -122,14 +121,14 @@ async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
     )
     await _run(
         {**given, "no_shell": True}, store, memory, DemoModel(), notes=notes, engine="demo",
-        own=[DEMO_TOOL], story=[step.ask for step in STORY], context_length=WINDOW, policy=POLICY,
+        tools={"own": [DEMO_TOOL]}, story=ASKS, context_length=WINDOW, policy=POLICY,
     )  # fmt: skip
 
 
 async def _run(
     given: dict[str, Any], store: Store, memory: MemoryManager, model: ChatModel, *,
-    notes: Sequence[str], engine: Any, resume: str = "", servers: Any = None,
-    own: Sequence[OwnTool] = (), story: Sequence[str] = (), **options: Any,
+    notes: Sequence[str], engine: Any, tools: dict[str, Any], resume: str = "",
+    story: Sequence[str] = (), **options: Any,
 ) -> None:  # fmt: skip
     """Make the parts that both have, and chat until the end."""
     from holdfast.chat.host import Host
@@ -141,10 +140,7 @@ async def _run(
 
     is_person = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     screen = Screen(redactor_of(store), is_terminal=is_person)
-    hooks = Hooks(
-        after_compaction=lambda done: screen.notice(f"compacted: {done.report.headline}"),
-        pressure=lambda found: screen.notice(found.sentence),
-    )
+    hooks = Hooks(event=lambda event: screen.notice(f"{event.sentence} {event.advice}".rstrip()))
     chat = Chat(
         store, memory, system=SYSTEM, resume=resume, dialect=model.dialect, model=engine,
         goal=given["goal"] or "", hooks=hooks, **options,
@@ -154,5 +150,4 @@ async def _run(
     ask = screen.ask if is_person and not given["no_shell"] else None
     for note in filter(None, notes):
         screen.notice(note)
-    tools = Toolbox(chat, servers=servers, ask=ask, own=own)
-    await Host(chat, model, tools, screen, story).run()
+    await Host(chat, model, Toolbox(chat, ask=ask, **tools), screen, story).run()
