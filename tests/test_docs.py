@@ -40,6 +40,7 @@ SAID = {"--workers 8": "--workers 1"}
 
 NOT_RUN = {
     r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"^holdfast chat\b(?!.*--demo)": "asks a model; tests/chat does",
     r"^holdfast run ": "starts another program; tests/running does",
     r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
@@ -270,9 +271,9 @@ def assert_shown(line: str, said: str) -> None:
 INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
-LATER = ("inspector.md", "integrations.md", "local-model.md", "summaries.md")
+LATER = ("chat.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md")
 LATER_HELP = re.compile(
-    r"<!-- help: (?:run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- help: (?:chat|run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
 )
 """Pages that name what is no more."""
 

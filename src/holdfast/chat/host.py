@@ -70,15 +70,11 @@ class Host:
                 elif self._commands.is_command(line):
                     await self._command(line)
                 elif line or self._turns.is_open:
-                    await self._turn(line)
+                    end = await self._interruptible(lambda: self._turns.take(line))
+                    lost = "stopped before the message was taken"
+                    self._screen.notice(lost if end is None else end.sentence)
         except HoldfastError as error:
             self._screen.notice(f"{error}")
-
-    async def _turn(self, words: str) -> None:
-        end = await self._interruptible(lambda: self._turns.take(words))
-        sentence = "stopped before the message was taken" if end is None else end.sentence
-        if sentence:
-            self._screen.notice(sentence)
 
     async def _command(self, line: str) -> None:
         """Run a command. Only a compaction can be stopped: others are short, and would go on."""

@@ -187,9 +187,9 @@ class Screen:
         """Show a sentence of the program; before the next prompt, if somebody types now."""
         if self._is_typing:
             self._late.append(sentence)
-            return
-        self._end_flow()
-        self._notes.print(Styled(f"· {visible(self._show(sentence))}", "yellow"))
+        elif sentence:
+            self._end_flow()
+            self._notes.print(Styled(f"· {visible(self._show(sentence))}", "yellow"))
 
     def past(self, text: str, *, is_ask: bool) -> None:
         """Show a message of a session that is taken up."""

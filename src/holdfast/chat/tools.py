@@ -46,8 +46,7 @@ SHELL_BYTES = 1 << 20
 _SECRETS = (OPENAI.key, ANTHROPIC.key, "ANTHROPIC_AUTH_TOKEN", OPENAI.headers, ANTHROPIC.headers)
 """Variables that a command does not get: a model could read them."""
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_NAME_CHARS = 64
-"""The longest name of a tool that both providers take."""
+"""What is not in the name of a tool, of which both providers take 64 characters."""
 
 
 def read_servers(path: str) -> dict[str, McpSession]:
@@ -94,7 +93,7 @@ class Toolbox:
                 trouble.append(f"no tools of the MCP server {server!r}: {error}")
                 continue
             for tool in offered:
-                name = _NAME.sub("_", f"{server}__{tool.name}")[:_NAME_CHARS]
+                name = _NAME.sub("_", f"{server}__{tool.name}")[:64]
                 about = tool.description or f"{tool.name} of {server}"
                 row = {"name": name, "description": about, "parameters": dict(tool.schema)}
                 self._declared += [] if name in self._remote else [row]
@@ -139,11 +138,10 @@ class Toolbox:
         return await run_command(command)
 
 
-async def run_command(command: str) -> str:
+async def run_command(command: str, seconds: float = SHELL_SECONDS) -> str:
     """Return what a shell command printed, and its exit code if it is not 0.
 
-    It reads nothing, and ends with all that it started, after `SHELL_SECONDS` or when the task is
-    canceled.
+    It reads nothing, and ends with all that it started, after `seconds` or when it is canceled.
     """
     variables = {name: text for name, text in os.environ.items() if name not in _SECRETS}
     process = subprocess.Popen(
@@ -152,12 +150,12 @@ async def run_command(command: str) -> str:
     )  # fmt: skip
     held = bytearray()
     try:
-        async with asyncio.timeout(SHELL_SECONDS):
+        async with asyncio.timeout(seconds):
             note = await _read(process, held)
         code = process.wait()  # nobody has its output any more
         note += f"\n[exit code {code}]" if code else ""
     except TimeoutError:
-        note = f"\n[stopped after {SHELL_SECONDS:.0f} s]"
+        note = f"\n[stopped after {seconds:g} s]"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

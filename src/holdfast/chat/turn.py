@@ -30,15 +30,12 @@ class TurnListener(Protocol):
 
     def say(self, text: str) -> None:
         """Take a piece of the answer."""
-        ...
 
     def call(self, call: ToolCall) -> None:
         """Take a call that is about to run."""
-        ...
 
     def result(self, text: str) -> None:
         """Take what the call came to."""
-        ...
 
 
 class TurnEnd(Struct, frozen=True):

@@ -56,10 +56,9 @@ _TRY = "try `holdfast chat --demo`"
 def chat(**given: Any) -> int:
     """Chat with a model; the conversation is kept, and compacted before it outgrows the window.
 
-    The model is NAME, openai:NAME or anthropic:NAME. Keys come from OPENAI_API_KEY and
-    ANTHROPIC_API_KEY. A line that begins with / is a command; /help lists them. Ctrl-C stops an
-    answer, Ctrl-D ends the chat. Without a terminal, every line of standard input is a turn.
-    Needs the extra `chat`, and `openai` or `anthropic` for a model.
+    A model is NAME, openai:NAME or anthropic:NAME; its key is in OPENAI_API_KEY or
+    ANTHROPIC_API_KEY. /help lists commands, Ctrl-C stops an answer, Ctrl-D ends the chat. Without a
+    terminal, every line of standard input is a turn. Needs the extra `chat`, and that of the model.
 
     \b
     holdfast chat --demo
@@ -115,10 +114,7 @@ async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
     memory = open_memory(environment={**os.environ, "HOLDFAST_HOME": home})
-    notes = (
-        f"a scripted model, {WINDOW:,} tokens; {_KEYS}",
-        "press Enter to ask what is suggested",
-    )
+    notes = (f"a scripted model, {WINDOW:,} tokens; {_KEYS}", "Enter asks what is suggested")
     await _run(
         {**given, "no_shell": True}, store, memory, DemoModel(), notes=notes, engine="demo",
         tools={"own": [DEMO_TOOL]}, story=ASKS, context_length=WINDOW, policy=POLICY,
@@ -148,6 +144,6 @@ async def _run(
     if resume and given["goal"]:
         chat.session.change(goal=given["goal"])
     ask = screen.ask if is_person and not given["no_shell"] else None
-    for note in filter(None, notes):
+    for note in notes:
         screen.notice(note)
     await Host(chat, model, Toolbox(chat, ask=ask, **tools), screen, story).run()
