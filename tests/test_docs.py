@@ -40,7 +40,7 @@ SAID = {"--workers 8": "--workers 1"}
 
 NOT_RUN = {
     r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
-    r"^holdfast chat\b(?!.*--demo)": "asks a model; tests/chat does",
+    r"^holdfast chat\b": "talks to a person; tests/chat does",
     r"^holdfast run ": "starts another program; tests/running does",
     r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",

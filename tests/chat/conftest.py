@@ -57,7 +57,9 @@ def calls(name: str, arguments: Any, number: int = 0) -> Callable[[ModelRequest]
 
 def _chat(own: str, name: str, arguments: str) -> list[bytes]:
     def chunk(**more: Any) -> bytes:
-        return sse({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", **more})
+        return sse(
+            {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", **more}
+        )
 
     def delta(**found: Any) -> bytes:
         return chunk(choices=[{"index": 0, "delta": found, "finish_reason": None}])

@@ -241,6 +241,7 @@ def test_a_call_that_a_crash_left_open_is_mended(server: ModelServer, wire: str)
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_long_talk_is_compacted_and_its_log_is_whole(server: ModelServer, wire: str) -> None:
     """Every message is in the log, however often it was folded."""
+
     def answer(request: ModelRequest) -> str:
         return f"answer {len(server.requests)} " + "and more words " * 150
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.chat.model import WIRES, ChatModel, Hear, ModelAnswer
+from holdfast.chat.model import WIRES, ChatAnswer, ChatModel, Hear
 from holdfast.chat.tools import OwnTool
 from holdfast.facts.tables import read_table
 from holdfast.policy import Policy
@@ -66,20 +66,18 @@ class DemoModel(ChatModel):
         """Return the same model, whatever it is called."""
         return DemoModel(name)
 
-    async def answer(
-        self, frame: Mapping[str, Any], messages: list[Any], hear: Hear
-    ) -> ModelAnswer:
+    async def answer(self, frame: Mapping[str, Any], messages: list[Any], hear: Hear) -> ChatAnswer:
         """Call a tool for a question, and answer after its result."""
         asked = [str(one["content"]) for one in messages if one["role"] == "user"][-1]
         step = max(STORY, key=lambda one: asked.rfind(one.ask))
         if step.ask in asked and messages[-1]["role"] == "user":
-            return ModelAnswer(_call(step), self._usage(frame, messages))
+            return ChatAnswer(_call(step), self._usage(frame, messages))
         said = step.answer if step.ask in asked else "I only know my story; press Enter to go on."
         for at in range(0, len(said), PIECE_CHARS):
             hear(said[at : at + PIECE_CHARS])
             await asyncio.sleep(PIECE_SECONDS)
         message = {"role": "assistant", "content": said}
-        return ModelAnswer(message, self._usage(frame, messages))
+        return ChatAnswer(message, self._usage(frame, messages))
 
     def _usage(self, *sent: Any) -> dict[str, Any]:
         """Return what a provider would count; what begins like the request before is cached."""

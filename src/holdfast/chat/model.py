@@ -27,7 +27,7 @@ ANSWER_TOKENS = 8_192
 """The longest answer that Anthropic is asked for; every model since Claude 3.5 writes as much."""
 
 
-class ModelAnswer(Struct, frozen=True):
+class ChatAnswer(Struct, frozen=True):
     """What a model said, as its wire has it; what was counted; whether it was cut off."""
 
     message: dict[str, Any]
@@ -40,7 +40,7 @@ class ChatWire(Struct, frozen=True):
 
     dialect: str
     vendor: Vendor
-    ask: Callable[[Any, dict[str, Any], Hear], Awaitable[ModelAnswer]]
+    ask: Callable[[Any, dict[str, Any], Hear], Awaitable[ChatAnswer]]
 
 
 class ChatModel:
@@ -92,9 +92,7 @@ class ChatModel:
             found |= {"max_tokens": ANSWER_TOKENS, **({"system": system} if system else {})}
         return found
 
-    async def answer(
-        self, frame: Mapping[str, Any], messages: list[Any], hear: Hear
-    ) -> ModelAnswer:
+    async def answer(self, frame: Mapping[str, Any], messages: list[Any], hear: Hear) -> ChatAnswer:
         """Ask, hand on the text as it arrives, and return the whole answer.
 
         Cancelling the task closes the connection. What goes wrong is raised as the SDK has it.
@@ -115,7 +113,7 @@ class ChatModel:
         return failure(error, self.spec, key=key)
 
 
-async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
+async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ChatAnswer:
     said: list[str] = []
     calls: dict[int, dict[str, Any]] = {}
     usage: Mapping[str, Any] = {}
@@ -141,7 +139,7 @@ async def _ask_chat(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswe
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     elif not said:
         message["content"] = ""
-    return ModelAnswer(message, usage, finish == "length")
+    return ChatAnswer(message, usage, finish == "length")
 
 
 def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
@@ -155,7 +153,7 @@ def _add_piece(calls: dict[int, dict[str, Any]], piece: Any) -> None:
         call["function"]["arguments"] += piece.function.arguments or ""
 
 
-async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ModelAnswer:
+async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ChatAnswer:
     async with client.messages.stream(**body) as stream:
         async for text in stream.text_stream:
             hear(text)
@@ -164,7 +162,7 @@ async def _ask_messages(client: Any, body: dict[str, Any], hear: Hear) -> ModelA
         raise Interrupted
     blocks = [{key: one[key] for key in one if one[key] is not None} for one in whole["content"]]
     message = {"role": "assistant", "content": blocks}
-    return ModelAnswer(message, whole["usage"], whole["stop_reason"] == "max_tokens")
+    return ChatAnswer(message, whole["usage"], whole["stop_reason"] == "max_tokens")
 
 
 WIRES: Mapping[str, ChatWire] = {

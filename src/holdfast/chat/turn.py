@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from holdfast.chat.model import ChatModel, ModelAnswer
+from holdfast.chat.model import ChatAnswer, ChatModel
 from holdfast.chat.tools import Toolbox
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import HoldfastError
@@ -110,7 +110,7 @@ class Turns:
             self._keep_partial()
             return TurnEnd("failed", f"{failed}")
 
-    async def _ask(self, messages: list[Any]) -> ModelAnswer:
+    async def _ask(self, messages: list[Any]) -> ChatAnswer:
         frame = self.model.frame(self.chat.system, self.tools.declared(self.model.dialect))
         self.chat.session.engine.take_request(frame)
         return await self.model.answer(frame, messages, self._hear)
@@ -144,7 +144,7 @@ class Turns:
         groups = [(part,) for part in parts] if is_each else [tuple(parts)]
         self.chat.append(*(self._encode(Message("tool", group)) for group in groups if group))
 
-    def _calls(self, answer: ModelAnswer) -> list[ToolCall]:
+    def _calls(self, answer: ChatAnswer) -> list[ToolCall]:
         (message,) = dialect_named(self.model.dialect).decode([answer.message], 0)
         return [part for part in message.parts if isinstance(part, ToolCall)]
 
