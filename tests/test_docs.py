@@ -271,7 +271,9 @@ def assert_shown(line: str, said: str) -> None:
 INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
-LATER = ("chat.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md")
+LATER = (
+    "chat.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md",
+)  # fmt: skip
 LATER_HELP = re.compile(
     r"<!-- help: (?:chat|run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -70,16 +70,15 @@ class Host:
                 elif self._commands.is_command(line):
                     await self._command(line)
                 elif line or self._turns.is_open:
-                    end = await self._interruptible(lambda: self._turns.take(line))
-                    lost = "stopped before the message was taken"
-                    self._screen.notice(lost if end is None else end.sentence)
+                    end = await self._run(self._turns.take(line))
+                    self._screen.notice("nothing was taken" if end is None else end.sentence)
         except HoldfastError as error:
             self._screen.notice(f"{error}")
 
     async def _command(self, line: str) -> None:
         """Run a command. Only a compaction can be stopped: others are short, and would go on."""
         can_stop = line.split()[0] == "/compress"
-        answer = await self._interruptible(lambda: self._commands.arun(line), can_stop=can_stop)
+        answer = await self._run(self._commands.arun(line), can_stop=can_stop)
         if answer is None:
             self._screen.notice("stopped; nothing was changed")
             return
@@ -107,11 +106,9 @@ class Host:
             self._chat.session.use_model(was.name, self._window)
             self._screen.notice(f"{model.spec} speaks {model.dialect}; begin another chat with it")
 
-    async def _interruptible(
-        self, work: Callable[[], Awaitable[T]], *, can_stop: bool = True
-    ) -> T | None:
+    async def _run(self, work: Awaitable[T], *, can_stop: bool = True) -> T | None:
         """Return what work comes to, None if Ctrl-C stopped it."""
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work())
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
         loop.add_signal_handler(signal.SIGINT, task.cancel if can_stop else lambda: None)
         try:
             return await task

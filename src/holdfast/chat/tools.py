@@ -65,7 +65,7 @@ def read_servers(path: str) -> dict[str, McpSession]:
         }
     except OSError as error:
         raise NotReadable(f"cannot be read ({error.strerror})", where=path) from None
-    except (msgspec.ValidationError, msgspec.DecodeError, KeyError) as error:
+    except (msgspec.DecodeError, KeyError) as error:
         raise NotReadable(f"is not a list of MCP servers ({error})", where=path) from None
 
 
@@ -113,8 +113,8 @@ class Toolbox:
         """Answer a call; what went wrong is said in a sentence. Cancelling it ends a command."""
         try:
             arguments = msgspec.json.decode(call.arguments or "{}", type=dict[str, Any])
-        except (msgspec.DecodeError, msgspec.ValidationError):
-            return f"The arguments of {call.name} are no JSON object."
+        except msgspec.DecodeError:
+            return f"The arguments of {call.name} are not a JSON object."
         if call.name == SHELL["name"] and self._ask is not None:
             return await self._shell(str(arguments.get("command") or ""), self._ask)
         if call.name in self._own:

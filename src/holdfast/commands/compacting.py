@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from holdfast.caching.economics import usd
 from holdfast.commands.lines import BadLine, CommandLine, CompressLine, compress_line
 from holdfast.commands.values import CommandAnswer, CommandChoice, Figure
 from holdfast.compaction.work import Options
@@ -22,11 +23,8 @@ def compress_options(session: Session, asked: CompressLine) -> Options:
         rows = session.store.outline(session.id)
         if asked.above >= len(rows):
             raise BadLine(f"there is no message m{asked.above}; the last is m{len(rows) - 1}")
-        # an exchange stays whole: that of the place begins at the user's message before it
-        asks = [row.position for row in rows if row.role == "user" and not row.tools]
-        keep_last = len([at for at in asks if at > asked.above]) + 1
-        keep_last -= asked.above in asks
-        keep_last = max(keep_last, 1)
+        later = [row for row in rows[asked.above + 1 :] if row.role == "user" and not row.tools]
+        keep_last = len(later) + 1  # the exchange of the place stays whole
     pinned = frozenset(pin.position for pin in session.pins())
     return Options(focus=asked.focus, keep_last=keep_last, pinned=pinned)
 
@@ -48,13 +46,14 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
             choices=(CommandChoice(_without_preview(line), "do it"),) if done else (),
         )  # fmt: skip
     verdict = None if asked.force else session.engine.weigh(options)
-    if verdict is None or verdict.basis != "costs" or verdict.answer != "wait":
+    total = verdict.sum if verdict is not None and verdict.answer == "wait" else None
+    if total is None or total.balance >= 0:
         return None
-    why = verdict.sentence.removeprefix("wait: ")
     again = " ".join(("/compress", *line.rest.split(), "--force"))
     return CommandAnswer(
-        command="compress", status="unchanged", headline=f"It would cost more than it saves: {why}",
-        choices=(CommandChoice(again, "do it anyway"),),
+        command="compress", status="unchanged", choices=(CommandChoice(again, "do it anyway"),),
+        headline=f"It would cost {usd(total.price)} and save {usd(total.saving)} over the next "
+        f"{plural(total.turns_counted, 'call')}: most of it is read from the cache",
     )  # fmt: skip
 
 

@@ -178,7 +178,9 @@ class Commands:
             )
         spec = SPECS.get(name[1:].lower())
         last = rest.rpartition(" ")[2]
-        found = () if spec is None else self._arguments(spec.takes, rest)
+        if spec is None or not (self.session.is_begun or self._is_for_beginning(spec.name)):
+            return ()
+        found = self._arguments(spec.takes, rest)
         return tuple(one for one in found if one.text.startswith(last))
 
     def _arguments(self, takes: str, rest: str) -> tuple[Completion, ...]:
