@@ -1,5 +1,1 @@
-"""A chat in the terminal, and the reference for hosts: `holdfast chat`.
-
-`model.py` asks, `tools.py` runs tools, `turn.py` is the loop of a turn; none of them knows the
-terminal, which is `screen.py`.
-"""
+"""A chat in the terminal; hosts can copy its model, tools and turns, which do not know it."""

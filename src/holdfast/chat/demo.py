@@ -54,7 +54,8 @@ class DemoModel(ChatModel):
     """Answers the questions of the story, each after a call; others with a sentence."""
 
     def __init__(self, name: str = "demo") -> None:
-        self.name, self._kind, self._wire, self._sent = name, "demo", WIRES["openai"], ""
+        self._be("demo", name, WIRES["openai"])
+        self._sent = ""
 
     async def connect(self) -> None:
         """Do nothing: it is here."""

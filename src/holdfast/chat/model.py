@@ -55,20 +55,14 @@ class ChatModel:
         kind, _, name = spec.partition(":")
         if kind not in WIRES or not name:
             kind, name = ("anthropic" if "claude" in spec.lower() else "openai"), spec
-        self.name, self._kind, self._wire = name, kind, WIRES[kind]
-        demand(self._wire.vendor.package, f"a chat with {kind}:{name}")
+        self._be(kind, name, WIRES[kind])
+        demand(self._wire.vendor.package, f"a chat with {self.spec}")
         self._access = access_to(self._wire.vendor, url, "", key_variable)
         self._client: Any = None
 
-    @property
-    def dialect(self) -> str:
-        """The wire format of its requests."""
-        return self._wire.dialect
-
-    @property
-    def spec(self) -> str:
-        """The name with its wire."""
-        return f"{self._kind}:{self.name}"
+    def _be(self, kind: str, name: str, wire: ChatWire) -> None:
+        self.name, self.spec, self.dialect = name, f"{kind}:{name}", wire.dialect
+        self._kind, self._wire = kind, wire
 
     def named(self, name: str) -> ChatModel:
         """Return another model at the same address."""

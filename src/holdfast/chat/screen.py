@@ -100,7 +100,7 @@ class Screen:
         self._notes = self.console if is_terminal else Console(stderr=True, soft_wrap=True, **plain)
         self._flow: Flow | None = None
         self._prompt: PromptSession[str] | None = None
-        self._is_typing, self._late = False, list[str]()
+        self._is_typing, self._late, self._last = False, list[str](), ""
 
     async def read(self, commands: Commands, status: Callable[[int], str], hint: str) -> str | None:
         """Return the next line, None at the end; an empty one stands for the `hint`."""
@@ -188,6 +188,7 @@ class Screen:
         if self._is_typing:
             self._late.append(sentence)
         elif sentence:
+            self._last = sentence
             self._end_flow()
             self._notes.print(Styled(f"· {visible(self._show(sentence))}", "yellow"))
 
@@ -199,7 +200,8 @@ class Screen:
     def answer(self, answer: CommandAnswer) -> None:
         """Show what a command came to."""
         style = "bold red" if answer.status == "failed" else "bold"
-        self.console.print(Styled(visible(answer.headline), style))
+        if answer.command != "compress" or answer.headline not in self._last:  # said already
+            self.console.print(Styled(visible(answer.headline), style))
         self._table((one.name, one.text) for one in answer.figures)
         self._table(answer.rows, has_heads=True)
         if answer.text:

@@ -63,8 +63,7 @@ def chat(**given: Any) -> int:
     \b
     holdfast chat --demo
     holdfast chat --model claude-sonnet-4-5 --goal "Ship the release"
-    holdfast chat --model openai:local --base-url http://localhost:8000/v1
-    holdfast chat --resume
+    holdfast chat --resume --model openai:local --base-url http://localhost:8000/v1
     """
     if find_spec("prompt_toolkit") is None:
         raise MissingExtra("chat", "holdfast chat")
