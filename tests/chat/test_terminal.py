@@ -148,8 +148,11 @@ def test_an_interrupted_stream_is_kept_and_the_chat_goes_on(
     chat = start(*on(server))
     chat.say("a slow one")
     chat.wait_for("flood flood")
-    chat.type("\x03")
+    for _ in range(5):  # an impatient one, also while the turn ends
+        chat.process.send_signal(signal.SIGINT)
     chat.wait_for("what was said until here is kept")
+    for _ in range(20):
+        chat.process.send_signal(signal.SIGINT)
     chat.say("now a quick one")
     chat.wait_for("quick answer")
     chat.ready()
@@ -221,6 +224,7 @@ def test_nothing_that_is_said_controls_the_terminal(server: ModelServer, start: 
     assert "\u202e" not in chat.seen
 
 
+@pytest.mark.soak
 def test_a_smaller_model_is_compacted_for_before_it_is_asked(
     server: ModelServer, start: Start
 ) -> None:

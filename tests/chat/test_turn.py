@@ -266,6 +266,23 @@ def test_a_model_without_a_key_says_which(monkeypatch: pytest.MonkeyPatch) -> No
             asyncio.run(ChatModel(f"{wire}:model").connect())
 
 
+def test_the_prompt_of_a_claude_is_marked_for_its_cache(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system prompt and the newest messages, as Anthropic wants it."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.anthropic_url)
+
+    async def ask() -> None:
+        model = ChatModel("claude-opus-5")
+        frame = model.frame("Be brief.", [])
+        await model.answer(frame, [{"role": "user", "content": "hello"}], lambda text: None)
+        await model.close()
+
+    asyncio.run(ask())
+    (request,) = server.requests
+    assert request.raw.count(b"cache_control") == 2
+
+
 def test_a_name_alone_finds_its_wire() -> None:
     """A Claude is Anthropic's; a kind before the name counts more; colons are part of names."""
     assert ChatModel("claude-x").spec == "anthropic:claude-x"

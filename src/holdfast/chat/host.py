@@ -26,15 +26,13 @@ PAST_MESSAGES = 4
 
 
 class Host:
-    """Answers line by line until there are no more; Ctrl-C stops what runs, and nothing else."""
+    """Answers lines until there are no more; an empty one is the next of the `story`, if any."""
 
     def __init__(
         self, chat: Chat, model: ChatModel, tools: Toolbox, screen: Screen, story: Sequence[str]
     ) -> None:
-        """Take the parts of a chat; an empty line stands for the next line of the `story`."""
         self._chat, self._tools, self._screen = chat, tools, screen
-        self._story, self._choices = list(story), dict[str, str]()
-        self._is_demo = bool(story)
+        self._story, self._is_demo, self._choices = list(story), bool(story), dict[str, str]()
         self._turns = Turns(chat, model, tools, screen)
         self._commands = Commands(chat.session, memory=chat.memory, all_sessions=True)
         self._prices, self._window = PriceList(), chat.session.engine.settings.context_length
@@ -117,7 +115,10 @@ class Host:
                 raise  # the chat itself was stopped
             return None
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            if self._screen.is_terminal:  # where Ctrl-C is a key of the prompt
+                loop.add_signal_handler(signal.SIGINT, lambda: None)
+            else:
+                loop.remove_signal_handler(signal.SIGINT)
 
     def _take_up(self) -> None:
         """Show the end of a session that was there before, and mend what a crash left open."""

@@ -118,7 +118,7 @@ class Screen:
             )  # fmt: skip
         self._is_typing = True
         try:
-            return await self._prompt.prompt_async(placeholder=hint) or hint
+            return await self._prompt.prompt_async(placeholder=hint, handle_sigint=False) or hint
         except KeyboardInterrupt:
             return ""
         except EOFError:
@@ -132,7 +132,7 @@ class Screen:
         self.console.print(Styled("  run ", "bold yellow") + Styled(visible(command), "bold"))
         asking: PromptSession[str] = PromptSession("  [y]es, [n]o, [a]lways this command? ")
         try:
-            typed = await asking.prompt_async()
+            typed = await asking.prompt_async(handle_sigint=False)
         except (KeyboardInterrupt, EOFError):
             raise asyncio.CancelledError from None
         return _ANSWERS.get(typed.strip().lower()[:1], "no")

@@ -62,7 +62,7 @@ def chat(**given: Any) -> int:
 
     \b
     holdfast chat --demo
-    holdfast chat --model claude-sonnet-4-5 --goal "Ship the release"
+    holdfast chat --model claude-opus-5 --goal "Ship the release"
     holdfast chat --resume --model openai:local --base-url http://localhost:8000/v1
     """
     if find_spec("prompt_toolkit") is None:
@@ -100,7 +100,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
     memory = open_memory(store, project=Path.cwd(), settings=settings)
     await _run(
         given, store, memory, model, resume=found.id if found else "", tools={"servers": servers},
-        notes=(f"{model.spec}, {window.tokens:,} tokens; {_KEYS}", window.note),
+        note=f"{model.spec}, {window.note or f'{window.tokens:,} tokens'}",
         engine=replace(engine["model"], name=model.name, output_tokens=settings.output_tokens),
         context_length=window.tokens, policy=policy, redact=engine.get("redact"),
         summarizer=engine["summarizer"], background=True,
@@ -113,16 +113,16 @@ async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
     memory = open_memory(environment={**os.environ, "HOLDFAST_HOME": home})
-    notes = (f"a scripted model, {WINDOW:,} tokens; {_KEYS}", "Enter asks what is suggested")
+    note = f"a scripted model, {WINDOW:,} tokens; Enter asks what is suggested"
     await _run(
-        {**given, "no_shell": True}, store, memory, DemoModel(), notes=notes, engine="demo",
+        {**given, "no_shell": True}, store, memory, DemoModel(), note=note, engine="demo",
         tools={"own": [DEMO_TOOL]}, story=ASKS, context_length=WINDOW, policy=POLICY,
     )  # fmt: skip
 
 
 async def _run(
     given: dict[str, Any], store: Store, memory: MemoryManager, model: ChatModel, *,
-    notes: Sequence[str], engine: Any, tools: dict[str, Any], resume: str = "",
+    note: str, engine: Any, tools: dict[str, Any], resume: str = "",
     story: Sequence[str] = (), **options: Any,
 ) -> None:  # fmt: skip
     """Make the parts that both have, and chat until the end."""
@@ -143,6 +143,5 @@ async def _run(
     if resume and given["goal"]:
         chat.session.change(goal=given["goal"])
     ask = screen.ask if is_person and not given["no_shell"] else None
-    for note in notes:
-        screen.notice(note)
+    screen.notice(f"{note}; {_KEYS}")
     await Host(chat, model, Toolbox(chat, ask=ask, **tools), screen, story).run()
