@@ -69,6 +69,18 @@ def test_an_idle_compaction_that_does_not_pay_is_left_out(store: Store) -> None:
     assert row.detail
 
 
+def test_an_idle_compaction_that_pays_is_made_before_the_threshold(store: Store) -> None:
+    """Nothing that the provider keeps is lost any more, so that a cold session pays earlier."""
+    prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)
+    settings: Any = {"model": Model("m", 40_000, prices=prices), "policy": WINDOW["policy"]}
+    session = Session(store, **settings)
+    session.append(*talk(0, 70))
+    assert session.engine.decide().pressure
+    assert session.compact().reason == "below threshold"
+    (row,) = compact_idle(store, clock=later(301), **settings)
+    assert row.outcome == "compacted"
+
+
 def test_many_processes_compact_an_idle_session_once(store: Store) -> None:
     """Whoever comes second sees what was done."""
     sessions = [begin(store, f"chat-{number}", 14) for number in range(4)]
