@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar
 
@@ -55,7 +56,7 @@ def wrap(
         _google_async(google, sessions, key)
         made = given
     elif hasattr(given, "copy") and hasattr(given, "_client"):
-        made = given.copy(http_client=_following(given._client, sessions, key))
+        made = given.copy(http_client=_following(given._client, sessions, key, owner=given))
     else:
         raise InvalidSetting("client", type(given).__name__, "one of openai, anthropic or genai")
     made.holdfast = sessions
@@ -80,15 +81,22 @@ def _library(http: Any) -> Any:
     return sys.modules[found]
 
 
-def _following(inner: Any, sessions: HostSessions, key: str) -> Any:
-    """Return an HTTP client that sends by another one."""
+def _following(inner: Any, sessions: HostSessions, key: str, owner: Any = None) -> Any:
+    """Return an HTTP client that sends by another one, which is closed with it if the `owner` is
+    gone: whoever closes nothing leaves no connection open, as with a client that is not wrapped.
+    """
     library = _library(inner)
-    kind = library.AsyncClient if hasattr(inner, "aclose") else library.Client
-    return kind(
+    is_async = hasattr(inner, "aclose")
+    kind = library.AsyncClient if is_async else library.Client
+    made = kind(
         transport=FollowingTransport(inner, library, sessions, key), base_url=inner.base_url,
         headers=inner.headers, params=inner.params, cookies=inner.cookies, timeout=inner.timeout,
         trust_env=False,
     )  # fmt: skip
+    if not is_async:
+        alone = (lambda: None) if owner is None else weakref.ref(owner)
+        weakref.finalize(made, lambda: alone() or inner.close()).atexit = False
+    return made
 
 
 class FollowingTransport:
