@@ -40,6 +40,7 @@ SAID = {"--workers 8": "--workers 1"}
 
 NOT_RUN = {
     r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"^holdfast chat\b": "talks to a person; tests/chat does",
     r"^holdfast run ": "starts another program; tests/running does",
     r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
@@ -279,7 +280,8 @@ LATER = (
     "messaging.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
-    r"<!-- help: (?:run|install|uninstall|hook|brief|open|chat|sessions erase) -->\n.*?<!-- end -->",
+    r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"
+    r".*?<!-- end -->",
     re.DOTALL,
 )
 """Pages that name what is no more."""
