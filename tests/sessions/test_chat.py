@@ -369,3 +369,25 @@ def test_a_goal_is_there_byte_for_byte_after_every_compaction(tmp_path: Path) ->
         assert "\nSomething else.\nAltogether.\n\n" in chat.system
         assert goal not in chat.system
         chat.close()
+
+
+def test_a_review_of_a_chat_tells_memory_nothing(tmp_path: Path) -> None:
+    """It sees the same prompt, and its compactions and its end are nobody's business."""
+    notes = Notes()
+    with (
+        open_store(tmp_path / "s.db") as store,
+        MemoryManager(notes, limits=PATIENT) as manager,
+        Chat(store, manager, system="Be brief.", context_length=6_000) as chat,
+    ):
+        for number in range(6):
+            chat.ask(f"question {number} " + "words " * 100)
+            chat.reply(f"answer {number} " + "words " * 100)
+        manager.flush()
+        before = (list(notes.turns), list(notes.folded), list(notes.switches))
+        review = chat.session.review()
+        assert review.messages == chat.session.messages
+        review.append({"role": "user", "content": "What is worth keeping?"})
+        review.compact(force=True, keep_last=1)
+        review.close()
+        manager.flush()
+        assert (notes.turns, notes.folded, notes.switches) == before

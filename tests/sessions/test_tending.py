@@ -153,3 +153,12 @@ def test_a_session_that_was_being_expired_is_not_told_again(store: Store) -> Non
     with MemoryManager(learner) as memory:
         assert expire(store, idle_days=1, memory=memory, clock=later(2 * DAY)) == ()
     assert learner.heard == []
+
+
+def test_a_session_that_was_closed_does_not_expire(store: Store) -> None:
+    """Whoever closed it told its memory."""
+    old, learner = begin(store, "old", 3), Learner()
+    old.close()
+    with MemoryManager(learner) as memory:
+        assert expire(store, idle_days=1, memory=memory, clock=later(2 * DAY)) == ()
+    assert learner.heard == []
