@@ -133,6 +133,19 @@ def test_a_view_from_before_the_words_stays(store: Store) -> None:
     assert not again.undo()
 
 
+def test_a_short_line_takes_no_names_with_it(store: Store) -> None:
+    """A title that is what the person said goes; one that only has the same word stays."""
+    for key, title in (("a", "Projects"), ("b", "Projects of bob")):
+        new = NewSession(dialect="openai-chat", id=key, title=title, cwd="/home/bob/projects")
+        session = Session(store, new=new)
+        session.append(said("projects", "alice"), said("List the projects.", "bob"))
+    done = erase_words(store, person="alice")
+    assert [(one.session, one.position) for one in done.messages] == [("a", 0), ("b", 0)]
+    assert [store.session(key).title for key in ("a", "b")] == ["", "Projects of bob"]
+    assert store.session("a").cwd == "/home/bob/projects"
+    assert json.loads(bodies(store, "a")[1])["content"] == "List the projects."
+
+
 def test_whoever_quotes_a_line_is_erased_with_it(store: Store) -> None:
     """In the same conversation and its branches; in another one it stays, and is named."""
     quote = said(f"You said: {ADDRESS} Is that right?", role="assistant")

@@ -38,6 +38,8 @@ SOUGHT_CHARS: Final = 8
 """Of a line that is looked for on the disk; chosen, shorter ones are there by chance."""
 MOST_LINES: Final = 200
 """Lines that are looked for on the disk, the longest; chosen, a second each for every gigabyte."""
+_TITLE_BYTES = 1_000
+"""Of a title or a note that may be a line of somebody; chosen, longer ones have more in them."""
 _AT_ONCE = 500
 BLANK: Final = dump({"length": 0, "items": []})
 """A view that shows the log."""
@@ -108,8 +110,8 @@ class _Plan(Struct):
     pieces: dict[str, list[HeldPiece]]
     """By the root of their sessions."""
     why: dict[tuple[str, int], Why]
-    own: Words
-    """Lines of a person in conversations that stay."""
+    own: Mapping[str, str]
+    """Lines of a person in conversations that stay, by what they are compared by."""
     lines: Words
     """Lines of all messages that go by which it is seen that they are gone."""
     of_lines: int
@@ -142,19 +144,26 @@ def erase_words(
     if missing := [str(one) for one in places if not one.exists()]:
         raise InvalidSetting("also", missing[0], "a file or folder that exists")
     plan = _plan(store, person, project, given, tell)
-    found = Words([*words, *plan.own.spelled.values()])
+    quotes = (line for key, line in plan.own.items() if len(key) >= QUOTE_CHARS)
+    found = Words([*words, *quotes])
     if dry_run:
         return Erasure(
             sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
             touched=_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
             cannot_forget=tuple(one.name for one in memories if not one.does("forget")),
         )  # fmt: skip
+
+    def holds(data: bytes) -> bool:
+        """Return whether it has the words, or is what the person said, as a title may be."""
+        is_short = len(data) <= _TITLE_BYTES
+        return found.holds(data) or (is_short and fold(data.decode("utf-8", "replace")) in plan.own)
+
     kept_for = store.erase(plan.whole, vacuum=False).kept_for if plan.whole else ()
     views, touched = 0, set[str]()
     for number, (root, held) in enumerate(plan.pieces.items()):
         tell("erasing", number, len(plan.pieces))
         changes = list(_changes(store, held, found))
-        done = store.reword(root, changes, found.holds, mend=found.mend, blank=BLANK)
+        done = store.reword(root, changes, holds, mend=found.mend, blank=BLANK)
         views += done.views
         touched.update(done.sessions)
     notes, cannot = _forget(memories, given, plan, dry_run=False)
@@ -182,8 +191,8 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     ]  # fmt: skip
     whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
-    for name in whole:
-        lines.take(store, infos[name], everybody=infos[name].cwd in folders)
+    for info in (infos[name] for name in whole if name in infos):
+        lines.take(store, info, everybody=info.cwd in folders)
     pieces: dict[tuple[object, ...], HeldPiece] = {}
     why: dict[tuple[str, int], Why] = {}
 
@@ -217,7 +226,7 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
         by_root.setdefault(piece.root_id, []).append(piece)
     lines.texts |= own.texts
     return _Plan(
-        whole, store.owned_alone(whole), by_root, why, Words(own.texts.values()), lines.sought,
+        whole, store.owned_alone(whole), by_root, why, own.texts, lines.sought,
         len(lines.texts),
     )  # fmt: skip
 
