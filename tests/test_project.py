@@ -43,9 +43,9 @@ def test_the_public_names_are_sorted_few_and_there() -> None:
 
 
 PUBLIC_MODULES = (
-    "caching", "errors", "importers", "integrations.host_sessions", "memory", "parts", "redaction",
-    "reduction", "sessions", "stores", "summarizers", "testing", "testing.model_server", "tokens",
-    "trajectories",
+    "caching", "commands", "errors", "importers", "integrations.host_sessions", "memory", "parts",
+    "redaction", "reduction", "sessions", "stores", "summarizers", "testing",
+    "testing.model_server", "tokens", "trajectories",
 )  # fmt: skip
 """What is promised beside `import holdfast`; docs/architecture.md says the same."""
 

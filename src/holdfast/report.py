@@ -162,6 +162,11 @@ class Report(Struct, frozen=True, kw_only=True):
         return self.reason in _REFUSED
 
     @property
+    def is_dense(self) -> bool:
+        """Whether what is left is mostly what no compaction can remove."""
+        return 0 < self.tokens_after <= 2 * self.floor_tokens
+
+    @property
     def saved(self) -> float:
         """The share of tokens that was saved."""
         return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0

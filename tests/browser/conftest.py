@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="run `make test-browser`")
+from holdfast.importers import sessions_in
+from holdfast.sessions.importing import take_all
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter
 
-from holdfast.importers import sessions_in  # noqa: E402
-from holdfast.sessions.importing import take_all  # noqa: E402
-from holdfast.sessions.session import Session  # noqa: E402
-from holdfast.stores.open import open_store  # noqa: E402
-from holdfast.stores.values import SessionFilter  # noqa: E402
+playwright = pytest.importorskip("playwright.sync_api", reason="run `make test-browser`")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = Path(os.environ.get("HOLDFAST_DATA") or ROOT.parent / "shared" / "data")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.inspector.serving import gateway_with_pages
 
-from holdfast.gateway.app import listen, make_server
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.inspector.app import gateway_pages
-from holdfast.policy import Policy
-from holdfast.stores.open import open_store
 from holdfast.testing.model_server import ModelServer
 
 HOSTILE = "<img src=x onerror=alert(1)> \x1b[31mred \u202eright"
@@ -24,21 +19,8 @@ HOSTILE = "<img src=x onerror=alert(1)> \x1b[31mred \u202eright"
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A gateway with pages whose conversations are compacted after a few steps."""
     folder = tmp_path_factory.mktemp("gateway")
-    with ModelServer("Done.") as model, open_store(folder / "store") as store:
-        options = GatewayOptions(
-            context_length=16_000, policy=Policy(floor_tokens=1_000), deadlines=(20.0, 20.0),
-            upstreams={"": model.openai_url.removesuffix("/v1")},
-        )  # fmt: skip
-        listening = listen("127.0.0.1", 0)
-        server = make_server(store, options, pages=gateway_pages(folder, "0"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
-            listening.close()
+    with ModelServer("Done.") as model, gateway_with_pages(folder, model, 16_000) as url:
+        yield url
 
 
 def talk(url: str, name: str, steps: range) -> None:

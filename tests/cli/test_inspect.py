@@ -28,6 +28,19 @@ def session() -> list[dict[str, Any]]:
     return found
 
 
+def test_a_measured_total_counts_instead_of_the_estimate(holdfast: Any, put: Any) -> None:
+    """The parts are scaled to it; the total of several transcripts is nobody's."""
+    file = put("s.json", session())
+    (estimated,) = holdfast("inspect", "--json", file).reports
+    (row,) = holdfast("inspect", "--json", file, "--measured", 2 * estimated["tokens"]).reports
+    assert (row["tokens"], row["tokens_source"]) == (2 * estimated["tokens"], "measured")
+    assert sum(share["tokens"] for share in row["categories"]) == row["tokens"]
+    seen = holdfast("inspect", file, "--measured", 9_000)
+    assert "the total was measured" in seen.out.decode()
+    lines = "\n".join(json.dumps({"messages": session()}) for _ in range(2))
+    assert holdfast("inspect", put("two.jsonl", lines.encode()), "--measured", 9_000).code == 2
+
+
 def test_the_breakdown_adds_up(holdfast: Any, put: Any) -> None:
     """Categories sum to the whole; tools and the system prompt outside the list count."""
     body = {"model": "zz", "messages": session(), "tools": [

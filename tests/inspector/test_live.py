@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.inspector.serving import gateway_with_pages
 
-from holdfast.gateway.app import listen, make_server
-from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import SessionChanged
 from holdfast.gateway.figures import GatewayFault, Outcome
 from holdfast.gateway.standings import CompactionTold, ConversationState
-from holdfast.inspector.app import gateway_pages
 from holdfast.inspector.live_board import (
     MOST_CONVERSATIONS,
     MOST_ENTRIES,
@@ -28,8 +25,6 @@ from holdfast.inspector.live_board import (
     near_words,
 )
 from holdfast.inspector.shelf import file_name_of
-from holdfast.policy import Policy
-from holdfast.stores.open import open_store
 from holdfast.testing.model_server import ModelServer, Sends
 
 WINDOW = 16_000
@@ -68,21 +63,8 @@ def model() -> Iterator[ModelServer]:
 @pytest.fixture
 def gateway(tmp_path: Path, model: ModelServer) -> Iterator[str]:
     """A gateway with pages whose conversations are compacted after a few steps."""
-    options = GatewayOptions(
-        context_length=WINDOW, policy=Policy(floor_tokens=1_000), deadlines=(20.0, 20.0),
-        upstreams={"": model.openai_url.removesuffix("/v1")},
-    )  # fmt: skip
-    with open_store(tmp_path / "store") as store:
-        listening = listen("127.0.0.1", 0)
-        server = make_server(store, options, pages=gateway_pages(tmp_path, "0"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
-            listening.close()
+    with gateway_with_pages(tmp_path, model, WINDOW) as url:
+        yield url
 
 
 def until(url: str, is_there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

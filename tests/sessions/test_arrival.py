@@ -7,8 +7,9 @@ from typing import Any
 
 from holdfast.dialects.jsontext import dump
 from holdfast.policy import ArrivalLevel, Policy
+from holdfast.sessions.events import SessionEvent
 from holdfast.sessions.exporting import export
-from holdfast.sessions.hooks import Compacted, Hooks
+from holdfast.sessions.hooks import Hooks
 from holdfast.sessions.rows import new_message
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
@@ -103,12 +104,13 @@ def test_an_export_of_the_view_is_what_the_model_sees(store: Store) -> None:
 
 def test_what_is_folded_is_told_also_of_what_was_shown_otherwise(store: Store) -> None:
     """Hooks hear of every message that the model saw and sees no more."""
-    heard: list[Compacted] = []
-    session = begun(store, hooks=Hooks(after_compaction=heard.append))
+    heard: list[SessionEvent] = []
+    session = begun(store, hooks=Hooks(event=heard.append))
     for number in range(3, 12):
         session.append(*step(number, f"[{number}, {ROWS}]"))
     session.append({"role": "user", "content": "Go on."})
     assert session.compact(force=True).status == "compacted"
     (done,) = heard
+    assert done.report is not None
     start, stop = done.report.boundary or (0, 0)
     assert {at for at in range(start, stop) if at % 2 == 0 and at} <= set(done.folded)

@@ -16,7 +16,8 @@ from holdfast.memory.manager import MemoryLimits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
 from holdfast.ports import SummaryRequest
 from holdfast.sessions.chat import Chat
-from holdfast.sessions.hooks import Compacted, Hooks
+from holdfast.sessions.events import SessionEvent
+from holdfast.sessions.hooks import Hooks
 from holdfast.stores.open import open_store
 from holdfast.writing.models import from_callable
 
@@ -244,10 +245,10 @@ def test_without_a_prompt_and_without_memories_there_is_no_system_message(tmp_pa
 
 def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
     """`send` keeps the window, the block stays with the question, and the host's hooks hear."""
-    notes, heard = Notes(), list[Compacted]()
+    notes, heard = Notes(), list[SessionEvent]()
     notes.turns.append(MemoryTurn(session_id="", number=1, user="the port is 5433", agent=""))
     with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
-        hooks = Hooks(after_compaction=heard.append, before_compaction=lambda _: "mine")
+        hooks = Hooks(event=heard.append, before_compaction=lambda _: "mine")
         with Chat(store, manager, system="Be brief.", context_length=6_000, hooks=hooks) as chat:
             chat.ask("which port is it?")
             for number in range(60):
@@ -262,7 +263,7 @@ def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
                     {"role": "tool", "tool_call_id": f"c{number}",
                      "content": f"{number} " + "words " * 200},
                 )  # fmt: skip
-            assert len(heard) >= 2
+            assert [one.kind for one in heard].count("compacted") >= 2
             assert len(notes.folded) >= 2
 
 

@@ -11,14 +11,8 @@ import pytest
 from holdfast import Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
 from holdfast.policy import Policy
-from holdfast.sessions.hooks import (
-    Compacted,
-    Hooks,
-    Pressure,
-    SessionField,
-    Switched,
-    current_session,
-)
+from holdfast.sessions.events import SessionEvent
+from holdfast.sessions.hooks import Hooks, SessionField, Switched, current_session
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
@@ -90,9 +84,7 @@ def test_it_compacts_by_itself_when_due_and_not_before(store: Store) -> None:
 def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     """The parent ends, the child carries title, goal and state; hooks and the current id follow."""
     heard: list[Any] = []
-    hooks = Hooks(
-        before_compaction=heard.append, after_compaction=heard.append, session_switch=heard.append
-    )
+    hooks = Hooks(before_compaction=heard.append, event=heard.append, session_switch=heard.append)
     session = begun(store, hooks=hooks, new={"mode": "rotate", "goal": "ship"})
     parent, before = session.id, session.messages
     report = session.compact(force=True)
@@ -106,8 +98,8 @@ def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     asked, switched, done = heard
     assert asked.id == parent
     assert switched == Switched(parent, session.id, "compression")
-    assert isinstance(done, Compacted)
-    assert done.report == report
+    assert isinstance(done, SessionEvent)
+    assert (done.kind, done.previous_id, done.report) == ("compacted", parent, report)
     assert done.folded
     assert len(done.folded_ids) == len(done.folded)
     session.append(*talk(20, 1))
@@ -374,22 +366,6 @@ def test_a_broken_lock_of_any_kind_does_not_stop_a_compaction(store: Store) -> N
     session = begun(failing)
     failing.method, failing.error = "acquire", TypeError("takes 3 arguments")
     assert session.compact(force=True).status == "compacted"
-
-
-def test_a_host_hears_once_that_a_compaction_comes_near(store: Store) -> None:
-    """With the figures; again only after the prompt was smaller in between."""
-    heard: list[Pressure] = []
-    session = Session(store, hooks=Hooks(pressure=heard.append), **WINDOW)
-    budget, said = session.engine.settings.budget, talk(0, 60)
-    for number in range(0, len(said), 2):
-        session.append(*said[number : number + 2])
-        session.compact()
-    assert len(heard) == session.info.compactions + session.engine.decide().pressure >= 2
-    for one in heard:
-        assert budget.pressure_tokens <= one.prompt_tokens < budget.threshold_tokens
-        assert f"{one.prompt_tokens:,} of {budget.threshold_tokens:,} tokens" in one.sentence
-    session.compact()
-    assert len(heard) == session.info.compactions + session.engine.decide().pressure
 
 
 def test_facts_of_a_host_are_kept_with_the_session(store: Store) -> None:

@@ -67,17 +67,42 @@ def with_breakpoints(request: Given, *, ttl: Ttl = "5m", wire: Wire = "anthropic
     body: Mapping[str, Any] = (
         request if isinstance(request, Mapping) else {"messages": list(request)}
     )
-    places = _wanted(body, wire)
-    there = list(_marks(body))
-    open_places = [place for place in places if not _is_marked(_block_at(body, place))]
-    room = MOST_MARKS - len(there)
-    chosen = open_places[: max(room, 0)]
+    chosen = _chosen(body, ttl, wire)
     if not chosen:
         return request
     marked: dict[str, Any] = dict(body)
-    for place in chosen:
-        _put(marked, place, _mark(place, there, ttl))
+    for place, mark in chosen:
+        _put(marked, place, mark)
     return cast("Given", marked if isinstance(request, Mapping) else marked["messages"])
+
+
+class CacheHint(Struct, frozen=True):
+    """One mark that `with_breakpoints` sets, as data for hosts that set it in their own way."""
+
+    wire: Wire
+    part: Literal["tools", "system", "messages"]
+    index: int
+    """Of the tool or message; 0 for the system prompt."""
+    block: int | None
+    """Of the content; None if the content is one text, or for a tool."""
+    ttl: Ttl
+
+
+def cache_hints(
+    request: Mapping[str, Any] | Sequence[Any], *, ttl: Ttl = "5m", wire: Wire = "anthropic"
+) -> tuple[CacheHint, ...]:
+    """Return the marks that `with_breakpoints` would set, in the order of the prefix."""
+    body: Mapping[str, Any] = (
+        request if isinstance(request, Mapping) else {"messages": list(request)}
+    )
+    parts: tuple[Literal["tools", "system", "messages"], ...] = ("tools", "system", "messages")
+    return tuple(
+        CacheHint(
+            wire, parts[place.part], place.at, None if place.block < 0 else place.block,
+            "1h" if mark.get("ttl") == "1h" else "5m",
+        )
+        for place, mark in sorted(_chosen(body, ttl, wire), key=lambda one: one[0])
+    )  # fmt: skip
 
 
 def without_breakpoints(request: Given) -> Given:
@@ -116,6 +141,14 @@ class _Place(Struct, frozen=True, order=True):
 class _Mark(Struct, frozen=True):
     place: _Place
     is_long: bool
+
+
+def _chosen(body: Mapping[str, Any], ttl: Ttl, wire: Wire) -> list[tuple[_Place, _Block]]:
+    """Return the places that get a mark, and the marks."""
+    there = list(_marks(body))
+    places = [one for one in _wanted(body, wire) if not _is_marked(_block_at(body, one))]
+    room = max(MOST_MARKS - len(there), 0)
+    return [(place, _mark(place, there, ttl)) for place in places[:room]]
 
 
 def _wanted(body: Mapping[str, Any], wire: Wire) -> list[_Place]:

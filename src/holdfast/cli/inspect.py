@@ -21,6 +21,7 @@ from holdfast.cli.inputs import (
     reading,
     reading_options,
     refuse_contradiction,
+    usage_error,
 )
 from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from holdfast.config import Settings
@@ -43,7 +44,8 @@ class InspectedRecord(Struct, frozen=True):
 @click.command()
 @click.argument("file", type=FILE)
 @options(
-    ("--top", COUNT, "N", "How many of the longest messages and of the duplicates to list.", 5)
+    ("--top", COUNT, "N", "How many of the longest messages and of the duplicates to list.", 5),
+    ("--measured", COUNT, "N", "Tokens that the provider counted; the estimates are scaled to it."),
 )
 @settings_options
 @reading_options
@@ -62,7 +64,7 @@ def inspect(file: str, **given: Any) -> int:
     settings = settings_from(given)
     with reading(file, as_json=given["as_json"]):
         source = read_input(file, given["provider"], given["dialect"])
-    records = _inspect(source, settings, given["top"])
+    records = _inspect(source, settings, given["top"], given["measured"])
     if not given["as_json"]:
         show_inspection(source, records)
         return 0
@@ -76,14 +78,19 @@ def inspect(file: str, **given: Any) -> int:
     return 0
 
 
-def _inspect(source: Input, settings: Settings, most: int) -> list[InspectedRecord]:
+def _inspect(
+    source: Input, settings: Settings, most: int, measured: int | None
+) -> list[InspectedRecord]:
+    if measured and len(source.records) > 1:
+        raise usage_error("--measured is for a file with one transcript")
     records: list[InspectedRecord] = []
     for record in source.records:
         window = window_for(settings, record)
         budget = budget_of(settings, window)
         found = inspect_transcript(
-            record.transcript, settings.policy, budget, Estimator(), most=most
-        )
+            record.transcript, settings.policy, budget, Estimator(), most=most,
+            measured_tokens=measured,
+        )  # fmt: skip
         records.append(InspectedRecord(found, window))
     return records
 
@@ -100,7 +107,10 @@ def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
         _longest(picture, found.longest)
         _duplicates(picture, found.duplicates)
         picture.blank()
-        picture.note("token figures are estimates" if found.is_estimate else "")
+        if found.tokens_source == "measured":
+            picture.note("the total was measured; the parts are estimates, scaled to it")
+        elif found.is_estimate:
+            picture.note("token figures are estimates")
         picture.note(one.window.note)
     picture.warnings(source)
     picture.more(len(records), SHOWN_TRANSCRIPTS, "sessions; name one file, or see --json")

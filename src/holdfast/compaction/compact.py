@@ -29,7 +29,7 @@ from holdfast.facts.ledger import (
     tokens_per_char,
     update,
 )
-from holdfast.facts.summary import Summary, aimed, focused, render_summary
+from holdfast.facts.summary import Summary, aimed, focused, render_summary, stating
 from holdfast.report import Category, Reference
 from holdfast.transcript import Message, ToolResult, View, is_ask
 
@@ -223,7 +223,10 @@ def _around(todo: Plan) -> Around:
 
 
 def _as_asked(summary: Summary, options: Options, room_chars: float) -> Summary:
-    """Return the summary with what the caller asked for first: a focus, a goal."""
+    """Return the summary with what the caller asked for first: a focus, a goal; and with what was
+    delegated.
+    """
+    summary = stating(summary, options.delegated)
     if options.focus:
         summary = focused(summary, options.focus)
     return aimed(summary, options.goal, room_chars) if options.goal else summary

@@ -34,6 +34,8 @@ class Options(Struct, frozen=True, kw_only=True):
     focus: str = ""
     goal: str = ""
     """What the session is for, in the words of whoever set it; every summary begins with it."""
+    delegated: tuple[str, ...] = ()
+    """What subagents were asked for and how that stands; every summary says it."""
     remembered: str = ""
     """What memory has to say to whoever writes the summary; a model is shown it, as data."""
     pinned: frozenset[int] = frozenset()

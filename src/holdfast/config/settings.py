@@ -27,8 +27,8 @@ PREFIX = "HOLDFAST_"
 OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in (
-        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SOAK", "STREAM_MB",
-        "TEST_POSTGRES",
+        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SESSION", "SOAK",
+        "STREAM_MB", "TEST_POSTGRES",
     )
 )  # fmt: skip
 """Variables of ours that are no settings."""

@@ -46,16 +46,18 @@ def brief_of(
     tokens: int = BRIEF_TOKENS,
     focus: str = "",
     goal: str = "",
+    delegated: tuple[str, ...] = (),
     redact: Redact | None = None,
     state: CompactionState = _NO_STATE,
 ) -> Brief:
     """Return the record of a whole transcript in at most `tokens`, by an estimate.
 
-    `focus` is a topic whose facts come first, `goal` is kept letter for letter, and `state` is what
-    earlier compactions know. No model is asked and nothing is changed.
+    `focus` is a topic whose facts come first, `goal` is kept letter for letter, `delegated` is what
+    subagents have, and `state` is what earlier compactions know. No model is asked and nothing is
+    changed.
     """
     settings = settings_for(model=Model(), redact=redact)
-    options = Options(focus=focus, goal=goal, references=False)
+    options = Options(focus=focus, goal=goal, delegated=delegated, references=False)
     work = work_of(settings, transcript, options, state)
     text = record(work, len(work.log), tokens) if work.log else ""
     return Brief(text, work.counter.count(text), len(work.log))

@@ -161,9 +161,12 @@ class Compressor:
         self._reserved = settings.output_tokens
         self._fixed_tokens = self.settings.outside_tokens
         self._frame: Payload = {"tools": list(tools)} if tools else {}
-        self._request = Transcript(settings.dialect or "", (), Frame("", self._frame))
+        self.request = Transcript(settings.dialect or "", (), Frame("", self._frame))
+        """What else is in a request, without its messages: tools, system prompt, settings."""
         self.goal = ""
         """What the session is for; every summary of ours begins with it, letter for letter."""
+        self.delegated: tuple[str, ...] = ()
+        """What subagents were asked for and how that stands; in every summary."""
         self.remembered = ""
         """What memory says to a model that writes the next summary; shown to it as data."""
         self.arriving = arriving_by(self.settings.policy)
@@ -240,12 +243,12 @@ class Compressor:
             self._frame = frame
             dialect = dialect_named(self.log.dialect)
             system = None if dialect.decode_system is None else dialect.decode_system(frame)
-            self._request = Transcript(self.log.dialect, (), Frame("", frame), system)
-            fixed = fixed_categories(self._request, counter)
+            self.request = Transcript(self.log.dialect, (), Frame("", frame), system)
+            fixed = fixed_categories(self.request, counter)
             self._fixed_tokens = sum(one.tokens_before for one in fixed)
             settings = replace(
                 settings,
-                tools=tuple(self._request.tools),
+                tools=tuple(self.request.tools),
                 output_tokens=self._reserved
                 or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
             )
@@ -313,7 +316,7 @@ class Compressor:
             source=source,
             ineffective=self._strikes(tokens),
             floor_tokens=self._floor(),
-            is_dense=self._is_dense(),
+            is_dense=self._attempt.report is not None and self._attempt.report.is_dense,
             can_shorten=self._can_shorten(),
             unconfirmed=not self._meter.last.confirmed
             and unconfirmed < 0.1 * budget.threshold_tokens,
@@ -379,12 +382,6 @@ class Compressor:
         budget, grown = self.settings.budget, self.estimate() - self._attempt.estimate
         enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
         return self.state.ineffective if grown < enough else 0
-
-    def _is_dense(self) -> bool:
-        report = self._attempt.report  # the last one may be of a run that was not begun
-        if report is None or not report.tokens_before:
-            return False
-        return report.floor_tokens + report.summary_tokens > 0.7 * report.tokens_before
 
     # Compaction
 
@@ -471,6 +468,15 @@ class Compressor:
             report=report, view=finished.done.view, summary=finished.done.summary_text
         )
 
+    def weigh(self, options: Options) -> Verdict | None:
+        """Return whether a compaction by hand would pay; None if prices are not known, or nothing
+        would be folded. Nothing changes.
+        """
+        was = self.state, self.last_report, self._attempt
+        run = self.begin_run(options, force=True)
+        self.state, self.last_report, self._attempt = was
+        return None if isinstance(run, Report) else self._verdict(run, early_tokens=0)
+
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
@@ -478,7 +484,9 @@ class Compressor:
         decision = self.decide()
         work = self.work_with(options, frozen=frozen, decision=None if force else decision)
         if not force and not decision.due:
-            stays = Skipped(decision.reason, decision.detail, self.estimate())
+            last = self._attempt.report
+            floor = max(self._floor(), 0 if last is None else last.floor_tokens)
+            stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
             return self._report_skip(work, stays, decision)
         todo = plan(work)
         if isinstance(todo, Skipped):
@@ -532,12 +540,14 @@ class Compressor:
         if decision is not None and decision.urgency == "early":
             at = decision.prompt_tokens
         return work_on(
-            self.settings, replace(self._request, dialect=log.dialect), log,
+            self.settings, replace(self.request, dialect=log.dialect), log,
             log=tuple(log.messages) if frozen else log.messages,
             view=log.view,
             state=self._with_arrivals(self.state),
             carried=log.carried,
-            options=replace(options, goal=self.goal, remembered=self.remembered),
+            options=replace(
+                options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
+            ),
             ratio=self._meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
@@ -621,7 +631,7 @@ class Compressor:
         """Return the report of a run."""
         budget = self.settings.budget
         return replace(
-            report_of(work, done, replace(self._request, dialect=self.log.dialect)),
+            report_of(work, done, replace(self.request, dialect=self.log.dialect)),
             context_length=budget.context_length,
             effective_window=budget.effective_window,
             threshold_tokens=budget.threshold_tokens,

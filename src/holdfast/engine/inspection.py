@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.compaction.measure import (
     Costs,
@@ -55,11 +56,17 @@ class Copies(Struct, frozen=True):
     tokens: int
 
 
+_Sized = TypeVar("_Sized", Share, Long, Copies)
+
+
 class Inspection(Struct, frozen=True, kw_only=True):
     """What one transcript costs, and how near it is to a compaction."""
 
     messages: int
     tokens: int
+    """What the provider measured, if that is known; then categories, longest messages and copies
+    are estimates that are scaled to it."""
+    tokens_source: Literal["measured", "estimated"] = "estimated"
     counter: str
     is_estimate: bool
     categories: tuple[Share, ...]
@@ -77,23 +84,39 @@ class Inspection(Struct, frozen=True, kw_only=True):
 
 
 def inspect_transcript(
-    transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *, most: int = 10
-) -> Inspection:
-    """Return what the transcript costs, with its `most` longest messages and most costly copies."""
+    transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *,
+    most: int = 10, measured_tokens: int | None = None,
+) -> Inspection:  # fmt: skip
+    """Return what the transcript costs, with its `most` longest messages and most costly copies.
+
+    `measured_tokens` is what the provider counted for it.
+    """
     log = recognize(transcript.messages)
     tokens = [message_tokens(message, counter) for message in log]
     shares = _shares(transcript, log, tokens, counter)
-    total = sum(share.tokens for share in shares)
-    decision = decide(Moment(prompt_tokens=total, source="estimated"), policy, budget)
     calls = answered_calls(log)
+    longest, copies = _longest(log, tokens, calls, most), _duplicates(log, calls, counter)[:most]
+    total = sum(share.tokens for share in shares)
+    if measured_tokens and total:
+        ratio, total = measured_tokens / total, measured_tokens
+        shares, longest, copies = (
+            _scaled(shares, ratio),
+            _scaled(longest, ratio),
+            _scaled(copies, ratio),
+        )
+        rest = total - sum(share.tokens for share in shares)
+        shares = (replace(shares[0], tokens=shares[0].tokens + rest), *shares[1:])
+    source: Literal["measured", "estimated"] = "measured" if measured_tokens else "estimated"
+    decision = decide(Moment(prompt_tokens=total, source=source), policy, budget)
     return Inspection(
         messages=len(log),
         tokens=total,
+        tokens_source=source,
         counter=counter.name,
         is_estimate=counter.is_estimate,
         categories=shares,
-        longest=_longest(log, tokens, calls, most),
-        duplicates=tuple(_duplicates(log, calls, counter)[:most]),
+        longest=longest,
+        duplicates=tuple(copies),
         context_length=budget.context_length,
         effective_window=budget.effective_window,
         threshold_tokens=budget.threshold_tokens,
@@ -102,6 +125,10 @@ def inspect_transcript(
         urgency=decision.urgency,
         fits_window=total <= budget.effective_window,
     )
+
+
+def _scaled(rows: Sequence[_Sized], ratio: float) -> tuple[_Sized, ...]:
+    return tuple(replace(row, tokens=round(row.tokens * ratio)) for row in rows)
 
 
 def shares_of(transcript: Transcript, counter: TokenCounter) -> tuple[Share, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.plugins import PluginKind
-from holdfast.ports import TokenCounter
+from holdfast.ports import Redact, TokenCounter
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.reduced import Kind, Reduced, TextReducer
 from holdfast.tokens.estimate import Estimator
@@ -22,6 +22,7 @@ def reduce(
     hint: str = "",
     counter: TokenCounter | None = None,
     reducer: TextReducer | str | None = None,
+    redact: Redact | None = None,
 ) -> Reduced:
     """Return a text in at most `budget_tokens`; as it is if it fits.
 
@@ -30,11 +31,14 @@ def reduce(
     else. The result says what it left out and names the `reference`, by which the caller can give
     the original back. It never has more tokens or characters than the text, reducing it again
     changes nothing, and JSON stays valid JSON. A `reducer` from elsewhere, or the name under which
-    another package registered one, goes first. Raises `InvalidSetting` and `UnknownName`.
+    another package registered one, goes first. With `redact` secrets are hidden first; without it
+    they stay, because the text is the caller's own. Raises `InvalidSetting` and `UnknownName`.
     """
     if isinstance(reducer, str):
         reducer = reducer_named(reducer)
     counts = counter or Estimator()
+    if redact is not None:
+        text = redact(text)
     return reduce_text(
         text, kind, budget_tokens, reference, counter=counts, hint=hint, reducer=reducer
     )

@@ -376,6 +376,15 @@ def focused(summary: Summary, topic: str) -> Summary:
     return replace(summary, sections=sections)
 
 
+def stating(summary: Summary, lines: Sequence[str]) -> Summary:
+    """Return the summary with these lines on how things stand before the others."""
+    if not lines:
+        return summary
+    others = (one for one in summary.sections.get("state", ()) if one.text not in lines)
+    entries = (*(Entry(line, weight=STATE) for line in lines), *others)
+    return replace(summary, sections={**summary.sections, "state": entries})
+
+
 def aimed(summary: Summary, goal: str, room_chars: float) -> Summary:
     """Return the summary with the goal that somebody set, letter for letter, before the others.
 

@@ -209,7 +209,7 @@ def search(api: ApiContext, asked: SearchAsked) -> SearchAnswer:
     )  # fmt: skip
     hits = discover(
         api.store, asked.q, filters=filters, kinds=() if asked.subagents else ("main",),
-        sort=asked.sort, most=asked.most, around=asked.around, show=api.show,
+        sort=asked.sort, most=asked.most, skip=asked.skip, around=asked.around, show=api.show,
     )  # fmt: skip
     return SearchAnswer(hits)
 

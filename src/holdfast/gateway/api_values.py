@@ -123,6 +123,7 @@ class SearchAsked(Asked, frozen=True):
     subagents: Annotated[bool, Meta(description="Also sessions of subagents and tools.")] = False
     sort: Annotated[Sort, Meta(description="What comes first.")] = "relevance"
     most: Annotated[int, Meta(ge=1, le=100, description="How many hits.")] = 10
+    skip: Annotated[int, Meta(ge=0, le=900, description="The best to leave out.")] = 0
     around: Annotated[int, Meta(ge=0, le=50, description="Messages beside a hit.")] = AROUND
     redact: Redact = True
 

@@ -22,7 +22,7 @@ from holdfast.transcript import Folded, Item, Kept, Message, View, texts
 
 
 class AgentCompaction(Struct, frozen=True):
-    """Where one compaction of the agent is in a log; most write one message, some several."""
+    """The place of one compaction of the agent in a log; most write one message, some several."""
 
     begin: int
     """From where on the model saw the log: the compaction before it, or the start."""
@@ -105,7 +105,7 @@ def _requests(
 
 
 def _summary(messages: Sequence[Message], show: Show) -> ShownSummary | None:
-    """Return what the agent wrote; its entries do not say where they come from."""
+    """Return what the agent wrote. Its entries do not name their messages."""
     said = "\n".join(text for message in messages for text in texts(message)).strip()
     if not said:
         return None

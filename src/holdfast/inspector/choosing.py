@@ -137,7 +137,7 @@ def choice_of(query: QueryParams) -> Choice:
 
 
 def _midnight(day: date, later: int = 0) -> float:
-    """Return when a day begins, here, or one that comes later by so many days."""
+    """Return when a day begins in the local time zone; `later` adds days to it."""
     try:
         then = day + timedelta(days=later)
         return datetime(then.year, then.month, then.day).timestamp()

@@ -109,7 +109,7 @@ _CLASSES: Final = (
 
 
 def _with_marks(text: str, runs: Iterable[CodeRun], rendering: Rendering) -> Iterator[str]:
-    """Yield the HTML of runs; a mark stands where it begins, whatever runs it covers."""
+    """Yield the HTML of runs. A mark is inserted at its start, even if it covers several runs."""
     waiting = list(marks(text, rendering.address))[::-1]
     at = 0
     for name, end in runs:

@@ -19,7 +19,7 @@ class CodeColors(Struct, frozen=True, kw_only=True):
     value: str
     """Numbers, constants and names that the language has."""
     function: str
-    """Names of functions and classes, where they are defined."""
+    """Names of functions and classes in their definitions."""
     tag: str
     """Tags and attributes."""
     file: str

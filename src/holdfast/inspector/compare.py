@@ -65,7 +65,7 @@ class PlotPoint(Struct, frozen=True, kw_only=True):
     y: float
     label_y: float
     is_left: bool
-    """Whether its name stands to the left of it, because there is no room to the right."""
+    """Whether its name is drawn to its left, because there is no room to its right."""
     is_ours: bool
 
 

@@ -70,8 +70,8 @@ class Context:
         return plus(base, self._sums.span(length, position))
 
     def keep_tail(self, position: int, tokens: int) -> None:
-        """Take it that the agent's last compaction before `position` kept the newest messages of
-        so many tokens before its summary.
+        """Assume that the agent's last compaction before `position` kept the newest messages
+        before its summary, up to this many tokens.
         """
         own = self.own[bisect_left(self.own, position) - 1]
         self._tails.setdefault(own, max(self._sums.start_of(tokens, own), self._lead_stop))

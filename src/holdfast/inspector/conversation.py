@@ -30,7 +30,7 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
     place: int
     """Among the messages that are shown: of the log, or of what the model sees."""
     position: int | None
-    """In the log; None for what stands for folded messages."""
+    """In the log; None for a summary of folded messages."""
     role: str
     tools: tuple[str, ...] = ()
     time: float | None = None
@@ -39,8 +39,8 @@ class DrawnMessage(Struct, frozen=True, kw_only=True):
     """`kept`, `rewritten`, `folded` or `added`."""
     reference: str = ""
     originals: tuple[tuple[int, int], ...] = ()
-    """What it stands for, as ranges: the first message, and one past the last. A summary that is
-    merged into a message stands for both."""
+    """The messages that it replaces, as ranges: the first, and one past the last. A message with a
+    merged summary replaces itself and the folded ones."""
     summary_at: int | None = None
     """Of a folded message, the place of its summary among what the model sees."""
     is_pinned: bool = False
@@ -95,7 +95,7 @@ def _summary_rows(
     opened: OpenedSession, messages: Sequence[Message], first: int,
     folds: Mapping[int, Sequence[tuple[int, int]]],
 ) -> Iterator[DrawnMessage]:  # fmt: skip
-    """Yield the messages that stand for a folded range, from place `first` on."""
+    """Yield the messages that replace a folded range; `first` is the place of the first one."""
     for place, message in enumerate(messages, first):
         yield DrawnMessage(
             place=place, position=None, role=message.role, fate="added",

@@ -69,7 +69,7 @@ def summary_in(
     """Return the summary that a view shows of a log of `length` messages; None if it has none.
 
     `ids` gives the positions of wire ids, and is asked only if a label is one. `shadow` is our own
-    summary of what a provider's item stands for.
+    summary of the messages that a provider's item replaces.
     """
     bodies = list(_bodies(view))
     hidden = summary_body(shadow) if shadow and not bodies else None

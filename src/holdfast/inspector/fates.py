@@ -30,13 +30,12 @@ class Fate(Struct, frozen=True, kw_only=True, gc=False):
     reference: str = ""
     """What brings the originals back; empty if they are kept, or only thinking was left out."""
     shown_at: int
-    """Where the model sees them: the place of the first one among all messages that it sees. For
-    a folded range it is where they would be."""
+    """The place of the first one among all messages that the model sees. For a folded range, the
+    place that it would have."""
     shown: int
     """How many messages the model sees of them, or in their place."""
     summary_at: int | None = None
-    """For a folded range the place of the message with the summary that stands for it; None if
-    the view has none."""
+    """For a folded range, the place of the message with its summary; None if the view has none."""
 
 
 class Fates(Struct, frozen=True, kw_only=True):
@@ -155,7 +154,7 @@ def _fates(items: Sequence[Item | _Arrived]) -> Iterator[Fate]:
 def _place_of_summary(
     items: Sequence[Item | _Arrived], places: Sequence[int], summaries: Sequence[int], at: int
 ) -> int | None:
-    """Return where the summary is that stands for a folded item: in it, or in the nearest."""
+    """Return the place of the summary of a folded item: in the item, or in the nearest one."""
     if not summaries:
         return None
     after = bisect_left(summaries, at)

@@ -11,7 +11,7 @@ from holdfast.inspector.choosing import Choice, choice_of
 from holdfast.inspector.listing import count_sessions, list_sessions
 from holdfast.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from holdfast.inspector.totals import Totals, totals_of
-from holdfast.inspector.window_strips import NAMES, kind_of
+from holdfast.inspector.window_strips import kind_of
 from holdfast.spending.numbers import short_paths
 
 NEWEST = 10
@@ -36,7 +36,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
     return HtmlPage("home.html.j2", {
         "choice": choice, "list": listed, "state": state, "totals": totals, "periods": PERIODS,
         "is_empty": is_empty, "kind_of": kind_of, "bars_of": partial(bars_of, choice),
-        "names": NAMES, "chips": chips(choice, ROOT),
+        "chips": chips(choice, ROOT),
         "projects": short_paths({row.project for row in listed.rows}),
         "all": choice.address(f"{ROOT}/sessions"),
     })  # fmt: skip
@@ -66,7 +66,7 @@ def sessions(inspector: Inspector, request: Request) -> Answer:
         "count": count_sessions(shelf, spending, choice) if not choice.model else None,
         "projects": short_paths({row.project for row in listed.rows}),
         "next": choice.address(path, after=listed.next) if listed.next else "",
-        "first": choice.address(path), "names": NAMES,
+        "first": choice.address(path),
         "other": choice.address(path, subagents=not choice.subagents),
     })  # fmt: skip
 

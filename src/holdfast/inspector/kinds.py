@@ -38,6 +38,13 @@ agent that does not write them down, or what came before a session that is a par
 KINDS: Final[tuple[Kind, ...]] = (
     "unrecorded", "system", "tools", "rules", "summary", "user", "agent", "results",
 )  # fmt: skip
+KIND_NAMES: Final[Mapping[str, str]] = {
+    "unrecorded": "not recorded by the agent", "system": "system prompt",
+    "tools": "tool definitions", "rules": "rules files", "summary": "summary",
+    "user": "your words", "agent": "the agent's words and calls", "results": "tool results",
+    "free": "free",
+}  # fmt: skip
+"""What pages call the kinds; `free` is the rest of a window."""
 Amounts: TypeAlias = tuple[int, ...]
 """Tokens in the order of `KINDS`."""
 NOTHING: Final[Amounts] = (0,) * len(KINDS)

@@ -28,7 +28,7 @@ class SecretShown(Struct, frozen=True):
 
 
 def show_secret(inspector: Inspector, request: Request) -> Answer:
-    """Return what a placeholder of a message stands for.
+    """Return the secret behind a placeholder of a message.
 
     Only to somebody who was let in by a token: on a server without one, every program of this
     machine could ask.

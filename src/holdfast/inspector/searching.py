@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
@@ -160,8 +160,8 @@ def _merged(found: Sequence[Sequence[FoundHit]], sort: Sort) -> list[FoundHit]:
     """Return hits of several stores as one list: their scores cannot be compared."""
     if sort == "relevance":
         return [one for one in chain.from_iterable(zip_longest(*found)) if one]
-    time: Callable[[FoundHit], float] = lambda one: one.hit.time  # noqa: E731
-    return sorted(chain.from_iterable(found), key=time, reverse=sort == "newest")
+    hits = chain.from_iterable(found)
+    return sorted(hits, key=lambda one: one.hit.time, reverse=sort == "newest")
 
 
 def _shown(api: ApiContext, hit: Hit, is_copy: bool) -> FoundHit:

@@ -102,7 +102,7 @@ def otherwise_part(inspector: Inspector, request: Request) -> Answer:
 
 
 def reference_page(inspector: Inspector, request: Request) -> Answer:
-    """Go to the first message that a reference stands for."""
+    """Go to the first message behind a reference."""
     opened = inspector.shelf.open(str(request.path_params["id"]))
     reference = str(request.path_params["reference"])
     place = next(iter(opened.store.places(reference, session_id=opened.info.id)), None)

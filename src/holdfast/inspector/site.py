@@ -26,6 +26,7 @@ from holdfast.gateway.guard import Terms
 from holdfast.inspector.choosing import WrongAddress, whole_number
 from holdfast.inspector.export import standalone
 from holdfast.inspector.files import HERE, ROOT, asset, file_names, file_of, files_mark
+from holdfast.inspector.kinds import KIND_NAMES
 from holdfast.inspector.live_board import LiveBoard, LiveFiles
 from holdfast.inspector.shelf import Shelf
 from holdfast.inspector.spending import SpendingReader
@@ -229,7 +230,7 @@ def environment() -> Environment:
         "signed_money": signed_money, "ending": ending, "dollars": dollars,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    made.globals.update(asset=asset, ROOT=ROOT)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    made.globals.update(asset=asset, ROOT=ROOT, KIND_NAMES=KIND_NAMES)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return made
 
 

@@ -33,7 +33,7 @@ Maker: TypeAlias = Literal["holdfast", "agent"]
 
 
 class StepPlace(Struct, frozen=True, array_like=True, gc=False):
-    """One message that the model saw: the positions of the log that it stands for, and its fate."""
+    """One message that the model saw: its fate, and the positions of the log that it stands for."""
 
     start: int
     stop: int

@@ -20,7 +20,7 @@ UNTITLED: Final = "Untitled"
 """What a session without a title and without words of a user is called."""
 _T = TypeVar("_T")
 Address: TypeAlias = Callable[[str], str]
-"""The URL of what a reference (`hf-…`) stands for; "" if it has none."""
+"""The URL of the messages behind a reference (`hf-…`); "" if it has none."""
 
 SHOWN_CHARS: Final = 20_000
 """Of one text, about 400 lines: more than a person reads in one message."""

@@ -10,11 +10,12 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from holdfast.inspector.choosing import Choice
+from holdfast.inspector.kinds import KINDS
 from holdfast.inspector.shelf import file_name_of
 from holdfast.inspector.spending import Spending
 from holdfast.inspector.store_survey import OwnCompaction
 from holdfast.inspector.sums import AnswerSums, by_day
-from holdfast.inspector.window_strips import KINDS, WindowPart, kind_of, parts_of
+from holdfast.inspector.window_strips import WindowPart, kind_of, parts_of
 from holdfast.sessions.showing import Show
 from holdfast.spending.figures import CountedAnswer, Key, Period, UsageRow, dollars
 from holdfast.spending.numbers import short_paths

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from holdfast.catalog import PriceList
+from holdfast.inspector.kinds import KIND_NAMES, KINDS
 from holdfast.inspector.strip import strip
 from holdfast.spending.live import live_state
 from holdfast.spending.numbers import short
@@ -20,13 +21,6 @@ from holdfast.stores.values import SessionInfo
 
 WIDTH = 1000
 """Units of a strip from end to end; it is stretched to the width that there is."""
-KINDS = ("unrecorded", "system", "tools", "rules", "summary", "user", "agent", "results")
-"""What a window holds, in the order of a strip; `free` is the rest."""
-NAMES = {
-    "unrecorded": "not recorded", "system": "system prompt", "tools": "tools",
-    "rules": "rules files", "summary": "summaries", "user": "your words", "agent": "the agent",
-    "results": "tool results", "free": "free",
-}  # fmt: skip
 _KIND_OF = {
     SYSTEM: "system", "your words": "user", "images and files": "user",
     "summaries of compactions": "summary",
@@ -64,7 +58,9 @@ def file_strip(session: SpentSession, prices: PriceList) -> WindowStrip | None:
     is_known = state.prompt_tokens > 0
     fill = min(state.fill, 1.0) if is_known else 1.0
     parts = parts_of([(kind, fill * shares[kind] / whole) for kind in KINDS])
-    held = ", ".join(f"{NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind])
+    held = ", ".join(
+        f"{KIND_NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind]
+    )
     size = f"{short(state.prompt_tokens)} of {short(state.window_tokens)} tokens"
     return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}", is_known)
 
@@ -74,7 +70,7 @@ def stored_strip(store: Store, info: SessionInfo) -> WindowStrip | None:
     shares = strip(store, info)
     if not shares:
         return None
-    held = ", ".join(f"{NAMES[kind]} {share:.0%}" for kind, share in shares)
+    held = ", ".join(f"{KIND_NAMES[kind]} {share:.0%}" for kind, share in shares)
     return WindowStrip(parts_of(shares), f"{sum(one for _, one in shares):.0%} full: {held}")
 
 

@@ -200,10 +200,10 @@ class MemoryManager:
             self._turn = 0
         self._notify("session_switched", lambda provider: provider.session_switched(switch))
 
-    def session_ended(self, session_id: str, messages: Sequence[Any] = ()) -> None:
-        """Tell that a session is over."""
+    def session_ended(self, session_id: str, messages: Sequence[Any] = ()) -> list[Future[None]]:
+        """Tell that a session is over; return a future of each provider that took it, as `sync`."""
         kept = list(messages)
-        self._notify(
+        return self._notify(
             "session_ended",
             lambda provider: provider.session_ended(session_id, redact_value(kept, self._redact)),
         )

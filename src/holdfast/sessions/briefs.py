@@ -12,6 +12,7 @@ from holdfast.compaction.state import CompactionState
 from holdfast.engine.brief import BRIEF_TOKENS, Brief, brief_of, trial_compaction
 from holdfast.engine.saved import unpack_snapshot
 from holdfast.facts.frame import split_summary
+from holdfast.sessions.delegations import delegations, worth_telling
 from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.finding import ShownMessage, message_at, messages_in
 from holdfast.sessions.showing import Show, shown_text
@@ -33,7 +34,7 @@ def stored_brief(
     """
     return brief_of(
         transcript_of(store, info), tokens=tokens, focus=focus, goal=info.goal, redact=show,
-        state=_state(store, info),
+        delegated=worth_telling(delegations(store, info)), state=_state(store, info),
     )  # fmt: skip
 
 

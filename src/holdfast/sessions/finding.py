@@ -92,13 +92,15 @@ def discover(
     current: str = "",
     sort: Sort = "relevance",
     most: int = 10,
+    skip: int = 0,
     around: int = AROUND,
     show: Show = as_it_is,
 ) -> list[Hit]:
     """Return the best hit of each lineage, or within named sessions every hit.
 
-    Any text is a query. What the session `current` shows its model anyway is never found; what it
-    folded is. A message is found by what `show` leaves of it.
+    Any text is a query. The best `skip` are left out, for the next page. What the session
+    `current` shows its model anyway is never found; what it folded is. A message is found by what
+    `show` leaves of it.
     """
     query = parse_query(text)
     wanted = Wanted(
@@ -107,7 +109,8 @@ def discover(
         lineages=not (filters.sessions or query.filters.sessions),
     )  # fmt: skip
     reveal = revealing(show)
-    matches = store.match(wanted, most=most, reveal=None if show is as_it_is else reveal)
+    given = None if show is as_it_is else reveal
+    matches = store.match(wanted, most=most + skip, reveal=given)[skip:]
     return _hits(store, matches, query.terms, around, reveal, show)
 
 

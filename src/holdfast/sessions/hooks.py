@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.journal import SESSION, log_event
-from holdfast.report import Report
+from holdfast.sessions.events import LASTING, EventKind, SessionEvent
 from holdfast.stores.values import Descent, SessionInfo
 
-
-class Compacted(Struct, frozen=True, kw_only=True):
-    """A compaction that is durable."""
-
-    session: SessionInfo
-    """As it is now; another id than `previous_id` where the session rotates."""
-    previous_id: str
-    report: Report
-    folded: tuple[int, ...]
-    """Positions of the log that the model sees no more as they were, since this compaction."""
-    folded_ids: tuple[str, ...]
-    """The ids of these messages, so that a host can forget what it thinks the model has read."""
-
-
-class Pressure(Struct, frozen=True):
-    """A conversation that will soon be compacted."""
-
-    session: SessionInfo
-    prompt_tokens: int
-    threshold_tokens: int
-
-    @property
-    def sentence(self) -> str:
-        """The same in words, for a user."""
-        share = self.prompt_tokens / self.threshold_tokens
-        return (
-            f"the context is at {share:.0%} of the size at which it is compacted "
-            f"({self.prompt_tokens:,} of {self.threshold_tokens:,} tokens)"
-        )
+ENVIRONMENT_VARIABLE = "HOLDFAST_SESSION"
 
 
 class Switched(Struct, frozen=True):
@@ -56,10 +28,9 @@ class Hooks(Struct, frozen=True, kw_only=True):
 
     before_compaction: Callable[[SessionInfo], object] | None = None
     """A text that it returns is shown to the model that writes the summary, as data."""
-    after_compaction: Callable[[Compacted], object] | None = None
-    pressure: Callable[[Pressure], object] | None = None
-    """Called once when a compaction comes near (`Policy.pressure`), and again only after the
-    prompt was smaller in between."""
+    event: Callable[[SessionEvent], object] | None = None
+    """Told what a person may want to know: pressure, what became of a compaction, failures. How
+    things are is told once, and again only after it was otherwise in between."""
     session_switch: Callable[[Switched], object] | None = None
     system: Callable[[SessionInfo], str] | None = None
     """Renders the system prompt with its memory block: at the start and after every compaction,
@@ -78,9 +49,37 @@ def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
         return None
 
 
+class EventTeller:
+    """Tells a host of events, and of what lasts only when it begins."""
+
+    def __init__(self, hook: Callable[[SessionEvent], object] | None) -> None:
+        self._hook, self._told = hook, frozenset[EventKind]()
+
+    def tell(self, event: SessionEvent) -> None:
+        """Tell of an event, unless the host has heard that things are so."""
+        if event.kind not in self._told:
+            self._told |= LASTING & {event.kind}
+            told(self._hook, event)
+
+    def tell_all(self, events: Iterable[SessionEvent]) -> None:
+        """Tell of all that a check found; what it did not find is over."""
+        found = list(events)
+        for event in found:
+            self.tell(event)
+        self._told = LASTING & {event.kind for event in found}
+
+
 def current_session() -> str:
     """Return the id of the session that this thread or task works on, "" where there is none."""
     return SESSION.get()
+
+
+def session_environment() -> dict[str, str]:
+    """Return the variable by which programs that an agent starts know the session: add it to their
+    environment. It names the session of now, also after a switch; empty if there is none.
+    """
+    known = SESSION.get()
+    return {ENVIRONMENT_VARIABLE: known} if known else {}
 
 
 def switch_to(session_id: str) -> None:

@@ -30,7 +30,6 @@ from holdfast.sessions.following import (
     shown_dialect,
     with_marks,
 )
-from holdfast.sessions.hooks import switch_to
 from holdfast.sessions.kept import KeptConversation
 from holdfast.sessions.matching import told_in
 from holdfast.sessions.options import SessionOptions
@@ -103,7 +102,7 @@ class FollowingConversation(KeptConversation):
         refuse_others(given, dialect)
         self._begin_with(shown_dialect(given) or dialect)
         self._tried(lambda: self._append(given))
-        switch_to(self.id)
+        self._become_current()
 
     def _tried(self, attempt: Callable[[], T]) -> T:
         """Return what an attempt does on what the store holds; another one if somebody was
@@ -209,6 +208,7 @@ class FollowingConversation(KeptConversation):
                 return ""
             is_start = begun.course == "rewind"
             stop = begun.place.reach if is_start else self._engine.length
+        self._note_delegated()
         return self._engine.record(stop, focus) if stop else ""
 
     def _begin_follow(
@@ -227,7 +227,7 @@ class FollowingConversation(KeptConversation):
         self._engine.take_request(given.frame, held=[*given.items[known:own], *begun.held])
         if isinstance(usage, int):
             self.used(usage)
-        switch_to(self.id)
+        self._become_current()
         return begun
 
     def _take_list(self, given: HostList, *, is_sent: bool) -> _Following:
@@ -328,7 +328,8 @@ class FollowingConversation(KeptConversation):
         """Return the session of the same lineage that knows more of a list, "" if none does."""
         best, reach, own = "", place.alignment.given, place.heads[0]
         for info in self._store.lineage(self._info.root_id):
-            if info.id == self.id or info.length + own <= reach or info.end_reason == "compression":
+            is_over = info.end_reason == "compression" or info.kind == "tool"
+            if info.id == self.id or info.length + own <= reach or is_over:
                 continue
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.state import CompactionState
 from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
@@ -19,8 +20,10 @@ from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from holdfast.journal import log_event
 from holdfast.report import Report
+from holdfast.sessions.delegations import delegations, worth_telling
+from holdfast.sessions.events import CompactionCheck, events_of, prepared_event
 from holdfast.sessions.following import shown_dialect
-from holdfast.sessions.hooks import Compacted, Pressure, Switched, announce_switch, told
+from holdfast.sessions.hooks import EventTeller, Switched, announce_switch, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
@@ -41,12 +44,20 @@ from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
 from holdfast.transcript import View
 
+Force: TypeAlias = bool | Callable[[Decision], bool]
+"""Whether to compact also if it is not due; a function is asked, and once more when nobody else
+can change the conversation."""
+
 
 class KeptRun(msgspec.Struct):
     """A change of the view under way: whether to make it, and what came of it."""
 
     report: Report
     is_wanted: bool = True
+    before: CompactionState | None = None
+    """What it began from, if the view may change."""
+    previous_id: str = ""
+    folded: tuple[int, ...] = ()
 
 
 class KeptConversation:
@@ -65,7 +76,7 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
-        self._is_pressed = False
+        self._teller = EventTeller(options.hooks.event)
         self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
@@ -256,6 +267,7 @@ class KeptConversation:
         if was_open and any(row.role == "user" for row in rows):
             self._is_broken = self._is_broken or None  # the user may go on from an open call
         self._info = replace(self._info, length=engine.length)
+        self._tell_prepared()
 
     def _keep_arriving(self) -> None:
         """Note with the session how its results are shown on arrival, before the first one comes,
@@ -294,21 +306,24 @@ class KeptConversation:
     # Compaction
 
     def compact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None,
+        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
-        """Compact if it is due, or by hand with `force`, and return what was done."""
+        """Compact if it is due, or by hand with `force`, and return what was done.
+
+        With a function for `force` it is compacted only if that says so.
+        """
         force, focus = self._wished(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._engine.compact(
-                    force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens,
-                    pinned=self._pinned(),
+                    force=bool(force), focus=focus, keep_last=keep_last,
+                    target_tokens=target_tokens, pinned=self._pinned(),
                 )  # fmt: skip
         return run.report
 
     async def acompact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None,
+        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
         """Do what `compact` does, for hosts that await a summarizer."""
@@ -316,8 +331,8 @@ class KeptConversation:
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._engine.acompact(
-                    force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens,
-                    pinned=self._pinned(),
+                    force=bool(force), focus=focus, keep_last=keep_last,
+                    target_tokens=target_tokens, pinned=self._pinned(),
                 )  # fmt: skip
         return run.report
 
@@ -328,19 +343,43 @@ class KeptConversation:
                 run.report = self._engine.lighten(self._options.media)
         return run.report
 
-    def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
+    def _wished(self, force: Force, focus: str) -> tuple[Force, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
         return (force, focus) if wish is None else (True, focus or wish)
 
     @contextmanager
-    def _compacting(self, force: bool) -> Generator[KeptRun]:
+    def _compacting(self, force: Force) -> Generator[KeptRun]:
+        """Give the body a change of the view to make if it is wanted, and tell the host of it."""
+        self._fresh()
+        self._tell_prepared()
+        decision, state = self._engine.decide(), self._engine.state
+        with self._changing(force, decision) as run:
+            yield run
+        was_asked = callable(force) and run.before is None  # only whether to, and the answer was no
+        if self._hooks.event is None or was_asked:
+            return
+        arrived = self._engine.arrived(0) if run.folded else ()
+        check = CompactionCheck(
+            session=self._info, decision=decision, before=run.before or state,
+            after=self._engine.state,
+            report=run.report, now=self._options.clock(), previous_id=run.previous_id,
+            folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
+        )  # fmt: skip
+        self._teller.tell_all(events_of(check))
+
+    def _tell_prepared(self) -> None:
+        if self._engine.is_prepared:
+            self._teller.tell(prepared_event(self._info))
+
+    @contextmanager
+    def _changing(self, force: Force, decision: Decision) -> Generator[KeptRun]:
         """Hold the lease for the body, which changes the view if it is wanted; it is not if there
         is nothing to do, or somebody else is at it.
         """
-        self._fresh()
-        decision = self._engine.decide()
-        self._note_pressure(decision)
+        if callable(force) and not force(decision):
+            yield KeptRun(unchanged(self._engine, "there is room"), is_wanted=False)
+            return
         is_due = decision.due and not self._engine.is_put_off(decision)
         if not force and not is_due and not self._engine.is_prepared:
             yield KeptRun(self._engine.compact(), is_wanted=False)
@@ -356,8 +395,14 @@ class KeptConversation:
                 return
             self._lease = lease
             self._catch_up()
+            if callable(force) and not force(self._engine.decide()):
+                yield KeptRun(unchanged(self._engine, "somebody else made room"), is_wanted=False)
+                self._lease = None
+                return
+            run.before = self._engine.state
             said = told(self._hooks.before_compaction, self._info)
             self._engine.remembered = said if isinstance(said, str) else ""
+            self._note_delegated()
             was, view = self._info, self._engine.view
             try:
                 with self._unsettled():
@@ -366,17 +411,9 @@ class KeptConversation:
                 self._fresh()
                 run.report = log_run(replace(unchanged(self._engine, str(error)), reason="aborted"))
             else:
-                run.report = self._after(was, view, run.report)
+                self._after(was, view, run)
             finally:
                 self._lease = None
-
-    def _note_pressure(self, decision: Decision) -> None:
-        """Tell the host once that a compaction comes near; not if it is done now."""
-        is_told = decision.pressure and decision.urgency in ("none", "early")
-        if is_told and not self._is_pressed:
-            threshold = self._engine.settings.budget.threshold_tokens
-            told(self._hooks.pressure, Pressure(self._info, decision.prompt_tokens, threshold))
-        self._is_pressed = decision.pressure and (is_told or self._is_pressed)
 
     def _kept(self, step: Step) -> None:
         """Make a compaction durable; the engine takes it in only if this returns."""
@@ -398,30 +435,22 @@ class KeptConversation:
     def _persistence(self) -> Any:
         return "child" if self._info.mode == "rotate" else "in place"
 
-    def _after(self, was: SessionInfo, view: View, report: Report) -> Report:
-        rules, notes = self._seen().rules, report.notes
+    def _after(self, was: SessionInfo, view: View, run: KeptRun) -> None:
+        """Note what came of a change of the view, and follow it."""
+        rules, notes = self._seen().rules, run.report.notes
         if rules:  # it is repaired on its way
             notes = tuple(note for note in notes if not note.endswith(STILL_BROKEN))
-        report = replace(report, repaired=(*report.repaired, *rules), notes=notes)
-        if report.status == "unchanged":
+        run.report = replace(run.report, repaired=(*run.report.repaired, *rules), notes=notes)
+        if run.report.status == "unchanged":
             if self._engine.state is not self._known_state:
                 self._save()
-            return report
-        report = replace(report, persistence=self._persistence)
+            return
+        run.report = replace(run.report, persistence=self._persistence)
         self.render_system()
         if self.id != was.id:
             self._switched(was.id, "compression")
         shown = kept_positions(self._engine.view)
-        folded = tuple(sorted(kept_positions(view) - shown))
-        arrived = self._engine.arrived(0)
-        told(
-            self._hooks.after_compaction,
-            Compacted(
-                session=self._info, previous_id=was.id, report=report, folded=folded,
-                folded_ids=tuple(arrived[at][0].label for at in folded),
-            ),
-        )  # fmt: skip
-        return report
+        run.previous_id, run.folded = was.id, tuple(sorted(kept_positions(view) - shown))
 
     def _like(self) -> NewSession:
         info = self._info
@@ -431,7 +460,17 @@ class KeptConversation:
         )  # fmt: skip
 
     def _switched(self, previous_id: str, descent: Descent) -> None:
-        announce_switch(self._hooks, Switched(previous_id, self.id, descent))
+        if self._info.kind != "tool":
+            announce_switch(self._hooks, Switched(previous_id, self.id, descent))
+
+    def _note_delegated(self) -> None:
+        """Let summaries and records say what subagents have."""
+        self._engine.delegated = worth_telling(delegations(self._store, self._info))
+
+    def _become_current(self) -> None:
+        """Make the session the current one; work in the background never is."""
+        if self._info.kind != "tool":
+            switch_to(self.id)
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""

@@ -10,31 +10,51 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
+from holdfast.catalog import window_of
+from holdfast.compaction.measure import message_tokens
 from holdfast.compaction.prune import without_older_media
+from holdfast.compaction.trigger import Decision
+from holdfast.compaction.work import Options
 from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.dialects.profiles import profile_for
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.compressor import PreviewedRun
 from holdfast.engine.economy import Clock
+from holdfast.engine.inspection import Inspection, inspect_transcript
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable
+from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable, UnknownSession
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
-from holdfast.report import Reference
+from holdfast.report import Reference, Report
+from holdfast.sessions.delegations import (
+    DONE,
+    Delegated,
+    delegations,
+    first_line,
+    result_text,
+    whole_log,
+)
+from holdfast.sessions.following import messages_of
+from holdfast.sessions.handing import Handed, task_with_context
 from holdfast.sessions.hooks import Hooks, Switched, announce_switch
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import frame_of, payloads
-from holdfast.sessions.standing import find_by_key
+from holdfast.sessions.standing import find_by_key, unchanged
 from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.tracking import Same
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession, SessionInfo
-from holdfast.transcript import Payload
+from holdfast.transcript import Message, Payload, Text, ToolResult
 from holdfast.writing.writers import Writers
 
 T = TypeVar("T")
 _NOBODY = Hooks()
+_HANDED = Handed()
+_NO_PAST = "there is nothing to fold yet"
 _PLACE = re.compile(r"m(\d{1,9})")
 _SMALLER = 0.98
 """What a request must come to beside the one that was refused, to be worth another try."""
@@ -92,9 +112,19 @@ class Session(FollowingConversation):
 
     # Handles
 
-    def _handle(self, name: str, *, new: NewSession | None = None) -> Session:
-        """Return a handle on a session of the same store."""
-        return Session(self._store, name, new=new, **_fields(self._options))
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the store has it: something was said, or its title, goal or id was asked for."""
+        return self._known_info is not None
+
+    def _handle(self, name: str, **changed: Any) -> Session:
+        """Return a handle on a session of the same store, perhaps with other settings."""
+        return Session(self._store, name, **{**_fields(self._options), **changed})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         """Return another handle on the same session."""
@@ -164,28 +194,166 @@ class Session(FollowingConversation):
         is_smaller = self.compact(force=True).status == "compacted"
         return lighter or (is_smaller and self.engine.estimate() < _SMALLER * before)
 
+    # Room
+
+    def make_room(self, *incoming: Any) -> Report:
+        """Compact before messages are handed to the agent, if there is hardly room for them.
+
+        The measure is the hard threshold, 85 % of the window by default, with what the provider
+        counted last and an estimate of what came since. `incoming` is as for `append`, or a text;
+        it is not appended. A conversation of only its newest messages is left as it is.
+        """
+        if not self._has_past():
+            return unchanged(self._engine, _NO_PAST)
+        return self.compact(force=self._lacks_room(incoming))
+
+    async def amake_room(self, *incoming: Any) -> Report:
+        """Do what `make_room` does, for hosts that await a summarizer."""
+        if not self._has_past():
+            return unchanged(self._engine, _NO_PAST)
+        return await self.acompact(force=self._lacks_room(incoming))
+
+    def _has_past(self) -> bool:
+        if self._known_info is None:
+            return False
+        self._fresh()
+        self._catch_up()
+        return self._engine.length > self._engine.settings.policy.min_tail
+
+    def _lacks_room(self, incoming: Sequence[Any]) -> Callable[[Decision], bool]:
+        dialect = dialect_named(self._dialect or "openai-chat")
+        given = [
+            dialect.encode(Message("user", (Text(one),))) if isinstance(one, str) else message
+            for one in incoming
+            for message in ([one] if isinstance(one, str) else messages_of(one))
+        ]
+        counter = self._engine.settings.counter
+        more = sum(message_tokens(one, counter) for one in dialect.decode(given, 0))
+
+        def lacks_room(decision: Decision) -> bool:
+            then = self._engine.decide(decision.prompt_tokens + more)
+            return then.urgency == "hard" and then.due
+
+        return lacks_room
+
+    def breakdown(self, most: int = 10) -> Inspection:
+        """Return where the context goes, with its `most` longest messages; never its words.
+
+        If the provider counted the last prompt, the total is what it measured, and the
+        categories, which are estimates, are scaled to it.
+        """
+        engine = self.engine
+        settings, decision = engine.settings, engine.decide()
+        shown = dialect_named(engine.dialect).decode(self.messages if engine.length else [], 0)
+        return inspect_transcript(
+            replace(engine.request, dialect=engine.dialect, messages=tuple(shown)),
+            settings.policy, settings.budget, settings.counter, most=most,
+            measured_tokens=decision.prompt_tokens if decision.source == "measured" else None,
+        )  # fmt: skip
+
     # Lineage
 
-    def branch(self, at: int, *, title: str = "", switches: bool = True, key: str = "") -> Session:
-        """Return a session that shares the first `at` messages and goes its own way from there.
+    def branch(
+        self, at: int | None = None, *, of: str = "", title: str = "", switches: bool = True,
+        key: str = "",
+    ) -> Session:  # fmt: skip
+        """Return a session that shares the first `at` messages, or all, and goes its own way.
 
-        Without `switches` this one stays the current session, as for a review in the background.
-        `key` is the host's own name for the new one.
+        `of` is the id of a session that this one came from: so any of them goes on again, with
+        what the model saw then. Without `switches` this one stays the current session. `key` is
+        the host's own name for the new one.
         """
+        if of and all(one.id != of for one in self._store.lineage(self.id)):
+            raise UnknownSession(of)
         new = replace(self._like(), title=title, source_id=key)
-        made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
+        made = self._store.create(new, parent_id=of or self.id, descent="branch", at=at)
         return self._child(made, "branch", switches=switches)
 
+    def review(self) -> Session:
+        """Return a copy of the session for work in the background.
+
+        It is in no list, no search finds it and no key leads to it. It never is the current
+        session, and the hooks, so memory too, hear nothing of it.
+        """
+        title = f"{self._info.title} (review)" if self._info.title else ""
+        new = replace(self._like(), kind="tool", mode="in-place", title=title)
+        made = self._store.create(new, parent_id=self.id, descent="branch")
+        system = self.system  # the bytes that the provider has in its cache
+        hooks = Hooks() if self._hooks.system is None else Hooks(system=lambda _: system)
+        return self._handle(made.id, hooks=hooks)
+
     def delegate(
-        self, *, title: str = "", goal: str = "", model: str = "", key: str = ""
+        self,
+        task: str = "",
+        *,
+        budget: float | None = None,
+        context: Handed = _HANDED,
+        title: str = "",
+        goal: str = "",
+        model: str = "",
+        key: str = "",
     ) -> Session:
-        """Return a session of its own for a subagent; `key` is the host's own name for it."""
+        """Return a session of its own for a subagent; `key` is the host's own name for it.
+
+        The `task` is its goal and its first message, with the `context` that it gets of this
+        conversation; without one it is empty. `budget` is its window: tokens, or up to 1 a share
+        of the window of this session.
+        """
+        # the other hooks are about this conversation: its memory, its system prompt
+        changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
+        settings = self.engine.settings
+        window = window_of(model, None)[0] if model else settings.context_length
+        if budget is not None:
+            window = round(budget * settings.context_length if budget <= 1 else budget)
+        if window < 1:
+            raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
+        if model:
+            changed |= {"model": model, "context_length": None}
+        if budget is not None:
+            changed["context_length"] = window
         new = replace(
-            self._like(), kind="subagent", title=title, goal=goal, source_id=key,
-            model=model or self._info.model,
+            self._like(), kind="subagent", title=title or first_line(task), goal=goal or task,
+            source_id=key, model=model or self._info.model,
         )  # fmt: skip
+        self._fresh()
+        first = None
+        if task:
+            first = task_with_context(
+                self._store, self._store.session(self.id), task, context, window=window,
+                counter=settings.counter, show=settings.redact,
+            )  # fmt: skip
         made = self._store.create(new, parent_id=self.id, descent="delegation")
-        return self._child(made, "delegation", switches=False)
+        child = self._handle(made.id, **changed)
+        if first is not None:
+            self._store.append(self.id, (), references=first.references)
+            child._take(Message("user", (Text(first.text),)))
+        return child
+
+    def take_result(self, child: Session, text: str, *, call_id: str = "") -> str:
+        """Append the result of a subagent as one message, end its session, and return the
+        reference by which its whole log is recalled.
+
+        With `call_id` the message is the result of that call.
+        """
+        whole = whole_log(self._store.session(child.id))
+        self._store.append(child.id, (), references=(whole,))
+        said = Text(result_text(Delegated(child.id, child.info.goal, DONE, whole.ref), text))
+        if call_id:
+            role = profile_for(self._dialect or "openai-chat").result_role
+            name = self._names.get(call_id, "")
+            self._take(Message(role, (ToolResult(call_id, (said,), name=name),)))
+        else:
+            self._take(Message("user", (said,)))
+        child.close(DONE)
+        return whole.ref
+
+    def delegated(self) -> tuple[Delegated, ...]:
+        """Return what was given to subagents, in order, and how that stands."""
+        return delegations(self._store, self._info) if self._known_info else ()
+
+    def _take(self, message: Message) -> None:
+        """Append a message of ours; it is kept without making the session the current one."""
+        self._tried(lambda: self._append([self.engine.encoded(message)]))
 
     def continue_as(self, key: str) -> None:
         """Go on under another key, for hosts that begin a new one when they compact.
@@ -222,6 +390,22 @@ class Session(FollowingConversation):
         child._key = self._key
         return child
 
+    def switch(self, session_id: str) -> Session:
+        """Return a handle on another session of the store; from now on the key leads there.
+
+        A session that had ended goes on; one that was continued under another id goes on there.
+        `UnknownSession` if there is none of this id.
+        """
+        to = self._store.newest_leaf(self._store.session(session_id).id)
+        if to.ended is not None:
+            self._store.reopen(to.id)
+        if self._key:
+            self._note(replaced_by=to.id)
+        other = self._child(to, "branch" if to.parent_id == self.id else "")
+        other._note(replaced_by="")
+        other._key, other._source = self._key, self._source
+        return other
+
     def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
         other = self._handle(info.id)
         if switches:
@@ -236,6 +420,24 @@ class Session(FollowingConversation):
         self._store.end(self.id, reason)
         self._info = self._store.session(self.id)
 
+    # What it is known by
+
+    def change(self, *, title: str | None = None, goal: str | None = None) -> SessionInfo:
+        """Set the title or the goal, whatever is given; every summary begins with the goal."""
+        self._info = self._store.change(self.id, title=title, goal=goal)
+        self._engine.goal = self._info.goal
+        return self._info
+
+    def use_model(self, model: str, context_length: int | None = None) -> None:
+        """Go on with another model: its window counts from the next request on. The window is
+        looked up by the name if it is not given.
+        """
+        window, _ = window_of(model, context_length)
+        self.engine.use_model(model, window)
+        self._options = replace(self._options, model=model, context_length=context_length)
+        if self.is_begun:
+            self._info = self._store.change(self.id, model=model)
+
     # Facts of the host
 
     @property
@@ -249,6 +451,14 @@ class Session(FollowingConversation):
         not sent, and they go when the session is erased. Something must have been said before.
         """
         self._note(notes={**self.notes, **facts})
+
+    def try_compaction(self, options: Options) -> PreviewedRun:
+        """Return what `compact` by hand would do, with the summary that needs no model; nothing is
+        changed and nobody is asked.
+        """
+        quiet = replace(self._options, summarizer=None, hooks=_NOBODY)
+        trial = Session(self._store, self.id, **_fields(quiet))
+        return trial.engine.preview(options)
 
     # The model's own tools
 

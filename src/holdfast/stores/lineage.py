@@ -256,6 +256,16 @@ def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo,
     return tuple(as_found(space, tx, row).info for row in rows)
 
 
+def begun_anew(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo, ...]:
+    """Return the sessions that were begun in the place of one of this root."""
+    rows = tx.rows(
+        f"{SELECT} WHERE s.tenant = ? AND s.descent = 'reset' AND s.parent IN"
+        " (SELECT p.id FROM sessions p WHERE p.tenant = ? AND p.root = ?) ORDER BY s.started, s.id",
+        (space.tenant, space.tenant, plain(root_id)),
+    )
+    return tuple(as_found(space, tx, row).info for row in rows)
+
+
 def newest_leaf(space: Space, tx: Statements, session_id: str) -> SessionInfo:
     """Return where a session goes on: the newest child by compression, to the end."""
     info = found(space, tx, session_id).info

@@ -88,6 +88,8 @@ def append(
     session = head(space, tx, session_id)
     refuse_closed(space, tx, session)
     start = session.length
+    if references:
+        give_out(space, tx, session.key, references)
     new = _unknown(space, tx, session, ready)
     if not new:
         return range(start, start)
@@ -99,8 +101,6 @@ def append(
     rows = [message_row(each, body, now) for each, body in zip(new, bodies, strict=True)]
     database.put_messages(tx, session.key, start, rows)
     _note(space, tx, session, rows)
-    if references:
-        give_out(space, tx, session.key, references)
     return range(start, start + len(rows))
 
 

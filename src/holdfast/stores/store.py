@@ -143,6 +143,10 @@ class Store:
         """Return all sessions of the same root, in order of their start."""
         return self._read(lambda tx: lineage.lineage(self._space, tx, session_id))
 
+    def begun_anew(self, root_id: str) -> tuple[SessionInfo, ...]:
+        """Return the sessions that were begun in the place of one of this root (`reset`)."""
+        return self._read(lambda tx: lineage.begun_anew(self._space, tx, root_id))
+
     def newest_leaf(self, session_id: str) -> SessionInfo:
         """Return where a session goes on: its newest child by compression, to the end."""
         return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
@@ -177,9 +181,10 @@ class Store:
     ) -> range:  # fmt: skip
         """Append messages, all or none; return their positions. They are found by their words.
 
-        `references` are those under which messages are shown otherwise than they came. A message
-        whose key the log holds is passed over. `Conflict` where something is new and the log has
-        not `expect` messages, or the session goes on in a child.
+        `references` are those under which messages are shown otherwise than they came, or are
+        named elsewhere; they are given out also if nothing is appended. A message whose key the
+        log holds is passed over. `Conflict` if something is new and the log has not `expect`
+        messages, or the session goes on in a child.
         """
         ready = log.made_ready(messages)
 

@@ -255,7 +255,7 @@ KEPT_COMMANDS = 200
 KEPT_EDITS = 200
 """The newest; a summary has room for fewer."""
 KEPT_RULES = 200
-"""Different rules; if there are so many newer ones, a ledger does not keep an older one."""
+"""The most different rules that a ledger keeps: a rule with this many newer ones is dropped."""
 
 
 class Past:

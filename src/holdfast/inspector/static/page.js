@@ -51,7 +51,7 @@ export function themed(name) {
   return color;
 }
 
-export const isDark = () =>
+const isDark = () =>
   (document.documentElement.dataset.theme ??
     (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 

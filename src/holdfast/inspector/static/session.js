@@ -18,7 +18,7 @@ const list = lazyList(talk, {
 document.querySelector(".pages")?.remove();
 
 /** Show a message: load what holds it, go there, and let it be seen. */
-export async function goTo(position) {
+async function goTo(position) {
   if (show === "view") {
     location.href = `${address}?at=${position}#m${position}`;
     return;

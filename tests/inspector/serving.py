@@ -1,0 +1,35 @@
+"""A gateway with pages, as a real server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.gateway.app import listen, make_server
+from holdfast.gateway.conversations import GatewayOptions
+from holdfast.inspector.app import gateway_pages
+from holdfast.policy import Policy
+from holdfast.stores.open import open_store
+from holdfast.testing.model_server import ModelServer
+
+
+@contextmanager
+def gateway_with_pages(folder: Path, model: ModelServer, window: int) -> Iterator[str]:
+    """Give the address of a gateway whose conversations are compacted after a few steps."""
+    options = GatewayOptions(
+        context_length=window, policy=Policy(floor_tokens=1_000), deadlines=(20.0, 20.0),
+        upstreams={"": model.openai_url.removesuffix("/v1")},
+    )  # fmt: skip
+    with open_store(folder / "store") as store:
+        listening = listen("127.0.0.1", 0)
+        server = make_server(store, options, pages=gateway_pages(folder, "0"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+            listening.close()

@@ -1,0 +1,155 @@
+"""Sessions that nobody uses now: compacted while that is free, ended with what they taught."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast import Model, Policy
+from holdfast.caching import Prices
+from holdfast.memory import MemoryManager, MemoryProvider
+from holdfast.sessions.life import EXPIRING, compact_idle, expire
+from holdfast.sessions.session import Session
+from holdfast.stores.store import Store
+
+WINDOW: Any = {
+    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100)
+}  # fmt: skip
+DAY = 86_400
+
+
+def talk(start: int, count: int) -> list[Any]:
+    found: list[Any] = []
+    for number in range(start, start + count):
+        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
+        answer = f"Answer {number}. " + "so on " * 90
+        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
+    return found
+
+
+def later(seconds: float) -> Any:
+    return lambda: time.time() + seconds
+
+
+def begin(store: Store, key: str, count: int) -> Session:
+    session = Session(store, key, **WINDOW)
+    session.append(*talk(0, count))
+    return session
+
+
+def test_idle_sessions_are_compacted_when_the_cache_has_lapsed(store: Store) -> None:
+    """Only those that would soon be due; not before; and a dry run changes nothing."""
+    full, small = begin(store, "full", 14), begin(store, "small", 2)
+    assert not full.engine.decide().due
+    assert full.engine.decide().pressure
+    assert compact_idle(store, **WINDOW) == ()
+    (planned,) = compact_idle(store, clock=later(301), dry_run=True, **WINDOW)
+    assert (planned.session.id, planned.outcome) == (full.id, "would compact")
+    assert store.session(full.id).compactions == 0
+    (done,) = compact_idle(store, clock=later(301), **WINDOW)
+    assert (done.outcome, done.session.compactions) == ("compacted", 1)
+    assert compact_idle(store, clock=later(301), **WINDOW) == ()
+    assert compact_idle(store, clock=later(8 * DAY), **WINDOW) == ()
+    assert store.session(small.id).compactions == 0
+    hour: Any = {"model": Model("m", 8_000, cache_ttl="1h"), "policy": WINDOW["policy"]}
+    begin(store, "other", 14)
+    assert compact_idle(store, clock=later(301), **hour) == ()
+    assert len(compact_idle(store, clock=later(3_601), **hour)) == 1
+
+
+def test_an_idle_compaction_that_does_not_pay_is_left_out(store: Store) -> None:
+    """A summary that costs more than it saves, by the prices of the model."""
+    begin(store, "full", 14)
+    free = Prices(input=0.0, output=100.0, cache_read=0.0, cache_write_5m=0.0, cache_write_1h=0.0)
+    model = Model("m", 8_000, prices=free)
+    (row,) = compact_idle(store, model=model, policy=WINDOW["policy"], clock=later(301))
+    assert (row.outcome, row.report) == ("unchanged", None)
+    assert row.detail
+
+
+def test_an_idle_compaction_that_pays_is_made_before_the_threshold(store: Store) -> None:
+    """Nothing that the provider keeps is lost any more, so that a cold session pays earlier."""
+    prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)
+    settings: Any = {"model": Model("m", 40_000, prices=prices), "policy": WINDOW["policy"]}
+    session = Session(store, **settings)
+    session.append(*talk(0, 70))
+    assert session.engine.decide().pressure
+    assert session.compact().reason == "below threshold"
+    (row,) = compact_idle(store, clock=later(301), **settings)
+    assert row.outcome == "compacted"
+
+
+def test_many_processes_compact_an_idle_session_once(store: Store) -> None:
+    """Whoever comes second sees what was done."""
+    sessions = [begin(store, f"chat-{number}", 14) for number in range(4)]
+    start, found = threading.Barrier(4), list[Any]()
+
+    def run() -> None:
+        start.wait()
+        found.extend(compact_idle(store, clock=later(301), **WINDOW))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert [row.outcome for row in found].count("compacted") == 4
+    assert [store.session(one.id).compactions for one in sessions] == [1, 1, 1, 1]
+
+
+class Learner(MemoryProvider):
+    """Keeps what it hears of sessions that ended; fails as long as it is told to."""
+
+    name = "learner"
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, int]] = []
+        self.is_broken = False
+
+    def session_ended(self, session_id: str, messages: Sequence[Any]) -> None:
+        """Take what was said, or fail."""
+        if self.is_broken:
+            raise ConnectionError
+        self.heard.append((session_id, len(messages)))
+
+
+def test_an_expired_session_teaches_memory_once_and_ends(store: Store) -> None:
+    """Not before its time, never twice; again only if it was used again."""
+    old, learner = begin(store, "old", 3), Learner()
+    with MemoryManager(learner) as memory:
+        assert expire(store, idle_days=30, memory=memory) == ()
+        then = later(31 * DAY)
+        (planned,) = expire(store, idle_days=30, memory=memory, dry_run=True, clock=then)
+        assert (planned.outcome, learner.heard) == ("would end", [])
+        (row,) = expire(store, idle_days=30, memory=memory, clock=then)
+        assert (row.outcome, row.session.end_reason) == ("ended", "expired")
+        assert expire(store, idle_days=30, memory=memory, clock=then) == ()
+        assert learner.heard == [(old.id, 6)]
+        old.append({"role": "user", "content": "Are you still there?"})
+        assert len(expire(store, idle_days=30, memory=memory, clock=then)) == 1
+        assert learner.heard == [(old.id, 6), (old.id, 7)]
+
+
+def test_a_session_whose_memory_fails_is_tried_again(store: Store) -> None:
+    """It stays open, so that what it taught is not lost."""
+    old, learner = begin(store, "old", 3), Learner()
+    learner.is_broken = True
+    with MemoryManager(learner) as memory:
+        (row,) = expire(store, idle_days=1, memory=memory, clock=later(2 * DAY))
+        assert (row.outcome, row.session.ended) == ("failed", None)
+        assert "ConnectionError" in row.detail
+        learner.is_broken = False
+        (row,) = expire(store, idle_days=1, memory=memory, clock=later(2 * DAY))
+        assert row.outcome == "ended"
+    assert learner.heard == [(old.id, 6)]
+
+
+def test_a_session_that_was_being_expired_is_not_told_again(store: Store) -> None:
+    """As after a crash: memory may have heard of it already."""
+    old, learner = begin(store, "old", 3), Learner()
+    store.end(old.id, EXPIRING)
+    with MemoryManager(learner) as memory:
+        assert expire(store, idle_days=1, memory=memory, clock=later(2 * DAY)) == ()
+    assert learner.heard == []
