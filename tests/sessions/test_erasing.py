@@ -26,6 +26,7 @@ from holdfast.memory.files.provider import FilesProvider
 from holdfast.memory.provider import MemoryProvider
 from holdfast.sessions.erasing import erase_words
 from holdfast.sessions.session import Session
+from holdfast.sessions.turns import Inbox
 from holdfast.sessions.wording import ERASED
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession
@@ -595,5 +596,44 @@ def test_what_a_killed_erasure_left_the_next_one_does(
     done = erase_words(store, person="alice")
     assert done.proof is not None
     assert done.proof.left == ()
+    store.close()
+    assert found_on_disk(home, request, [secret]) == []
+
+
+def test_what_waits_in_an_inbox_goes_too(store: Store) -> None:
+    """With the conversation of its key; in a shared one by its author, and its turn still comes."""
+    for key in ("telegram:42", "group:1"):
+        inbox = Inbox(store, key)
+        inbox.put(said(ADDRESS, "alice"))
+        inbox.put(said("Hello, everybody.", "bob"))
+    Session(store, "telegram:42").append(said(ADDRESS))
+    done = erase_words(store, person="telegram:42")
+    assert len(done.sessions) == 2
+    done = erase_words(store, person="alice", words=[SECRET])
+    assert [(one.position, one.why) for one in done.messages] == [(0, "author")]
+    assert done.proof is not None
+    assert done.proof.left == ()
+    assert Inbox(store, "group:1").waiting() == 2
+    session = Session(store, "group:1")
+    for turn in Inbox(store, "group:1").turns():
+        turn.take(session)
+    assert SECRET not in json.dumps(session.messages)
+    assert "Hello, everybody." in json.dumps(session.messages)
+
+
+def test_what_an_inbox_joined_under_another_name_goes_too(home: Any, request: Any) -> None:
+    """Messages that wait together become one, under the name of the first author."""
+    store, secret = home.open(), fresh_word()
+    inbox, session = Inbox(store, "group:9"), Session(store, "group:9")
+    session.append(said("Good morning, everybody.", "bob"), said("Hello.", role="assistant"))
+    inbox.put(said("What is for lunch?", "bob"))
+    inbox.put(said(f"I want {secret}.", "alice"))
+    for turn in inbox.turns():
+        turn.take(session)
+    assert secret in json.dumps(session.messages)
+    done = erase_words(store, person="alice")
+    assert sorted((one.position, one.why) for one in done.messages) == [(1, "author"), (2, "quote")]
+    first, _, last = Session(store, "group:9").messages
+    assert (first["name"], last["content"]) == ("bob", ERASED)
     store.close()
     assert found_on_disk(home, request, [secret]) == []

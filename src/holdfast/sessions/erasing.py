@@ -16,7 +16,7 @@ from holdfast.memory.provider import MemoryProvider
 from holdfast.search.text import searchable
 from holdfast.sessions.leaving import project_at
 from holdfast.sessions.rows import decoded, new_message
-from holdfast.sessions.wording import Words, erase_message, fold, is_by
+from holdfast.sessions.wording import Words, erase_message, fold, is_by, is_by_user
 from holdfast.stores.erasing import HeldPiece, Rewording
 from holdfast.stores.log import made_ready
 from holdfast.stores.open import is_store_file, stores_in
@@ -38,6 +38,8 @@ SOUGHT_CHARS: Final = 8
 """Of a line that is looked for on the disk; chosen, shorter ones are there by chance."""
 MOST_LINES: Final = 200
 """Lines that are looked for on the disk, the longest; chosen, a second each for every gigabyte."""
+_INBOX = "inbox of "
+"""What the key of an inbox begins with; the key of its conversation follows."""
 _TITLE_BYTES = 1_000
 """Of a title or a note that may be a line of somebody; chosen, longer ones have more in them."""
 _AT_ONCE = 500
@@ -218,9 +220,15 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     for piece in authored:
         own.add(store, piece)
     roots = {piece.root_id for piece in authored}
-    if roots and own.quotes.texts:
-        quoting = (piece for piece in look(own.quotes.holds) if piece.root_id in roots)
-        take(quoting, lambda _: "quote")
+    joined = _joined_roots(infos, {piece.session_id for piece in authored})
+
+    def quotes(piece: HeldPiece) -> bool:
+        is_joined = piece.root_id in joined and piece.kind == "message" and is_by_user(piece.data)
+        return is_joined or (piece.root_id in roots | joined and own.quotes.holds(piece.data))
+
+    if authored and own.texts:
+        wanted = Words(own.texts.values()) if joined else own.quotes
+        take((piece for piece in look(wanted.holds) if quotes(piece)), lambda _: "quote")
     by_root: dict[str, list[HeldPiece]] = {}
     for piece in pieces.values():
         by_root.setdefault(piece.root_id, []).append(piece)
@@ -231,11 +239,20 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     )  # fmt: skip
 
 
+def _joined_roots(infos: Mapping[str, SessionInfo], authored: set[str]) -> set[str]:
+    """Return the roots of conversations whose inbox has messages of a person: what waits there
+    together becomes one message, under the name of its first author.
+    """
+    keys = {infos[name].source_id.removeprefix(_INBOX) for name in authored
+            if name in infos and infos[name].source_id.startswith(_INBOX)}  # fmt: skip
+    return {info.root_id for info in infos.values() if info.source_id in keys}
+
+
 def _is_of(person: str, info: SessionInfo) -> bool:
     """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
     of such a key.
     """
-    return person == info.source or info.source_id in (person, f"inbox of {person}")
+    return person == info.source or info.source_id in (person, _INBOX + person)
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:
