@@ -28,6 +28,7 @@ from holdfast.sessions.erasing import erase_words
 from holdfast.sessions.session import Session
 from holdfast.sessions.turns import Inbox
 from holdfast.sessions.wording import ERASED
+from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession
 
@@ -637,3 +638,15 @@ def test_what_an_inbox_joined_under_another_name_goes_too(home: Any, request: An
     assert (first["name"], last["content"]) == ("bob", ERASED)
     store.close()
     assert found_on_disk(home, request, [secret]) == []
+
+
+def test_a_backup_that_was_cut_short_is_looked_into(tmp_path: Path) -> None:
+    """What a killed backup left beside the store has the words, packed or not."""
+    with open_store(tmp_path) as store:
+        session = Session(store, "k")
+        session.append(said(f"{SECRET} " + "and so on " * 200))
+        draft = tmp_path / ".holdfast-x.backup"
+        store.backup(str(draft))
+        done = erase_words(store, words=[SECRET])
+    assert done.proof is not None
+    assert f"{draft}: session {session.id}, m0" in done.proof.left

@@ -385,7 +385,7 @@ def _prove(
     paths = dict.fromkeys((*store.files(), *_files_in(also), *_stores_beside(store)))
     for number, path in enumerate(paths, 1):
         tell("checking files", number, len(paths))
-        left += _left_in_file(path, sought, is_own=path in store.files())
+        left += _left_in_file(path, sought, is_own=path == os.path.abspath(store.where))
         if os.path.exists(path):
             files.append(LookedAt(path, os.path.getsize(path)))
     return Proof(
