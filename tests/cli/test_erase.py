@@ -114,3 +114,14 @@ def test_a_project_has_an_age_of_its_own(
     assert holdfast("sessions", "delete", "--expired", "--yes", "--json").code == 0
     (left,) = holdfast("sessions", "list", "--json").reports
     assert [row["session"] for row in left["sessions"]] == ["b"]
+
+
+@pytest.mark.parametrize("given", ["{ secret = 7 }", '{ "/work/secret" = -1 }'])
+def test_a_project_is_an_absolute_folder_with_days(
+    holdfast: Any, group: str, own_settings: Path, given: str
+) -> None:
+    """A relative one would be another in every folder; nothing is deleted."""
+    own_settings.write_text(f"[sessions]\nretention_projects = {given}\n")
+    seen = holdfast("sessions", "delete", "--expired", "--yes")
+    assert (seen.code, seen.out) == (2, b"")
+    assert "days of at least 0 by absolute names of folders" in seen.err

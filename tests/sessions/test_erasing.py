@@ -26,7 +26,9 @@ from holdfast.memory.files.provider import FilesProvider
 from holdfast.memory.provider import MemoryProvider
 from holdfast.sessions.erasing import erase_words
 from holdfast.sessions.session import Session
+from holdfast.sessions.turns import Inbox
 from holdfast.sessions.wording import ERASED
+from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession
 
@@ -131,6 +133,19 @@ def test_a_view_from_before_the_words_stays(store: Store) -> None:
     assert again.undo()
     assert len(again.messages) == store.session(again.id).length
     assert not again.undo()
+
+
+def test_a_short_line_takes_no_names_with_it(store: Store) -> None:
+    """A title that is what the person said goes; one that only has the same word stays."""
+    for key, title in (("a", "Projects"), ("b", "Projects of bob")):
+        new = NewSession(dialect="openai-chat", id=key, title=title, cwd="/home/bob/projects")
+        session = Session(store, new=new)
+        session.append(said("projects", "alice"), said("List the projects.", "bob"))
+    done = erase_words(store, person="alice")
+    assert [(one.session, one.position) for one in done.messages] == [("a", 0), ("b", 0)]
+    assert [store.session(key).title for key in ("a", "b")] == ["", "Projects of bob"]
+    assert store.session("a").cwd == "/home/bob/projects"
+    assert json.loads(bodies(store, "a")[1])["content"] == "List the projects."
 
 
 def test_whoever_quotes_a_line_is_erased_with_it(store: Store) -> None:
@@ -584,3 +599,54 @@ def test_what_a_killed_erasure_left_the_next_one_does(
     assert done.proof.left == ()
     store.close()
     assert found_on_disk(home, request, [secret]) == []
+
+
+def test_what_waits_in_an_inbox_goes_too(store: Store) -> None:
+    """With the conversation of its key; in a shared one by its author, and its turn still comes."""
+    for key in ("telegram:42", "group:1"):
+        inbox = Inbox(store, key)
+        inbox.put(said(ADDRESS, "alice"))
+        inbox.put(said("Hello, everybody.", "bob"))
+    Session(store, "telegram:42").append(said(ADDRESS))
+    done = erase_words(store, person="telegram:42")
+    assert len(done.sessions) == 2
+    done = erase_words(store, person="alice", words=[SECRET])
+    assert [(one.position, one.why) for one in done.messages] == [(0, "author")]
+    assert done.proof is not None
+    assert done.proof.left == ()
+    assert Inbox(store, "group:1").waiting() == 2
+    session = Session(store, "group:1")
+    for turn in Inbox(store, "group:1").turns():
+        turn.take(session)
+    assert SECRET not in json.dumps(session.messages)
+    assert "Hello, everybody." in json.dumps(session.messages)
+
+
+def test_what_an_inbox_joined_under_another_name_goes_too(home: Any, request: Any) -> None:
+    """Messages that wait together become one, under the name of the first author."""
+    store, secret = home.open(), fresh_word()
+    inbox, session = Inbox(store, "group:9"), Session(store, "group:9")
+    session.append(said("Good morning, everybody.", "bob"), said("Hello.", role="assistant"))
+    inbox.put(said("What is for lunch?", "bob"))
+    inbox.put(said(f"I want {secret}.", "alice"))
+    for turn in inbox.turns():
+        turn.take(session)
+    assert secret in json.dumps(session.messages)
+    done = erase_words(store, person="alice")
+    assert sorted((one.position, one.why) for one in done.messages) == [(1, "author"), (2, "quote")]
+    first, _, last = Session(store, "group:9").messages
+    assert (first["name"], last["content"]) == ("bob", ERASED)
+    store.close()
+    assert found_on_disk(home, request, [secret]) == []
+
+
+def test_a_backup_that_was_cut_short_is_looked_into(tmp_path: Path) -> None:
+    """What a killed backup left beside the store has the words, packed or not."""
+    with open_store(tmp_path) as store:
+        session = Session(store, "k")
+        session.append(said(f"{SECRET} " + "and so on " * 200))
+        draft = tmp_path / ".holdfast-x.backup"
+        store.backup(str(draft))
+        done = erase_words(store, words=[SECRET])
+    assert done.proof is not None
+    assert f"{draft}: session {session.id}, m0" in done.proof.left

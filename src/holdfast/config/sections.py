@@ -198,6 +198,9 @@ _Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """The whole numbers of TOML; Python would read more, and fail when it multiplies them."""
 _FILES = frozenset({"redaction.rules_files"})
 """Settings that name files. A relative name would be one of the current folder's."""
+_FOLDERS = frozenset({"sessions.retention_projects"})
+"""Settings that have a number for folders."""
+_ABSOLUTE = re.compile(r"~/|/|[A-Za-z]:[\\/]")
 _PATTERNS = frozenset({"memory.template"})
 """Settings that are regular expressions."""
 
@@ -273,7 +276,9 @@ def check_range(name: str, given: Given) -> None:
         raise InvalidSetting(given.origin, value, f"at least {_LEAST[name]:g}")
     if name in ONE_OF and value not in ONE_OF[name]:
         raise InvalidSetting(given.origin, value, f"one of {', '.join(ONE_OF[name])}")
-    if name in _FILES and not all(re.match(r"~/|/|[A-Za-z]:[\\/]", file) for file in value):
+    if name in _FOLDERS and not all(_ABSOLUTE.match(one) and value[one] >= 0 for one in value):
+        raise InvalidSetting(given.origin, value, "days of at least 0 by absolute names of folders")
+    if name in _FILES and not all(_ABSOLUTE.match(file) for file in value):
         raise InvalidSetting(given.origin, value, "absolute names of files, such as ~/rules.toml")
     if name in _PATTERNS:
         try:

@@ -16,7 +16,7 @@ from holdfast.memory.provider import MemoryProvider
 from holdfast.search.text import searchable
 from holdfast.sessions.leaving import project_at
 from holdfast.sessions.rows import decoded, new_message
-from holdfast.sessions.wording import Words, erase_message, fold, is_by
+from holdfast.sessions.wording import Words, erase_message, fold, is_by, is_by_user
 from holdfast.stores.erasing import HeldPiece, Rewording
 from holdfast.stores.log import made_ready
 from holdfast.stores.open import is_store_file, stores_in
@@ -38,6 +38,10 @@ SOUGHT_CHARS: Final = 8
 """Of a line that is looked for on the disk; chosen, shorter ones are there by chance."""
 MOST_LINES: Final = 200
 """Lines that are looked for on the disk, the longest; chosen, a second each for every gigabyte."""
+_INBOX = "inbox of "
+"""What the key of an inbox begins with; the key of its conversation follows."""
+_TITLE_BYTES = 1_000
+"""Of a title or a note that may be a line of somebody; chosen, longer ones have more in them."""
 _AT_ONCE = 500
 BLANK: Final = dump({"length": 0, "items": []})
 """A view that shows the log."""
@@ -108,8 +112,8 @@ class _Plan(Struct):
     pieces: dict[str, list[HeldPiece]]
     """By the root of their sessions."""
     why: dict[tuple[str, int], Why]
-    own: Words
-    """Lines of a person in conversations that stay."""
+    own: Mapping[str, str]
+    """Lines of a person in conversations that stay, by what they are compared by."""
     lines: Words
     """Lines of all messages that go by which it is seen that they are gone."""
     of_lines: int
@@ -142,19 +146,26 @@ def erase_words(
     if missing := [str(one) for one in places if not one.exists()]:
         raise InvalidSetting("also", missing[0], "a file or folder that exists")
     plan = _plan(store, person, project, given, tell)
-    found = Words([*words, *plan.own.spelled.values()])
+    quotes = (line for key, line in plan.own.items() if len(key) >= QUOTE_CHARS)
+    found = Words([*words, *quotes])
     if dry_run:
         return Erasure(
             sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
             touched=_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
             cannot_forget=tuple(one.name for one in memories if not one.does("forget")),
         )  # fmt: skip
+
+    def holds(data: bytes) -> bool:
+        """Return whether it has the words, or is what the person said, as a title may be."""
+        is_short = len(data) <= _TITLE_BYTES
+        return found.holds(data) or (is_short and fold(data.decode("utf-8", "replace")) in plan.own)
+
     kept_for = store.erase(plan.whole, vacuum=False).kept_for if plan.whole else ()
     views, touched = 0, set[str]()
     for number, (root, held) in enumerate(plan.pieces.items()):
         tell("erasing", number, len(plan.pieces))
         changes = list(_changes(store, held, found))
-        done = store.reword(root, changes, found.holds, mend=found.mend, blank=BLANK)
+        done = store.reword(root, changes, holds, mend=found.mend, blank=BLANK)
         views += done.views
         touched.update(done.sessions)
     notes, cannot = _forget(memories, given, plan, dry_run=False)
@@ -182,8 +193,8 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     ]  # fmt: skip
     whole = store.descendants(sorted(named))
     lines, own = _Lines(), _Lines()
-    for name in whole:
-        lines.take(store, infos[name], everybody=infos[name].cwd in folders)
+    for info in (infos[name] for name in whole if name in infos):
+        lines.take(store, info, everybody=info.cwd in folders)
     pieces: dict[tuple[object, ...], HeldPiece] = {}
     why: dict[tuple[str, int], Why] = {}
 
@@ -209,24 +220,39 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
     for piece in authored:
         own.add(store, piece)
     roots = {piece.root_id for piece in authored}
-    if roots and own.quotes.texts:
-        quoting = (piece for piece in look(own.quotes.holds) if piece.root_id in roots)
-        take(quoting, lambda _: "quote")
+    joined = _joined_roots(infos, {piece.session_id for piece in authored})
+
+    def quotes(piece: HeldPiece) -> bool:
+        is_joined = piece.root_id in joined and piece.kind == "message" and is_by_user(piece.data)
+        return is_joined or (piece.root_id in roots | joined and own.quotes.holds(piece.data))
+
+    if authored and own.texts:
+        wanted = Words(own.texts.values()) if joined else own.quotes
+        take((piece for piece in look(wanted.holds) if quotes(piece)), lambda _: "quote")
     by_root: dict[str, list[HeldPiece]] = {}
     for piece in pieces.values():
         by_root.setdefault(piece.root_id, []).append(piece)
     lines.texts |= own.texts
     return _Plan(
-        whole, store.owned_alone(whole), by_root, why, Words(own.texts.values()), lines.sought,
+        whole, store.owned_alone(whole), by_root, why, own.texts, lines.sought,
         len(lines.texts),
     )  # fmt: skip
+
+
+def _joined_roots(infos: Mapping[str, SessionInfo], authored: set[str]) -> set[str]:
+    """Return the roots of conversations whose inbox has messages of a person: what waits there
+    together becomes one message, under the name of its first author.
+    """
+    keys = {infos[name].source_id.removeprefix(_INBOX) for name in authored
+            if name in infos and infos[name].source_id.startswith(_INBOX)}  # fmt: skip
+    return {info.root_id for info in infos.values() if info.source_id in keys}
 
 
 def _is_of(person: str, info: SessionInfo) -> bool:
     """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
     of such a key.
     """
-    return person == info.source or info.source_id in (person, f"inbox of {person}")
+    return person == info.source or info.source_id in (person, _INBOX + person)
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:
@@ -359,7 +385,7 @@ def _prove(
     paths = dict.fromkeys((*store.files(), *_files_in(also), *_stores_beside(store)))
     for number, path in enumerate(paths, 1):
         tell("checking files", number, len(paths))
-        left += _left_in_file(path, sought, is_own=path in store.files())
+        left += _left_in_file(path, sought, is_own=path == os.path.abspath(store.where))
         if os.path.exists(path):
             files.append(LookedAt(path, os.path.getsize(path)))
     return Proof(

@@ -155,6 +155,14 @@ def is_by(person: str, body: bytes) -> bool:
     return held.get("role") != "tool" and person.casefold() in names
 
 
+def is_by_user(body: bytes) -> bool:
+    """Return whether a message is a user's."""
+    try:
+        return _object(parse(body)).get("role") == "user"
+    except NotReadable:
+        return False
+
+
 def _object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
