@@ -46,7 +46,15 @@ import holdfast
 from holdfast import Session, check
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionInfo
-from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Says, Sends, Waits
+from holdfast.testing.model_server import (
+    Drops,
+    ModelRequest,
+    ModelServer,
+    Reply,
+    Says,
+    Sends,
+    Waits,
+)
 from holdfast.testing.postgres_server import postgres_database, postgres_server
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -310,6 +318,8 @@ class Trial:
 
     def _says(self, request: ModelRequest) -> Reply:
         """Call a tool, then answer all that the user said since the last answer."""
+        if request.body is None:
+            return Drops()  # its process was killed before it had said all
         messages: list[Any] = request.body["messages"]
         since = len(messages)
         while since and not _is_answer(messages[since - 1]):
@@ -438,15 +448,13 @@ def main() -> int:
     if asked.fork_hosts:
         fork_hosts()
         return 0
+    runs: dict[str, dict[str, Any]] = {}
     with postgres_server() as server:
-        runs = {
-            name: Trial(asked, kills=name == "kills").run(server.url())
-            for name in ("no kills", "kills")
-        }
-    for name, run in runs.items():
-        print(f"== {name}: {asked.chats} chats, {asked.processes} processes")
-        for key, value in run.items():
-            print(f"{key:32} {value}")
+        for name in ("no kills", "kills"):
+            runs[name] = Trial(asked, kills=name == "kills").run(server.url())
+            print(f"== {name}: {asked.chats} chats, {asked.processes} processes")
+            for key, value in runs[name].items():
+                print(f"{key:32} {value}", flush=True)
     if asked.json:
         Path(asked.json).write_text(json.dumps(runs, indent=1) + "\n")
     bad = ("wrong", "unanswered", "ended by themselves")
