@@ -254,13 +254,15 @@ class Trial:
 
     async def _kill_some(self, host: Host) -> None:
         """Kill a process every second, however long those before take to start again."""
+        seconds = int(self._asked.seconds) if self._with_kills else 0
         async with asyncio.TaskGroup() as starting:
-            while self._with_kills and (left := self._until - time.monotonic()) > 0:
-                await asyncio.sleep(left % 1 or 1)
-                if ports := host.running:
-                    port = self._random.choice(ports)
-                    host.kill(port)
-                    starting.create_task(asyncio.to_thread(host.start, port))
+            for left in range(seconds - 1, -1, -1):
+                await asyncio.sleep(max(0.0, self._until - left - time.monotonic()))
+                while not host.running:
+                    await asyncio.sleep(0.05)
+                port = self._random.choice(host.running)
+                host.kill(port)
+                starting.create_task(asyncio.to_thread(host.start, port))
 
     async def _chat(self, client: aiohttp.ClientSession, chat: Chat) -> None:
         """Talk until the time is over, and wait for the last reply."""

@@ -212,6 +212,9 @@ class _Cursor(Struct, frozen=True):
     """To this session, at this position or after it."""
 
 
+_CURSOR = msgspec.json.Decoder(_Cursor)
+
+
 class InboxWorker:
     """Threads that answer what waits: at once in the inboxes that they are woken for, and from time
     to time in all of them, so that what another process left behind is answered.
@@ -281,7 +284,7 @@ def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inb
 
 
 def _cursor_of(info: SessionInfo) -> _Cursor:
-    return msgspec.json.decode(info.goal, type=_Cursor) if info.goal else _Cursor()
+    return _CURSOR.decode(info.goal) if info.goal else _Cursor()
 
 
 def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
