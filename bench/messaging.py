@@ -23,6 +23,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import random
 import re
@@ -97,6 +98,7 @@ def fork_hosts() -> None:
     del httpx, psycopg, starlette
     assert openai.OpenAI(api_key="none").chat.completions  # loaded when it is first asked for
     holdfast.warm()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")  # what was not answered
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.path.insert(0, str(EXAMPLES))
     sys.modules.pop("messaging", None)
