@@ -7,6 +7,7 @@
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
+#   make test-chat  200 turns of `holdfast chat` in a terminal, with everything that can go wrong
 #   make test-frameworks  adapters in their real frameworks, each in an environment of its own
 #   make test-messaging  the messaging example in 8 processes that are killed; about five minutes
 #   make test-ray  batches on a real Ray, in minutes; installs it here
@@ -20,7 +21,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
+.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -89,6 +90,10 @@ test-agents: $(VENV)/.stamp-dev
 # the inspector in a real browser, on real sessions; also makes the screenshots of docs/inspector.md
 test-browser: $(VENV)/.stamp-dev $(VENV)/.stamp-browser
 	$(BIN)/python -m pytest tests/browser --durations 10
+
+# three widths, two minutes each: interrupts, kills, a smaller window, a summarizer that fails
+test-chat: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest tests/chat --durations 10
 
 # every adapter in its real framework, each in an environment of its own: an hour; NAMES=langchain
 NAMES ?=

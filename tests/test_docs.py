@@ -40,6 +40,7 @@ SAID = {"--workers 8": "--workers 1"}
 
 NOT_RUN = {
     r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"^holdfast chat\b": "talks to a person; tests/chat does",
     r"^holdfast run ": "starts another program; tests/running does",
     r"^holdfast install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
@@ -61,7 +62,10 @@ OTHERS = {
     "uvicorn": "a server; tests/test_examples.py starts it",
 }
 """Programs that are not ours, and what is done with them."""
-BEFORE = {"docs/operations.md": ("holdfast import",)}
+BEFORE = {
+    "docs/operations.md": ("holdfast import",),
+    "docs/erasure.md": ("holdfast import", "holdfast sessions backup backup.db"),
+}
 """What a page takes for granted."""
 RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
 """Languages of blocks that another test runs."""
@@ -272,10 +276,13 @@ INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
-    "hosts.md", "inspector.md", "integrations.md", "local-model.md", "messaging.md", "summaries.md",
+    "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
+    "messaging.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
-    r"<!-- help: (?:run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"
+    r".*?<!-- end -->",
+    re.DOTALL,
 )
 """Pages that name what is no more."""
 

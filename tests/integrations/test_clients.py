@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 from pathlib import Path
@@ -98,6 +99,16 @@ def test_a_client_that_awaits_streams_too(tmp_path: Path) -> None:
         assert len(sent(server)) < 61
 
 
+def test_an_http_client_is_enough(tmp_path: Path) -> None:
+    """For frameworks that make the client of the provider themselves."""
+    with ModelServer("said") as server, openai.DefaultHttpxClient() as http:
+        wrapped = wrap(http, "one", store=tmp_path, context_length=WINDOW)
+        made = openai.OpenAI(base_url=server.openai_url, api_key="none", http_client=wrapped)
+        made.chat.completions.create(model="m", messages=history(30))
+        assert len(sent(server)) < 61
+        assert "assistant 0" in wrapped.holdfast.functions("one")[0]("m1")
+
+
 def test_a_request_may_name_another_conversation(tmp_path: Path) -> None:
     """By a header that the provider does not get; each has what it folded, and no other's."""
     with ModelServer("said") as server:
@@ -165,3 +176,31 @@ def test_what_is_no_client_is_refused() -> None:
     """Before anything is sent."""
     with pytest.raises(InvalidSetting):
         wrap(object())
+
+
+def test_a_client_that_nobody_closes_leaves_no_open_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients of openai close themselves when they are let go; wrapped ones do, too."""
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    (tmp_path / "sessions.db").write_bytes(b"not a database" * 400)
+    for turns in (1, 30, 30, 60):
+        with ModelServer("said") as server:
+            wrapped = client(server, tmp_path, key="one", on_error="pass")
+            wrapped.chat.completions.create(model="m", messages=history(turns))
+        del wrapped
+        gc.collect()
+    assert [str(one.exc_value) for one in seen] == []
+
+
+def test_a_client_that_is_kept_still_works_after_its_wrapped_copy_is_gone(tmp_path: Path) -> None:
+    """The two share their connections."""
+    with ModelServer("said") as server, openai.OpenAI(
+        base_url=server.openai_url, api_key="none", max_retries=0
+    ) as own:  # fmt: skip
+        wrapped = wrap(own, "one", store=tmp_path / "sessions.db")
+        wrapped.chat.completions.create(model="m", messages=history(1))
+        del wrapped
+        gc.collect()
+        own.chat.completions.create(model="m", messages=history(1))

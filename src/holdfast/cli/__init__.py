@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 
 COMMANDS = {
     "brief": "Print the record of a session, or open another agent with it.",
+    "chat": "Chat with a model; the conversation never outgrows its window.",
     "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
     "compress": "Make a transcript smaller; the originals can be restored.",

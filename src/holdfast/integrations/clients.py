@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar
 
@@ -38,7 +39,8 @@ _DECODED = ("content-encoding", "content-length", "transfer-encoding")
 def wrap(
     client: T, key: str = "", *, store: Store | str | os.PathLike[str] | None = None, **options: Any
 ) -> T:
-    """Return a client of openai, anthropic or google-genai whose requests stay inside the window.
+    """Return a client of openai, anthropic, google-genai or httpx whose requests stay inside the
+    window; frameworks that take none of the first three often take an HTTP client.
 
     It is the same client in every other respect, sync or async: a copy of it, or itself for
     google-genai, which cannot be copied. `key` names the conversation of all its requests; a
@@ -55,9 +57,9 @@ def wrap(
         _google_async(google, sessions, key)
         made = given
     elif hasattr(given, "copy") and hasattr(given, "_client"):
-        made = given.copy(http_client=_following(given._client, sessions, key))
+        made = given.copy(http_client=_following(given._client, sessions, key, owner=given))
     else:
-        raise InvalidSetting("client", type(given).__name__, "one of openai, anthropic or genai")
+        made = _following(given, sessions, key, owner=given)
     made.holdfast = sessions
     return made
 
@@ -76,19 +78,27 @@ def _library(http: Any) -> Any:
     roots = (one.__module__.partition(".")[0] for one in type(http).__mro__)
     found = next((root for root in roots if root in _LIBRARIES), None)
     if found is None:
-        raise InvalidSetting("client", type(http).__name__, "a client that sends by httpx")
+        known = "one of openai, anthropic, genai or httpx"
+        raise InvalidSetting("client", type(http).__name__, known)
     return sys.modules[found]
 
 
-def _following(inner: Any, sessions: HostSessions, key: str) -> Any:
-    """Return an HTTP client that sends by another one."""
+def _following(inner: Any, sessions: HostSessions, key: str, owner: Any = None) -> Any:
+    """Return an HTTP client that sends by another one, which is closed with it if the `owner` is
+    gone: whoever closes nothing leaves no connection open, as with a client that is not wrapped.
+    """
     library = _library(inner)
-    kind = library.AsyncClient if hasattr(inner, "aclose") else library.Client
-    return kind(
+    is_async = hasattr(inner, "aclose")
+    kind = library.AsyncClient if is_async else library.Client
+    made = kind(
         transport=FollowingTransport(inner, library, sessions, key), base_url=inner.base_url,
         headers=inner.headers, params=inner.params, cookies=inner.cookies, timeout=inner.timeout,
         trust_env=False,
     )  # fmt: skip
+    if not is_async:
+        alone = (lambda: None) if owner is None else weakref.ref(owner)
+        weakref.finalize(made, lambda: alone() or inner.close()).atexit = False
+    return made
 
 
 class FollowingTransport:

@@ -38,7 +38,7 @@ class Delegated(Struct, frozen=True):
         task = first_line(self.task)
         if self.state == "running":
             return f"Subagent {self.session_id} is working on: {task}"
-        where = f"; its whole log: recall {self.reference}" if self.reference else ""
+        where = f" (its whole log: recall {self.reference})" if self.reference else ""
         return f"Subagent {self.session_id} is {self.state} with: {task}{where}"
 
 

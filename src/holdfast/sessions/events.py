@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.trigger import Decision
+from holdfast.errors import FailureKind
 from holdfast.report import Report
 from holdfast.stores.values import SessionInfo
 from holdfast.writing.failures import remedy_for
@@ -67,7 +68,7 @@ def events_of(check: CompactionCheck) -> Iterator[SessionEvent]:
         paused = check.after.breaker
         kind = paused.kind if paused.strikes > check.before.breaker.strikes else None
         said = f"The compaction failed and nothing was changed: {report.detail}."
-        yield _event(check, "failed", said, remedy_for(kind) if kind else "")
+        yield _event(check, "failed", said, _remedy(kind) if kind else "")
     else:
         yield from _writer_events(check)
     if is_done:
@@ -109,11 +110,19 @@ def _writer_events(check: CompactionCheck) -> Iterator[SessionEvent]:
             continue
         seconds = max(round(now.until - check.now), 0)
         if now.strikes > was.strikes:
-            said = f"{who} failed ({now.kind}); it is not asked again for {seconds:,} s."
-            yield _event(check, "failed", said, remedy_for(now.kind))
+            rest = " The summary was made without it." if check.report.folded else ""
+            said = f"{who} failed ({now.kind}); it is asked again in {seconds:,} s.{rest}"
+            yield _event(check, "failed", said, _remedy(now.kind))
         elif is_skipped and was.is_open(check.now):
-            said = f"{who} was not asked: it failed ({now.kind}), for another {seconds:,} s."
-            yield _event(check, "summarizer_skipped", said, remedy_for(now.kind))
+            said = (
+                f"{who} was not asked, because it failed ({now.kind}); next time in {seconds:,} s."
+            )
+            yield _event(check, "summarizer_skipped", said, _remedy(now.kind))
+
+
+def _remedy(kind: FailureKind) -> str:
+    said = remedy_for(kind)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _why_little(report: Report) -> tuple[str, str]:

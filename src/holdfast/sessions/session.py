@@ -301,26 +301,30 @@ class Session(FollowingConversation):
         """
         # the other hooks are about this conversation: its memory, its system prompt
         changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
+        settings = self.engine.settings
+        window = window_of(model, None)[0] if model else settings.context_length
+        if budget is not None:
+            window = round(budget * settings.context_length if budget <= 1 else budget)
+        if window < 1:
+            raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
         if model:
             changed |= {"model": model, "context_length": None}
-        own = self.engine.settings.context_length
         if budget is not None:
-            changed["context_length"] = window = round(budget * own if budget <= 1 else budget)
-            if window < 1:
-                raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
+            changed["context_length"] = window
         new = replace(
             self._like(), kind="subagent", title=title or first_line(task), goal=goal or task,
             source_id=key, model=model or self._info.model,
         )  # fmt: skip
         self._fresh()
+        first = None
+        if task:
+            first = task_with_context(
+                self._store, self._store.session(self.id), task, context, window=window,
+                counter=settings.counter, show=settings.redact,
+            )  # fmt: skip
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         child = self._handle(made.id, **changed)
-        if task:
-            settings = child.engine.settings
-            first = task_with_context(
-                self._store, self._store.session(self.id), task, context, show=settings.redact,
-                window=settings.context_length, counter=settings.counter,
-            )  # fmt: skip
+        if first is not None:
             self._store.append(self.id, (), references=first.references)
             child._take(Message("user", (Text(first.text),)))
         return child

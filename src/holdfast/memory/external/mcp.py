@@ -121,7 +121,7 @@ class McpMemory(MemoryProvider):
         tool = self._tool("search") if asked else None
         if tool is None:
             return ""
-        return _text(self._call(tool, asked))
+        return result_text(self._call(tool, asked))
 
     def sync(self, turn: MemoryTurn) -> None:
         """Add what was said; the server has taken it when this returns."""
@@ -147,7 +147,7 @@ class McpMemory(MemoryProvider):
         if tool is None:
             return f"this memory server has no tool to {purpose} with"
         result = self._session.call(tool.name, tool.arguments(text))
-        return _text(result) or ("nothing was found" if purpose == "search" else "kept")
+        return result_text(result) or ("nothing was found" if purpose == "search" else "kept")
 
     def _call(self, tool: TextTool, text: str) -> CallToolResult:
         result = self._session.call(tool.name, tool.arguments(text))
@@ -178,7 +178,7 @@ class McpMemory(MemoryProvider):
             return self._tools[purpose]
 
 
-def _text(result: CallToolResult) -> str:
+def result_text(result: CallToolResult) -> str:
     """Return the texts of a result, else its data as JSON; bounded."""
     texts: list[str] = []
     left = ANSWER_CHARS

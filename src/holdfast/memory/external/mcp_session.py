@@ -64,6 +64,7 @@ class ServerTool(Struct, frozen=True):
 
     name: str
     schema: Mapping[str, Any]
+    description: str = ""
 
 
 class McpSession:
@@ -261,7 +262,9 @@ async def _list_tools(client: Client) -> list[ServerTool]:
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [ServerTool(tool.name, tool.input_schema) for tool in page.tools]
+        found += [
+            ServerTool(tool.name, tool.input_schema, tool.description or "") for tool in page.tools
+        ]
         cursor = page.next_cursor
         if not cursor:
             break

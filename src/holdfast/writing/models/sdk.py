@@ -191,7 +191,7 @@ def sdk_summarizer(
     ) -> SummaryAnswer:
         body = api.body(request, model, without)
         async with (
-            await _open_client(name, access, seconds) as client,
+            await open_client(name, access, seconds) as client,
             api.resource(client).with_streaming_response.create(**body) as response,
         ):
             answer = AnswerBuilder.for_request(request)
@@ -221,7 +221,7 @@ def sdk_compactor(
     async def ask(request: NativeRequest, seconds: float) -> NativeAnswer:
         body = api.body(request, model)
         async with (
-            await _open_client(name, access, seconds) as client,
+            await open_client(name, access, seconds) as client,
             api.create(client)(**body) as response,
         ):
             if not content_type(response).endswith("json"):
@@ -231,8 +231,8 @@ def sdk_compactor(
     return ModelCompactor(name, api.kind, ask, key=access.remedy)
 
 
-async def _open_client(name: str, access: Access, seconds: float) -> Any:
-    """Return a client of the SDK that does not retry and waits no longer than `seconds`.
+async def open_client(name: str, access: Access, seconds: float, *, retries: int = 0) -> Any:
+    """Return a client of the SDK that waits no longer than `seconds` for an answer.
 
     It is made beside the event loop: reading the certificates takes some 50 ms.
     """
@@ -240,7 +240,7 @@ async def _open_client(name: str, access: Access, seconds: float) -> Any:
     sdk = await load_package(vendor.package)
     settings: dict[str, Any] = {
         **access.client_options(name, sdk.Omit()),
-        "max_retries": 0,
+        "max_retries": retries,
         "timeout": sdk.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
     }
     try:
