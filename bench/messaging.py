@@ -23,6 +23,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import random
 import re
@@ -46,7 +47,15 @@ import holdfast
 from holdfast import Session, check
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionInfo
-from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Says, Sends, Waits
+from holdfast.testing.model_server import (
+    Drops,
+    ModelRequest,
+    ModelServer,
+    Reply,
+    Says,
+    Sends,
+    Waits,
+)
 from holdfast.testing.postgres_server import postgres_database, postgres_server
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -89,6 +98,7 @@ def fork_hosts() -> None:
     del httpx, psycopg, starlette
     assert openai.OpenAI(api_key="none").chat.completions  # loaded when it is first asked for
     holdfast.warm()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")  # what was not answered
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.path.insert(0, str(EXAMPLES))
     sys.modules.pop("messaging", None)
@@ -246,13 +256,15 @@ class Trial:
 
     async def _kill_some(self, host: Host) -> None:
         """Kill a process every second, however long those before take to start again."""
+        seconds = int(self._asked.seconds) if self._with_kills else 0
         async with asyncio.TaskGroup() as starting:
-            while self._with_kills and (left := self._until - time.monotonic()) > 0:
-                await asyncio.sleep(left % 1 or 1)
-                if ports := host.running:
-                    port = self._random.choice(ports)
-                    host.kill(port)
-                    starting.create_task(asyncio.to_thread(host.start, port))
+            for left in range(seconds - 1, -1, -1):
+                await asyncio.sleep(max(0.0, self._until - left - time.monotonic()))
+                while not host.running:
+                    await asyncio.sleep(0.05)
+                port = self._random.choice(host.running)
+                host.kill(port)
+                starting.create_task(asyncio.to_thread(host.start, port))
 
     async def _chat(self, client: aiohttp.ClientSession, chat: Chat) -> None:
         """Talk until the time is over, and wait for the last reply."""
@@ -310,6 +322,8 @@ class Trial:
 
     def _says(self, request: ModelRequest) -> Reply:
         """Call a tool, then answer all that the user said since the last answer."""
+        if request.body is None:
+            return Drops()  # its process was killed before it had said all
         messages: list[Any] = request.body["messages"]
         since = len(messages)
         while since and not _is_answer(messages[since - 1]):
@@ -438,15 +452,13 @@ def main() -> int:
     if asked.fork_hosts:
         fork_hosts()
         return 0
+    runs: dict[str, dict[str, Any]] = {}
     with postgres_server() as server:
-        runs = {
-            name: Trial(asked, kills=name == "kills").run(server.url())
-            for name in ("no kills", "kills")
-        }
-    for name, run in runs.items():
-        print(f"== {name}: {asked.chats} chats, {asked.processes} processes")
-        for key, value in run.items():
-            print(f"{key:32} {value}")
+        for name in ("no kills", "kills"):
+            runs[name] = Trial(asked, kills=name == "kills").run(server.url())
+            print(f"== {name}: {asked.chats} chats, {asked.processes} processes")
+            for key, value in runs[name].items():
+                print(f"{key:32} {value}", flush=True)
     if asked.json:
         Path(asked.json).write_text(json.dumps(runs, indent=1) + "\n")
     bad = ("wrong", "unanswered", "ended by themselves")

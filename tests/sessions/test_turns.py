@@ -8,16 +8,20 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import Home
+from tests.sessions.conftest import SMALL, talk
 
-from holdfast import Session, check
+from holdfast import Session, check, open_store
 from holdfast.errors import InvalidSetting, LeaseLost
 from holdfast.sessions import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 from holdfast.sessions.finding import discover
@@ -251,6 +255,41 @@ def test_a_process_that_lost_the_turn_takes_and_ends_nothing(store: Store) -> No
         next(turns)
     assert inbox.waiting() == 1
     assert texts(store) == []
+
+
+_OPEN = """
+import sys, threading
+from holdfast import Session, open_store
+sys.setswitchinterval(1e-6)
+store, start = open_store(sys.argv[1]), threading.Barrier(16)
+def run():
+    start.wait()
+    said.append(len(Session(store, "long").messages))
+said = []
+threads = [threading.Thread(target=run) for _ in range(16)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(said)
+"""
+
+
+def test_the_first_sessions_of_a_process_may_be_opened_by_many_threads(
+    tmp_path: Path,
+) -> None:
+    """None of them sees a type that another has only begun to read."""
+    with open_store(tmp_path / "one.db") as store:
+        session = Session(store, "long", context_length=8_000, policy=SMALL)
+        session.append(*talk(0, 20))
+        assert session.compact(force=True).status == "compacted"
+        shown = len(session.messages)
+    done = subprocess.run(
+        [sys.executable, "-c", _OPEN, str(tmp_path / "one.db")], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{[shown] * 16}\n"
 
 
 def test_an_inbox_shows_nowhere(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from holdfast.compaction.measure import message_tokens
@@ -43,6 +43,9 @@ class ResultPolicy(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, int] = {}
     start: int = 0
     """From this position of the log on; what stands before was sent as it came."""
+
+
+json.Decoder(ResultPolicy)  # a class that several threads convert to must have been read before
 
 
 def arriving_by(policy: Policy) -> ResultPolicy:

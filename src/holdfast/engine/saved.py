@@ -108,6 +108,11 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     calibration: Calibration
 
 
+_SNAPSHOT = msgspec.json.Decoder(Snapshot)
+"""Made here and not at the first use: msgspec reads a class once, and a second thread that comes
+while it does ends the process."""
+
+
 def pack_snapshot(state: CompactionState, calibration: Calibration) -> bytes:
     """Return a snapshot as bytes."""
     return msgspec.json.encode(Snapshot(state=state, calibration=calibration))
@@ -116,7 +121,7 @@ def pack_snapshot(state: CompactionState, calibration: Calibration) -> bytes:
 def unpack_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot that was packed; raises `NotReadable` for any other bytes."""
     try:
-        return msgspec.json.decode(data, type=Snapshot)
+        return _SNAPSHOT.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         remedy = "give the bytes that snapshot() returned"
         raise NotReadable(f"is not a snapshot ({error})", remedy=remedy) from None

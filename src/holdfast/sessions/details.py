@@ -21,6 +21,7 @@ from holdfast.stores.values import (
     TurnUsage,
 )
 
+_REPORT = msgspec.json.Decoder(Report)
 _PROBED = 64
 """Messages at either end of a log that are looked at for a report: a few turns. An agent that
 writes reports into its answers writes them into all."""
@@ -218,7 +219,7 @@ def _view(view: StoredView, current: int, *, undone: bool) -> ViewRow:
         current=view.number == current, undone=undone,
     )  # fmt: skip
     try:
-        report = msgspec.json.decode(view.report, type=Report)
+        report = _REPORT.decode(view.report)
     except msgspec.DecodeError:  # none, or one of another version
         return row
     return msgspec.structs.replace(

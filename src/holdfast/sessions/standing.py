@@ -47,11 +47,14 @@ class _Between(Struct, frozen=True):
     snapshot: Raw
 
 
+_BETWEEN = msgspec.json.Decoder(_Between)
+
+
 def snapshot_of(store: Store, info: SessionInfo, view: StoredView | None) -> bytes:
     """Return what an engine goes on from: what was learnt since the view was made, or with it."""
     saved = store.state(info.id)
     if saved:
-        between = msgspec.json.decode(saved, type=_Between)
+        between = _BETWEEN.decode(saved)
         if (between.session_id, between.view) == (info.id, info.view):
             return bytes(between.snapshot)
     return b"" if view is None else view.state

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, cast
 
@@ -40,6 +41,8 @@ THREADS = 32
 """Turns that a process works on at a time, most of which wait for a model; chosen."""
 SWEEP_SECONDS = 60.0
 """Between two looks for what a process left behind: as long as a lease on another machine lasts."""
+RETRY_SECONDS = 5.0
+"""Until what failed is tried again: as long as clients wait for a connection; chosen."""
 RECENT_SECONDS = 86_400.0
 """How far back these look, after the first that a process takes: a day; chosen."""
 
@@ -212,12 +215,15 @@ class _Cursor(Struct, frozen=True):
     """To this session, at this position or after it."""
 
 
+_CURSOR = msgspec.json.Decoder(_Cursor)
+
+
 class InboxWorker:
     """Threads that answer what waits: at once in the inboxes that they are woken for, and from time
     to time in all of them, so that what another process left behind is answered.
 
     An error of `answer` is logged by its name; what it was about still waits, and is tried again
-    with all others.
+    soon.
     """
 
     def __init__(
@@ -231,6 +237,7 @@ class InboxWorker:
         """Start the threads; the first look at all inboxes is now."""
         self._store, self._answer, self._sweep_seconds = store, answer, sweep_seconds
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="holdfast-inbox")
+        self._failed: SimpleQueue[Inbox] = SimpleQueue()
         self._stop = Event()
         self._sweeping = Thread(target=self._sweep, name="holdfast-sweep", daemon=True)
         self._sweeping.start()
@@ -250,6 +257,7 @@ class InboxWorker:
             self._answer(inbox)
         except Exception as error:  # noqa: BLE001 one conversation must not stop the others
             log_event("session.unanswered", error=type(error).__name__)
+            self._failed.put(inbox)
 
     def _sweep(self) -> None:
         since: float | None = None  # all of them at the start
@@ -263,8 +271,17 @@ class InboxWorker:
             for inbox in inboxes:
                 self.wake(inbox)
             since = time.time() - RECENT_SECONDS
-            if self._stop.wait(self._sweep_seconds):
+            if self._retried_until(time.monotonic() + self._sweep_seconds):
                 return
+
+    def _retried_until(self, then: float) -> bool:
+        """Try again what failed, until it is time for all; return whether to stop."""
+        while (left := then - time.monotonic()) > 0:
+            if self._stop.wait(min(left, RETRY_SECONDS)):
+                return True
+            for _ in range(self._failed.qsize()):
+                self.wake(self._failed.get())
+        return self._stop.is_set()
 
 
 def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
@@ -281,7 +298,7 @@ def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inb
 
 
 def _cursor_of(info: SessionInfo) -> _Cursor:
-    return msgspec.json.decode(info.goal, type=_Cursor) if info.goal else _Cursor()
+    return _CURSOR.decode(info.goal) if info.goal else _Cursor()
 
 
 def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
