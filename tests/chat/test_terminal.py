@@ -310,7 +310,7 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
         server, "--summarizer", "openai:writer", "--summarizer-url", server.openai_url,
         "--summarizer-key-variable", "OPENAI_API_KEY", "--key-variable", "OPENAI_API_KEY",
     )  # fmt: skip
-    chat, typed = start(*options, columns=columns), list[str]()
+    chat, typed, shown = start(*options, columns=columns), list[str](), ""
 
     def ask(number: int, kind: str = "") -> None:
         typed.append(f"question {number} {kind}".strip())
@@ -329,6 +329,7 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
                 chat._read(0.05)
             chat.process.send_signal(signal.SIGKILL)
             chat.end()
+            shown += chat.text
             chat = start(*options, "--resume", columns=columns)
             chat.wait_for("no answer yet")
         elif number == 90:  # a compaction that is stopped
@@ -351,6 +352,9 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
             chat.wait_for(f"answer {number}:")
     chat.say("/quit")
     assert chat.end() == 0
+    shown += chat.text
+    assert "A summary is ready" in shown
+    assert "The summarizer failed (overloaded)" in shown
     log = said()
     assert [words for role, words in log if role == "user"] == typed
     answers = [words for role, words in log if role == "assistant"]

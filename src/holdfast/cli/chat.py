@@ -54,7 +54,7 @@ _TRY = "try `holdfast chat --demo`"
 @summarizer_options
 @place_options
 def chat(**given: Any) -> int:
-    """Chat with a model; the conversation is kept, and compacted before it outgrows the window.
+    """Chat with a model; the conversation never outgrows its window.
 
     A model is NAME, openai:NAME or anthropic:NAME; its key is in OPENAI_API_KEY or
     ANTHROPIC_API_KEY. /help lists commands, Ctrl-C stops an answer, Ctrl-D ends the chat. Without a
