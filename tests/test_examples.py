@@ -7,16 +7,21 @@ import html
 import importlib.util
 import json
 import os
+import queue
 import re
 import subprocess
 import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast import Session, check, compress
-from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends
+from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends, Waits
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -155,6 +160,142 @@ def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) 
     assert "And again, please." in last
     assert max(agent.sizes) // 4 < 9_000
     assert agent.steps > FILES + 1
+
+
+class Platform:
+    """A messaging platform: it runs one process of the example, posts to it, and gets replies."""
+
+    def __init__(self, folder: Path, model: ModelServer) -> None:
+        self.replies: queue.Queue[str] = queue.Queue()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._taking = threading.Thread(target=self._server.serve_forever)
+        self._taking.start()
+        self._env = {
+            **os.environ, "PYTHONPATH": str(ROOT / "src"), "STORE": str(folder / "chats.db"),
+            "REPLY_URL": f"http://127.0.0.1:{self._server.server_port}/", "WINDOW": "9000",
+            "OPENAI_BASE_URL": model.openai_url, "OPENAI_API_KEY": "none",
+        }  # fmt: skip
+        self.start()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        replies = self.replies
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                said = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                assert said["chat"] == "/chat/ann"
+                replies.put(said["text"])
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        return Handler
+
+    def start(self) -> None:
+        self._host = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "--app-dir", str(ROOT / "examples"), "--port", "0",
+             "messaging:app"],
+            env=self._env, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self._host.stderr is not None
+        ready = (re.search(r"running on (\S+)", line) for line in self._host.stderr)
+        self._address = next(found[1] for found in ready if found)
+
+    def post(self, name: str, text: str) -> None:
+        body = json.dumps({"id": name, "text": text}).encode()
+        request = urllib.request.Request(f"{self._address}/chat/ann", body)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert answer.status == 200
+
+    def kill(self) -> None:
+        self._host.kill()
+        self._host.communicate()
+
+    def close(self) -> None:
+        self.kill()
+        self._server.shutdown()
+        self._taking.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def platform(tmp_path: Path, model: ModelServer) -> Iterator[Platform]:
+    made = Platform(tmp_path, model)
+    yield made
+    made.close()
+
+
+def test_the_messaging_host_is_short() -> None:
+    """A person reads it on one screen and a half."""
+    assert len((ROOT / "examples" / "messaging.py").read_text().splitlines()) <= 60
+
+
+def test_the_messaging_host_is_steered_and_takes_commands(
+    platform: Platform, model: ModelServer
+) -> None:
+    """What is posted again is answered once; what comes in the middle of a turn is in its next
+    step; `/compress` and `/new` are answered by the host, and the second begins anew."""
+    asked, go_on = threading.Event(), threading.Event()
+    agent = ScriptedAgent("openai-chat")
+
+    def says(request: ModelRequest) -> Reply:
+        messages = request.body["messages"]
+        assert check(messages, dialect="openai-chat") == []
+        agent.sizes.append(len(request.raw))
+        agent.steps += 1
+        if messages[-1]["content"] == "Find the valves.":
+            asked.set()
+            call = agent.calls("holdfast_search", {"query": "valves"})
+            assert isinstance(call, Sends)
+            return Waits(go_on, call)
+        said = " | ".join(one["content"] for one in messages if one["role"] == "user")
+        return agent.says(said, stream=False)
+
+    model.replies(says)
+    platform.post("1", "Find the valves.")
+    assert asked.wait(60)
+    platform.post("2", "Only the blue ones.")
+    platform.post("2", "Only the blue ones.")
+    go_on.set()
+    assert platform.replies.get(timeout=60) == "Find the valves. | Only the blue ones."
+    roles = [one["role"] for one in model.requests[-1].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "user"]
+    platform.post("3", "/compress")
+    assert "fold" in platform.replies.get(timeout=60)
+    platform.post("4", "/new")
+    assert platform.replies.get(timeout=60).startswith("A new conversation")
+    platform.post("5", "Hello.")
+    assert platform.replies.get(timeout=60) == "Hello."
+    assert platform.replies.empty()
+
+
+def test_the_next_messaging_host_answers_what_a_killed_one_left(
+    platform: Platform, model: ModelServer
+) -> None:
+    """Nobody posts it again: it was acknowledged."""
+    asked = threading.Event()
+
+    def says(request: ModelRequest) -> Reply | str:
+        if not asked.is_set():
+            asked.set()
+            return Waits(threading.Event())
+        (message,) = request.body["messages"]
+        return f"Yes: {message['content']}"
+
+    model.replies(says)
+    platform.post("1", "Are you there?")
+    assert asked.wait(60)
+    platform.kill()
+    platform.start()
+    assert platform.replies.get(timeout=60) == "Yes: Are you there?"
 
 
 def test_the_loop_in_the_readme_is_the_one_that_runs() -> None:

@@ -23,6 +23,7 @@ from holdfast.journal import EVENTS, listens, log_event
 from holdfast.memory.manager import MemoryLimits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, MemoryTurn
 from holdfast.policy import Policy
+from holdfast.sessions import Inbox, InboxWorker
 from holdfast.sessions.finding import discover
 from holdfast.sessions.hooks import Hooks
 from holdfast.sessions.importing import take_all
@@ -127,7 +128,8 @@ def settings(place: Path) -> None:
 
 
 def sessions(place: Path) -> None:
-    """Followed, rotated, undone, searched, held by another, with a hook that raises, or passed."""
+    """Followed, rotated, undone, searched, held by another, with a hook that raises, passed, or not
+    answered."""
 
     def fail(_: object) -> None:
         raise ValueError(MARK)
@@ -149,6 +151,8 @@ def sessions(place: Path) -> None:
         Session(unleased, other.id, **WINDOW).compact(force=True)
         passing = Session(store, other.id, on_error="pass", **WINDOW)
         passing.follow([MARK, 7])
+        Inbox(store, MARK).put(MARK)
+        InboxWorker(store, fail).close()
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": MARK}}
     assert mended([{"role": "assistant", "content": [call]}], "anthropic").rules
     assert not mended([{"role": "user", "content": ""}], "openai-chat").rules

@@ -286,13 +286,12 @@ class Conflict(StoreError):
 
 
 class LeaseLost(StoreError):
-    """The right to compact went to somebody else meanwhile; the session is theirs to change."""
+    """The right to a session went to somebody else meanwhile; it is theirs to change."""
 
-    def __init__(self, session_id: str) -> None:
+    def __init__(self, session_id: str, so: str = "nothing of this compaction was kept") -> None:
         self.session_id = session_id
         super().__init__(
-            f"the lease of session {session_id} expired and another holder took it; nothing of "
-            f"this compaction was kept"
+            f"the lease of session {session_id} expired and another holder took it; {so}"
         )
 
 

@@ -31,6 +31,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "session.passed": (logging.WARNING, "a session failed, and the host goes on as it asked to"),
     "session.hook_failed": (logging.WARNING, "a hook of the host raised"),
     "session.no_lease": (logging.WARNING, "leases do not work; the first writer wins"),
+    "session.unanswered": (logging.WARNING, "a message was not answered; it is tried again"),
     "settings.ignored": (
         logging.WARNING,
         "settings were ignored: see `holdfast config show`",

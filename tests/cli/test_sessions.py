@@ -32,7 +32,7 @@ def compacted(holdfast: Any, talked: str) -> str:
 def test_without_a_store_the_remedy_is_said(holdfast: Any, home: Path, name: str) -> None:
     """Exit 1, one sentence with `holdfast import`, and no store is made."""
     given = {"list": [], "backup": ["b.db"], "title": ["x", "t"], "goal": ["x", "t"],
-             "pin": ["x", "1"], "unpin": ["x", "1"]}  # fmt: skip
+             "pin": ["x", "1"], "unpin": ["x", "1"], "erase": ["--person", "x"]}  # fmt: skip
     command = name.split()
     seen = holdfast(*command, *given.get(command[-1], ["x"]))
     assert (seen.code, seen.out) == (1, b"")

@@ -11,6 +11,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +60,19 @@ def read_file(path: str) -> str:
     return "".join(lines)
 
 
+def wrapped(case: Case, client: Any) -> Any:
+    """Return a client whose requests stay inside the window."""
+    from holdfast import wrap
+
+    options: Any = {"context_length": case.window, "on_error": "raise"}
+    return wrap(client, case.thread, store=case.store, **options)
+
+
 def play(agent_of: Callable[[Case], Any]) -> None:
     """Play the phase that the command line names, and print what the model said last."""
     case = Case(**json.loads(sys.argv[1]))
-    agent = agent_of(case)
-    answer = getattr(agent, case.mode)(case.say)
-    if asyncio.iscoroutine(answer):
-        answer = asyncio.run(answer)
+    with redirect_stdout(sys.stderr):  # some hosts print what they do
+        answer = getattr(agent_of(case), case.mode)(case.say)
+        if asyncio.iscoroutine(answer):
+            answer = asyncio.run(answer)
     print(json.dumps({"said": answer}))

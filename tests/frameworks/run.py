@@ -26,9 +26,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
 from holdfast.lab.scoring.facts import facts_in, is_present
+from holdfast.sessions.rows import payloads
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter
 
@@ -41,6 +42,8 @@ PHASE_SECONDS = 240
 STORE = "sessions.db"
 SCORED = ("sync", "async", "stream")
 """The phases that every strategy plays: their requests, tokens, bill, and facts at their end."""
+CALLS = 26
+"""The most of one phase."""
 FOLDED = "checkpoint of module_00: code"
 """What the model reads first and recalls at the end."""
 
@@ -56,6 +59,8 @@ class Phase(Struct, frozen=True):
     parallel: int = 1
     """Calls in one answer."""
     stub_window: int = 0
+    delegates: bool = False
+    """Whether a subagent does the work; frameworks without one do not play it."""
 
 
 class Scenario(Struct, frozen=True):
@@ -77,10 +82,18 @@ class Framework(Struct, frozen=True):
     """The script in drivers/, if it is not called as the framework."""
     tool: str = "read_file"
     """The tool that the model calls."""
+    arguments: dict[str, str] = field(default_factory=lambda: {"path": "{path}"})
+    """Its arguments."""
+    finish: dict[str, str] = {}
+    """The arguments by which it says that it is done, if text does not."""
+    recall: list[list[Any]] = []
+    """What it calls to recall, if not our tools."""
     window: int = 0
     """If its own prompts need a larger one than the scenario has."""
     compacts: bool = True
     """Whether the adapter does; otherwise the host does, and we keep what it drops."""
+    delegate: list[Any] = []
+    """The tool by which the agent starts a subagent, and its arguments."""
     python: str = ""
     """The program that makes its environment, if it needs a newer Python than ours."""
 
@@ -97,6 +110,9 @@ class Played(Struct):
     too_long: int = 0
     compactions: int = 0
     recalled: bool = False
+    subagent: str = "–"
+    """How often the session of the subagent was compacted, "mixed" if the parent's holds what the
+    subagent read; "–" if there is none."""
     input_tokens: int = 0
     bill: float = 0.0
     facts: float = 0.0
@@ -109,7 +125,8 @@ class Played(Struct):
         """Whether an adapter did all that it must."""
         is_folded = self.compactions >= 3 and self.recalled and self.too_long >= 1
         is_folded = is_folded or not FRAMEWORKS[self.name].compacts
-        return not self.failed and not self.invalid and is_folded
+        is_apart = self.subagent not in ("0", "mixed")
+        return not self.failed and not self.invalid and is_folded and is_apart
 
 
 MODELS = {"chat": "gpt-5", "responses": "gpt-5", "messages": "claude-opus-5-5",
@@ -148,7 +165,7 @@ def row_of(row: Played) -> str:
     return (
         f"| {row.name} | {row.release} | {row.wire} | {row.strategy} | {row.requests} "
         f"| {row.invalid} | {row.too_long} | {row.compactions} | {'yes' if row.recalled else 'no'} "
-        f"| {row.facts:.0%} | {row.input_tokens:,} | {row.bill:.3f} "
+        f"| {row.subagent} | {row.facts:.0%} | {row.input_tokens:,} | {row.bill:.3f} "
         f"| {row.failed or 'ok'} |"
     )
 
@@ -211,9 +228,13 @@ def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Pla
     with stub(kept / "log") as provider:
         for phase in SCENARIO.phases:
             is_ours = strategy == "holdfast" and FRAMEWORKS[name].compacts
-            if not is_ours and phase.name in ("recall", "overflow"):
+            if not is_ours and phase.name not in SCORED:
+                continue
+            if phase.delegates and not FRAMEWORKS[name].delegate:
                 continue
             row.failed = played_phase(provider, phase, name, python, row, kept, window)
+            if phase.delegates:
+                row.subagent = subagent_in(kept / STORE, phase.name)
             if row.failed:
                 break
     judge(row, kept / "log")
@@ -223,11 +244,34 @@ def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Pla
 
 def compactions_in(store: Path) -> int:
     """Return how often the sessions of a store were compacted; 0 if there is none."""
-    if not store.exists():
-        return 0
-    with open_store(store) as opened:
-        found = opened.sessions(SessionFilter(kind="any")).sessions
-        return sum(one.compactions for one in found)
+    return sum(count for count, _ in sessions_in(store))
+
+
+def sessions_in(path: Path) -> list[tuple[int, str]]:
+    """Return how often each session of a store was compacted, and all that it holds."""
+    if not path.exists():
+        return []
+    with open_store(path) as store:
+        found = store.sessions(SessionFilter(kind="any")).sessions
+        read = [payloads(store.read(one.id)) for one in found]
+    return [
+        (one.compactions, "\n".join(texts_in(said))) for one, said in zip(found, read, strict=True)
+    ]
+
+
+def subagent_in(path: Path, phase: str) -> str:
+    """Return how often the session of a phase's subagent was compacted; "mixed" if it has none of
+    its own.
+    """
+    read = f"checkpoint of module_{first_file(phase):02d}: code"
+    own = [(count, text) for count, text in sessions_in(path) if read in text]
+    is_mixed = not own or any(FOLDED in text for _, text in own)
+    return "mixed" if is_mixed else str(sum(count for count, _ in own))
+
+
+def first_file(phase: str) -> int:
+    """Return the number of the first file that a phase reads: none is read twice."""
+    return CALLS * [one.name for one in SCENARIO.phases].index(phase)
 
 
 def played_phase(
@@ -236,13 +280,10 @@ def played_phase(
 ) -> str:  # fmt: skip
     """Play one phase in a process; return why it failed, "" if it did not."""
     script_type = importlib.import_module("provider").Script
-    script = script_type(turns=phase.turns, bill=provider.script(phase.name).bill)
+    script = script_type(bill=provider.script(phase.name).bill)
     script.window, script.parallel = phase.stub_window or window, phase.parallel
-    first = 26 * [one.name for one in SCENARIO.phases].index(phase.name)  # none is read twice
-    script.actions = phase.actions or [
-        [FRAMEWORKS[name].tool, {"path": f"src/module_{first + at:02d}.py"}]
-        for at in range(phase.turns * phase.parallel)
-    ]
+    script.actions = actions_of(phase, FRAMEWORKS[name], script.final)
+    script.turns = -(-len(script.actions) // phase.parallel)
     provider.scripts[phase.name] = script
     case = {
         "url": f"{provider.url}/c/{phase.name}", "wire": row.wire, "model": MODELS[row.wire],
@@ -263,6 +304,21 @@ def played_phase(
         return f"{phase.name}: {(ran.stderr.strip() or 'failed').splitlines()[-1][:160]}"
     said = json.loads(ran.stdout.splitlines()[-1])["said"]
     return "" if script.final in said else f"{phase.name}: said {said!r}"[:160]
+
+
+def actions_of(phase: Phase, framework: Framework, final: str) -> list[list[Any]]:
+    """Return what the model calls, in turn."""
+
+    def call(given: dict[str, str], **words: str) -> list[Any]:
+        return [framework.tool, {name: one.format(**words) for name, one in given.items()}]
+
+    first = first_file(phase.name)
+    paths = [f"src/module_{first + at:02d}.py" for at in range(phase.turns * phase.parallel)]
+    actions = phase.actions and (framework.recall or phase.actions)
+    actions = actions or [call(framework.arguments, path=one) for one in paths]
+    begun = [framework.delegate] if phase.delegates else []
+    ended = [call(framework.finish, final=final)] if framework.finish else []
+    return [*begun, *actions, *ended]
 
 
 def judge(row: Played, log: Path) -> None:

@@ -25,12 +25,13 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from holdfast.errors import StoreUnavailable
-from holdfast.gateway.actions import Retention, make_context
+from holdfast.gateway.actions import make_context
 from holdfast.gateway.api import ENDPOINTS, ROOT, api_routes
 from holdfast.gateway.app import GatewayServer, make_app
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events, TooManyReaders
 from holdfast.sessions import Session
+from holdfast.sessions.retention import Retention
 from holdfast.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

@@ -13,7 +13,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from holdfast.gateway.actions import Retention, make_context
+from holdfast.gateway.actions import make_context
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.guard import PAGE_KEY, Guard, Terms, page_key
@@ -27,6 +27,7 @@ from holdfast.inspector.spending import SpendingReader
 from holdfast.inspector.trials import BUDGET, COLUMNS, TRIED, find_losses
 from holdfast.lab import report
 from holdfast.lab.results import MeanInterval, RunManifest, RunSummary, ScoreLine
+from holdfast.sessions.retention import Retention
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store

@@ -99,6 +99,16 @@ def test_a_client_that_awaits_streams_too(tmp_path: Path) -> None:
         assert len(sent(server)) < 61
 
 
+def test_an_http_client_is_enough(tmp_path: Path) -> None:
+    """For frameworks that make the client of the provider themselves."""
+    with ModelServer("said") as server, openai.DefaultHttpxClient() as http:
+        wrapped = wrap(http, "one", store=tmp_path, context_length=WINDOW)
+        made = openai.OpenAI(base_url=server.openai_url, api_key="none", http_client=wrapped)
+        made.chat.completions.create(model="m", messages=history(30))
+        assert len(sent(server)) < 61
+        assert "assistant 0" in wrapped.holdfast.functions("one")[0]("m1")
+
+
 def test_a_request_may_name_another_conversation(tmp_path: Path) -> None:
     """By a header that the provider does not get; each has what it folded, and no other's."""
     with ModelServer("said") as server:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from holdfast import check
-from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, owned_key
+from holdfast.integrations.host_sessions import (
+    HOST_TOOLS,
+    HostRequest,
+    HostSessions,
+    HostTurn,
+    owned_key,
+)
 from holdfast.stores.open import open_store
 from holdfast.transcript import Payload
 
@@ -152,6 +159,27 @@ def test_what_was_folded_is_recalled_and_found(tmp_path: Path) -> None:
     assert made.answer("thread-1", "holdfast_recall", {"ref": "hf-0000000000"})
 
 
+def test_the_tools_are_functions_that_frameworks_can_read(tmp_path: Path) -> None:
+    """Their types and docstrings say what the schemas of the tools say; an argument that is None is
+    not given.
+    """
+    made = sessions(tmp_path)
+    made.turn(asked(notes(30)))
+    recall, search = made.functions("thread-1")
+    assert [one.__name__ for one in (recall, search)] == [one.name for one in HOST_TOOLS]
+    for function, tool in zip((recall, search), HOST_TOOLS, strict=True):
+        given = inspect.signature(function).parameters
+        needed = [name for name, one in given.items() if one.default is inspect.Parameter.empty]
+        assert list(given) == list(tool.parameters["properties"])
+        assert needed == tool.parameters["required"]
+        assert get_type_hints(function)["return"] is str
+        assert all(f"{name}: " in (function.__doc__ or "") for name in given)
+    assert recall("m1", None) == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert "assistant 3" in search(text="assistant 3")
+    with pytest.raises(TypeError):
+        search()
+
+
 def test_a_subagent_has_a_session_and_a_budget_of_its_own(tmp_path: Path) -> None:
     """It is a child of the conversation that it works for, which is not touched."""
     made = sessions(tmp_path)
@@ -219,7 +247,8 @@ def test_a_host_that_tells_late_finds_its_last_request(tmp_path: Path) -> None:
     turn = made.turn(asked(own))
     assert made.last_turn("thread-1") is turn
     assert turn.asked.own is own
-    assert made.last_turn("thread-2") is None
+    assert made.last_turn("thread-2").asked.own == ()
+    assert not made.last_turn("thread-2").recover(refusal(4_000))
 
 
 def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: Path) -> None:
@@ -230,3 +259,35 @@ def test_a_compaction_that_somebody_asks_for_is_done_below_the_window(tmp_path: 
     assert turn.compact()
     assert len(turn.messages) < len(own)
     assert not made.turn(asked(notes(0), "thread-2")).compact()
+
+
+def test_a_tool_of_the_provider_does_not_stop_a_conversation_from_being_followed(
+    tmp_path: Path,
+) -> None:
+    """It has neither a name nor parameters; functions count with the request."""
+    made = sessions(tmp_path)
+    tools = [{"type": "web_search"}, {"name": "read"}]
+    request = asked(notes(30), tools=tools)
+    assert made.turn(request).is_changed
+    anthropic = HostRequest(
+        key="thread-2", dialect="anthropic", own=notes(30), form=NoteForm(), tools=tools
+    )
+    assert made.turn(anthropic).is_changed
+
+
+def test_an_argument_that_is_none_was_not_given(tmp_path: Path) -> None:
+    """Frameworks fill in what a model leaves out."""
+    made = sessions(tmp_path)
+    made.turn(asked(notes(30)))
+    given = {"ref": "m1", "offset": None, "limit": None}
+    answer = made.answer("thread-1", "holdfast_recall", given)
+    assert answer == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert "assistant 0" in answer
+
+
+def test_a_request_that_is_still_to_come_has_nothing_to_send_or_recover(tmp_path: Path) -> None:
+    """Hosts have hooks that may be called before their first request."""
+    turn = HostTurn(sessions(tmp_path))
+    turn.used(lambda: {"input_tokens": 1})
+    assert turn.messages == []
+    assert not turn.recover(refusal(4_000))

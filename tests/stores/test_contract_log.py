@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Conflict, UnknownSession
+from holdfast.report import Reference
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionFilter
 
@@ -26,6 +27,17 @@ def new_session(store: Store, **fields: object) -> str:
 
 def bodies(store: Store, session_id: str) -> list[bytes]:
     return [message.body for message in store.read(session_id)]
+
+
+def test_references_are_given_out_without_messages_too(store: Store) -> None:
+    """So that what is there can be named elsewhere; the log stays as it is."""
+    session_id = new_session(store)
+    store.append(session_id, [said("a"), said("b")])
+    whole = Reference("hf-0123456789", (0, 2), "other")
+    for _ in range(2):
+        assert store.append(session_id, (), references=(whole,)) == range(2, 2)
+    assert [place.reference for place in store.places(whole.ref)] == [whole]
+    assert store.session(session_id).length == 2
 
 
 def test_what_is_appended_comes_back_whole_and_in_order(store: Store) -> None:

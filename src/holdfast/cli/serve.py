@@ -26,6 +26,7 @@ from holdfast.config import home_folder, writers_from
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import MissingExtra
 from holdfast.running.agents import PORT
+from holdfast.sessions.retention import keep_limits
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
@@ -80,7 +81,6 @@ def serve(**given: Any) -> int:
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
     """
     try:
-        from holdfast.gateway.actions import Retention
         from holdfast.gateway.app import serve as run
         from holdfast.gateway.conversations import GatewayOptions
         from holdfast.inspector.app import gateway_pages
@@ -113,7 +113,7 @@ def serve(**given: Any) -> int:
     _log_to_stderr(given["log"] or "faults")
     if given["until_eof"]:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
-    kept = Retention(settings.retention_days, settings.retention_mb)
+    kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
     pages = gateway_pages(Path(given["home"]) if given["home"] else home_folder(), __version__)
     with opened(given, "create") as store:
         is_shared = not Path(store.where).exists()

@@ -74,6 +74,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Sessions that nothing was added to for so long may be erased; 0 keeps them."""
     retention_mb: int = 0
     """The oldest sessions beyond this size may be erased; 0 keeps them."""
+    retention_projects: Mapping[str, int] = {}
+    """Days for the sessions of a folder and the folders inside it, in the place of the others."""
     store: str = ""
     """A file or a server; "" is a file in the data folder."""
     memory: str = ""
@@ -124,6 +126,7 @@ FIELDS: Mapping[str, str] = {
     "sessions.profile": "profile",
     "sessions.retention_days": "retention_days",
     "sessions.retention_mb": "retention_mb",
+    "sessions.retention_projects": "retention_projects",
     "sessions.store": "store",
     "memory.external": "memory",
     "memory.template": "memory_template",

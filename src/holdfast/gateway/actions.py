@@ -5,13 +5,13 @@ They block; the API calls them in threads.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.registry import dialect_named
@@ -61,6 +61,7 @@ from holdfast.sessions.details import (
 from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.finding import discover
 from holdfast.sessions.library import Library
+from holdfast.sessions.retention import Retention, find_expired
 from holdfast.sessions.session import Session
 from holdfast.sessions.showing import Show, redactor_of
 from holdfast.stores.store import Store
@@ -73,17 +74,8 @@ from holdfast.stores.values import (
 from holdfast.transcript import Message, Transcript
 from holdfast.writing.writers import Writers
 
-_DAY_SECONDS = 86_400
-_MB = 1_000_000
 SOURCE = "api"
 """The source of sessions that `POST /holdfast/compact` begins: its keys are not those of agents."""
-
-
-class Retention(Struct, frozen=True):
-    """How long sessions are kept by the settings; 0 keeps them."""
-
-    days: float = 0
-    megabytes: float = 0
 
 
 class ApiContext(Struct, frozen=True):
@@ -290,13 +282,14 @@ def delete_session(api: ApiContext, asked: DeleteAsked) -> DeleteAnswer:
 def apply_retention(api: ApiContext, asked: RetentionAsked) -> DeleteAnswer:
     """Delete the lineages that are kept too long, or take too much room."""
     limits = api.retention
-    days = limits.days if asked.days is None else asked.days
-    megabytes = limits.megabytes if asked.megabytes is None else asked.megabytes
-    ids = api.store.expired(
-        older_than=time.time() - days * _DAY_SECONDS if days else None,
-        over_bytes=round(megabytes * _MB) if megabytes else None,
+    policy = replace(
+        limits,
+        days=limits.days if asked.days is None else asked.days or None,
+        megabytes=limits.megabytes if asked.megabytes is None else asked.megabytes or None,
+        projects=limits.projects if asked.days is None else {},
     )
-    infos = [api.store.session(one) for one in ids]
+    going = find_expired(api.store, policy)
+    infos = [api.store.session(name) for one in going for name in one.sessions]
     return _delete(api.store, infos, dry_run=asked.dry_run)
 
 

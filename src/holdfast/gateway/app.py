@@ -16,13 +16,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from holdfast.gateway.actions import ApiContext, Retention, make_context
+from holdfast.gateway.actions import ApiContext, make_context
 from holdfast.gateway.api import api_routes
 from holdfast.gateway.conversations import Conversations, GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.figures import Figures
 from holdfast.gateway.guard import Guard, Terms, page_key
 from holdfast.gateway.relay import Relay
+from holdfast.sessions.retention import Retention
 from holdfast.sessions.session import warm
 from holdfast.stores.store import Store
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.errors import HoldfastError, NotReadable
-from holdfast.gateway.actions import ApiContext, Retention, make_context
+from holdfast.gateway.actions import ApiContext, make_context
 from holdfast.gateway.api import api_routes, mounted
 from holdfast.gateway.app import MakePages, listen, server_of
 from holdfast.gateway.conversations import GatewayOptions
@@ -59,6 +59,7 @@ from holdfast.inspector.site import (
 )
 from holdfast.inspector.spending import SpendingReader
 from holdfast.sessions.library import name_in_words
+from holdfast.sessions.retention import Retention
 from holdfast.stores.store import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (

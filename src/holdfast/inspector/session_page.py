@@ -133,7 +133,10 @@ def name_of(step: ContextStep) -> tuple[str, str]:
     """Return the name of a compaction in addresses, and what it is called."""
     if step.reason == "agent":
         return f"own-{step.position}", "by the agent itself"
-    what = {"undo": "undone", "rotation": "compaction, in a new session"}
+    what = {
+        "undo": "undone", "rotation": "compaction, in a new session",
+        "erasure": "words were erased",
+    }  # fmt: skip
     return str(step.view), what.get(step.reason, "compaction")
 
 

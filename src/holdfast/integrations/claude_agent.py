@@ -9,14 +9,13 @@ machine.
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any, cast
 
-from holdfast.config.opening import open_store
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.registry import dialect_named
-from holdfast.sessions.rows import new_message, payloads
-from holdfast.stores.store import Store
+from holdfast.integrations.host_items import HostItems
+from holdfast.integrations.host_sessions import HostSessions
+from holdfast.sessions.rows import new_message
 from holdfast.stores.values import NewMessage, NewSession, SessionFilter, SessionInfo
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Payload
@@ -35,18 +34,19 @@ class HoldfastSessionStore:
     sessions.
     """
 
-    def __init__(self, store: Store | str | os.PathLike[str] | None = None) -> None:
-        is_open = isinstance(store, Store)
-        self._store = store if is_open else open_store(None if store is None else os.fspath(store))
+    def __init__(self, store: Any = None) -> None:
+        self._sessions = HostSessions(_SOURCE, store)
 
     async def append(self, key: Any, entries: list[Any]) -> None:
         """Keep lines of a transcript; those that are known are passed over."""
         if entries:
-            await asyncio.to_thread(self._append, key, entries)
+            cwd = next((one["cwd"] for one in entries if one.get("cwd")), "")
+            await asyncio.to_thread(self._items(key, cwd).append, entries)
 
     async def load(self, key: Any) -> list[Any] | None:
         """Return all lines of a transcript, None if there is none."""
-        return await asyncio.to_thread(self._load, key)
+        found = await asyncio.to_thread(self._items(key).read)
+        return [_entry(one) for one in found] or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Return the sessions of a project, and when they were last written to."""
@@ -64,33 +64,25 @@ class HoldfastSessionStore:
         """Delete a transcript for good, and those of its subagents."""
         await asyncio.to_thread(self._delete, key)
 
-    def _append(self, key: Any, entries: list[Any]) -> None:
-        info = self._store.by_source(_SOURCE, _id(key))
-        if info is None:
-            cwd = next((one["cwd"] for one in entries if one.get("cwd")), "")
-            kind = "subagent" if key.get("subpath") else "main"
-            info = self._store.create(NewSession(
-                dialect="anthropic", source=_SOURCE, source_id=_id(key), kind=kind, cwd=cwd
-            ))  # fmt: skip
-        self._store.append(info.id, [_row(one) for one in entries])
-
-    def _load(self, key: Any) -> list[Any] | None:
-        info = self._store.by_source(_SOURCE, _id(key))
-        return info and [_entry(one) for one in payloads(self._store.read(info.id))]
+    def _items(self, key: Any, cwd: str = "") -> HostItems:
+        kind = "subagent" if key.get("subpath") else "main"
+        new = NewSession(
+            dialect="anthropic", source=_SOURCE, source_id=_id(key), kind=kind, cwd=cwd
+        )
+        return HostItems(lambda: self._sessions.store, new, _row)
 
     def _under(self, start: str, kind: Any) -> list[SessionInfo]:
-        found, after = list[SessionInfo](), ""
+        found, after, wanted = list[SessionInfo](), "", SessionFilter(source=_SOURCE, kind=kind)
         while True:
-            wanted = SessionFilter(source=_SOURCE, kind=kind)
-            page = self._store.sessions(wanted, most=_PAGE, after=after)
+            page = self._sessions.store.sessions(wanted, most=_PAGE, after=after)
             found += [one for one in page.sessions if one.source_id.startswith(start)]
             if not (after := page.next):
                 return found
 
     def _delete(self, key: Any) -> None:
         under = [] if key.get("subpath") else self._under(f"{_id(key)}/", "subagent")
-        own = self._store.by_source(_SOURCE, _id(key))
-        self._store.erase([one.id for one in (own, *under) if one is not None])
+        own = self._sessions.store.by_source(_SOURCE, _id(key))
+        self._sessions.store.erase([one.id for one in (own, *under) if one is not None])
 
 
 def _id(key: Any) -> str:

@@ -39,7 +39,8 @@ _DECODED = ("content-encoding", "content-length", "transfer-encoding")
 def wrap(
     client: T, key: str = "", *, store: Store | str | os.PathLike[str] | None = None, **options: Any
 ) -> T:
-    """Return a client of openai, anthropic or google-genai whose requests stay inside the window.
+    """Return a client of openai, anthropic, google-genai or httpx whose requests stay inside the
+    window; frameworks that take none of the first three often take an HTTP client.
 
     It is the same client in every other respect, sync or async: a copy of it, or itself for
     google-genai, which cannot be copied. `key` names the conversation of all its requests; a
@@ -58,7 +59,7 @@ def wrap(
     elif hasattr(given, "copy") and hasattr(given, "_client"):
         made = given.copy(http_client=_following(given._client, sessions, key, owner=given))
     else:
-        raise InvalidSetting("client", type(given).__name__, "one of openai, anthropic or genai")
+        made = _following(given, sessions, key, owner=given)
     made.holdfast = sessions
     return made
 
@@ -77,7 +78,8 @@ def _library(http: Any) -> Any:
     roots = (one.__module__.partition(".")[0] for one in type(http).__mro__)
     found = next((root for root in roots if root in _LIBRARIES), None)
     if found is None:
-        raise InvalidSetting("client", type(http).__name__, "a client that sends by httpx")
+        known = "one of openai, anthropic, genai or httpx"
+        raise InvalidSetting("client", type(http).__name__, known)
     return sys.modules[found]
 
 

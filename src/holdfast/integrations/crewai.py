@@ -19,13 +19,11 @@ from collections.abc import Callable
 from typing import Any
 
 from crewai.tools import BaseTool
-from pydantic import Field, create_model
 
+from holdfast.integrations.argument_models import arguments_model
 from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, HostTool
 
 __all__ = ["HoldfastConversation"]
-
-_TYPES = {"string": str, "integer": int, "boolean": bool}
 
 
 class HoldfastConversation:
@@ -78,16 +76,9 @@ class HoldfastConversation:
 
         class HeldTool(BaseTool):
             def _run(self, **given: Any) -> str:
-                said = {name: value for name, value in given.items() if value is not None}
-                return sessions.answer(key, tool.name, said)
+                return sessions.answer(key, tool.name, given)
 
-        wanted = tool.parameters.get("required", ())
-        fields: Any = {
-            name: (_TYPES[one["type"]] if name in wanted else _TYPES[one["type"]] | None, Field(
-                default=... if name in wanted else None, description=one.get("description")))
-            for name, one in tool.parameters["properties"].items()
-        }  # fmt: skip
-        schema = create_model(f"{tool.name}_arguments", **fields)
+        schema = arguments_model(tool)
         return HeldTool(name=tool.name, description=tool.description, args_schema=schema)
 
 

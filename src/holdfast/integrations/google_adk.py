@@ -13,7 +13,6 @@ The session service keeps every event; only the request to the model is smaller.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -57,24 +56,23 @@ class HoldfastPlugin(BasePlugin):
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Have a request hold contents that fit, and offer recall and search."""
         self._sessions.guard(lambda: llm_request.append_tools(self._tools), None)
-        asked = self._sessions.request_of(
-            lambda: _asked(callback_context, llm_request), llm_request.contents
-        )
-        _turn.set(turn := await asyncio.to_thread(self._sessions.turn, asked))
+        own = llm_request.contents
+        turn = await self._sessions.aturn(lambda: _asked(callback_context, llm_request), own)
+        _turn.set(turn)
         llm_request.contents = turn.messages
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """Take what the provider counted; a piece of a stream has no figures yet."""
         usage, turn = llm_response.usage_metadata, _turn.get()
         if turn is not None and usage is not None and not llm_response.partial:
-            await asyncio.to_thread(turn.used, lambda: usage.model_dump(exclude_none=True))
+            await turn.aused(lambda: usage.model_dump(exclude_none=True))
 
     async def on_model_error_callback(
         self, *, callback_context: Any, llm_request: Any, error: Exception
     ) -> LlmResponse | None:
         """Return the answer to less, if a request was too long; None leaves the error as it is."""
         turn, model = _turn.get(), callback_context._invocation_context.agent.canonical_model
-        while turn is not None and await asyncio.to_thread(turn.recover, error):
+        while turn is not None and await turn.arecover(error):
             llm_request.contents = turn.messages
             try:
                 return [one async for one in model.generate_content_async(llm_request)][-1]

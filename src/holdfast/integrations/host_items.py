@@ -10,7 +10,12 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import dump
 from holdfast.sessions.rows import payloads
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from holdfast.stores.values import NewMessage, NewSession, SessionInfo
+
+
+def plain_row(item: Any) -> NewMessage:
+    """Return an item as a store takes it; a search finds it in the conversation itself."""
+    return NewMessage(body=dump(item), role=item.get("role") or "assistant")
 
 
 class HostItems(Struct, frozen=True):
@@ -18,39 +23,33 @@ class HostItems(Struct, frozen=True):
 
     store_of: Callable[[], Store]
     """Opens the store when it is first needed."""
-    source: str
-    """Another one than that of the conversation itself."""
-    key: str
-    dialect: str
+    new: NewSession
+    """The session to make with the first items; found again by its source and source id, which are
+    not those of the conversation itself."""
+    row: Callable[[Any], NewMessage] = plain_row
+    """Returns an item as the store takes it."""
 
     def read(self) -> list[Any]:
         """Return all items."""
-        store = self.store_of()
-        known = store.by_source(self.source, self.key)
-        return [] if known is None else payloads(store.read(known.id))
+        known = self._known()
+        return [] if known is None else payloads(self.store_of().read(known.id))
 
     def append(self, items: Sequence[Any]) -> None:
-        """Add items, all or none."""
-        store = self.store_of()
-        known = store.by_source(self.source, self.key)
+        """Add items, all or none; those with a key that is known are passed over."""
+        known, rows = self._known(), [self.row(one) for one in items]
         if known is None:
-            store.create(self._new(), messages=_messages(items))
+            self.store_of().create(self.new, messages=rows)
         else:
-            store.append(known.id, _messages(items))
+            self.store_of().append(known.id, rows)
 
     def keep(self, stop: int) -> list[Any]:
         """Remove all items from a place on, and return them; `Conflict` if others are added
         meanwhile.
         """
-        store, items = self.store_of(), self.read()
-        known = store.by_source(self.source, self.key)
-        store.create(self._new(), messages=_messages(items[:stop]), replaces=known)
+        items, known = self.read(), self._known()
+        rows = [self.row(one) for one in items[:stop]]
+        self.store_of().create(self.new, messages=rows, replaces=known)
         return items[stop:]
 
-    def _new(self) -> NewSession:
-        return NewSession(dialect=self.dialect, source=self.source, source_id=self.key, kind="tool")
-
-
-def _messages(items: Sequence[Any]) -> list[NewMessage]:
-    """Return items as a store takes them; a search finds them in the conversation itself."""
-    return [NewMessage(body=dump(one), role=one.get("role") or "assistant") for one in items]
+    def _known(self) -> SessionInfo | None:
+        return self.store_of().by_source(self.new.source, self.new.source_id)

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from inspect import Parameter, Signature
 from typing import Any, Literal, TypeVar
 
 from msgspec import Raw, Struct
@@ -35,6 +36,7 @@ from holdfast.transcript import Payload
 __all__ = ["HOST_TOOLS", "HostRequest", "HostSessions", "HostTool", "HostTurn"]
 
 T = TypeVar("T")
+_TYPES: Mapping[str, Any] = {"string": str, "integer": int}
 _MOST_HELD = 256
 """Conversations that are held open at once; others are taken up from the store. As many as a
 gateway holds."""
@@ -43,9 +45,9 @@ gateway holds."""
 class HostRequest(Struct, frozen=True, kw_only=True):
     """A request that a host is about to send."""
 
-    key: str
+    key: str = ""
     """The host's own name of the conversation; "" if it has none."""
-    dialect: str
+    dialect: str = ""
     """The wire format of the messages; "" if the request is to pass as it is."""
     own: Sequence[Any] = ()
     """The host's whole list."""
@@ -56,10 +58,16 @@ class HostRequest(Struct, frozen=True, kw_only=True):
     form: ListForm | None = None
     """How the host writes messages; None if they are in the wire format already."""
     frame: Payload = {}
-    """The rest of the request: model, system prompt, tools, settings; empty ones do not count."""
+    """The rest of the request: model, system prompt, settings; empty ones do not count."""
+    tools: Sequence[Payload] = ()
+    """The functions that the model may call, as `function_payload` makes them; what has no name is
+    a tool of the provider's own."""
     parent: str = ""
     """The conversation that a subagent works for, by the host's own name; it gets a budget of its
     own."""
+
+
+_NOTHING = HostRequest()
 
 
 class HostTool(Struct, frozen=True):
@@ -102,7 +110,7 @@ class HostSessions:
         """Return what `read` makes of a host's request; its own list alone if that fails, which
         then passes as it is.
         """
-        return self.guard(read, HostRequest(key="", dialect="", own=own))
+        return self.guard(read, HostRequest(own=own))
 
     # A request that is answered in one call
 
@@ -135,10 +143,10 @@ class HostSessions:
             try:
                 answer = await call(turn.messages)
             except Exception as error:
-                if not await asyncio.to_thread(turn.recover, error):
+                if not await turn.arecover(error):
                     raise
             else:
-                await asyncio.to_thread(turn.used, partial(usage_of, answer))
+                await turn.aused(partial(usage_of, answer))
                 return answer
 
     # A request in steps, for hosts that have a hook for each
@@ -149,21 +157,30 @@ class HostSessions:
         self.guard(turn.follow, None)
         return turn
 
-    def last_turn(self, key: str) -> HostTurn | None:
-        """Return the newest request of a conversation that this process saw, None if there is
-        none; for hosts that tell what became of a request when they ask for the next one.
+    async def aturn(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostTurn:
+        """Do what `request_of` and `turn` do, for hosts that await."""
+        return await asyncio.to_thread(self.turn, self.request_of(read, own))
+
+    def last_turn(self, key: str) -> HostTurn:
+        """Return the newest request of a conversation that this process saw, one that is still to
+        come if there is none; for hosts that tell what became of a request when they ask for the
+        next one.
         """
         held = self._held.get(self._newest.get(key, (key, "")))
-        return None if held is None else held.last
+        return HostTurn(self) if held is None or held.last is None else held.last
 
     def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails."""
+        """Return what one of `HOST_TOOLS` says about a conversation; a sentence if it fails.
+
+        An argument that is None was not given.
+        """
+        given = {at: value for at, value in arguments.items() if value is not None}
 
         def called() -> str:
             held = self._held.get(self._newest.get(key, (key, "")))
-            held = held or self.held(HostRequest(key=key, dialect=""))
+            held = held or self.held(HostRequest(key=key))
             with held.lock:
-                return held.session.call(name, arguments)
+                return held.session.call(name, given)
 
         return self.guard(called, "nothing can be recalled at the moment")
 
@@ -174,6 +191,12 @@ class HostSessions:
     def tools(self, dialect: str) -> list[dict[str, Any]]:
         """Return recall and search as requests of a wire format declare them."""
         return tools_in(dialect, TOOLS)
+
+    def functions(self, key: str) -> list[Callable[..., str]]:
+        """Return recall and search of a conversation as functions with types and docstrings, which
+        most frameworks take as tools.
+        """
+        return [_function(one, partial(self.answer, key, one.name)) for one in HOST_TOOLS]
 
     @property
     def store(self) -> Store:
@@ -227,6 +250,30 @@ def _opened(given: Store | str | os.PathLike[str] | None) -> Store:
     return given
 
 
+def _function(tool: HostTool, answer: Callable[[Mapping[str, Any]], str]) -> Callable[..., str]:
+    """Return a function that has the name, the arguments and the description of a tool."""
+    fields: Mapping[str, Any] = tool.parameters["properties"]
+    signature = Signature([
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=_TYPES[one["type"]])
+        if name in tool.parameters["required"] else
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None,
+                  annotation=_TYPES[one["type"]] | None)
+        for name, one in fields.items()
+    ], return_annotation=str)  # fmt: skip
+
+    def called(*args: Any, **named: Any) -> str:
+        given = signature.bind(*args, **named).arguments
+        return answer({name: value for name, value in given.items() if value is not None})
+
+    told = (f"    {name}: {one['description']}" for name, one in fields.items())
+    called.__name__ = called.__qualname__ = tool.name
+    called.__doc__ = "\n".join([tool.description, "", "Args:", *told])
+    called.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    called.__annotations__["return"] = str
+    vars(called)["__signature__"] = signature
+    return called
+
+
 class HeldSession:
     """A session that several requests of a host may use, one at a time."""
 
@@ -236,9 +283,12 @@ class HeldSession:
 
 
 class HostTurn:
-    """One request: what to send in its place, what it used, and less to send if it was too long."""
+    """One request: what to send in its place, what it used, and less to send if it was too long.
 
-    def __init__(self, sessions: HostSessions, asked: HostRequest) -> None:
+    Without `asked` it stands for a request that is still to come.
+    """
+
+    def __init__(self, sessions: HostSessions, asked: HostRequest = _NOTHING) -> None:
         self._sessions, self._asked = sessions, asked
         self._given = GivenList(asked.own, asked.own, range(len(asked.own)))
         self._held: HeldSession | None = None
@@ -251,10 +301,15 @@ class HostTurn:
         return self._asked
 
     @property
+    def is_changed(self) -> bool:
+        """Whether anything else is to be sent than what the host has."""
+        return self.followed is not None and self.followed.is_changed
+
+    @property
     def messages(self) -> list[Any]:
         """What to send, as the host writes it; messages that stayed are the host's own objects."""
         followed, form = self.followed, self._asked.form
-        if followed is None or not followed.is_changed:
+        if followed is None or not self.is_changed:
             return list(self._asked.own)
         if form is None:
             return followed.messages
@@ -271,8 +326,7 @@ class HostTurn:
     @property
     def body(self) -> bytes:
         """What to send, if the host gave its whole request as JSON."""
-        is_changed = self.followed is not None and self.followed.is_changed
-        return self.followed.body if self.followed and is_changed else self._asked.body
+        return self.followed.body if self.followed and self.is_changed else self._asked.body
 
     def follow(self) -> None:
         """Take the host's list; raises what goes wrong."""
@@ -314,6 +368,14 @@ class HostTurn:
 
         return self._sessions.guard(shrink, False)
 
+    async def aused(self, read: Callable[[], object]) -> None:
+        """Do what `used` does, for hosts that await."""
+        await asyncio.to_thread(self.used, read)
+
+    async def arecover(self, error: BaseException) -> bool:
+        """Do what `recover` does, for hosts that await."""
+        return await asyncio.to_thread(self.recover, error)
+
     def compact(self) -> bool:
         """Return whether there is less to send, if somebody asked for a compaction."""
 
@@ -338,20 +400,27 @@ class HostTurn:
         assert self._held is not None
         asked = self._asked
         field = dialect_named(asked.dialect).list_key
-        frame = {name: value for name, value in asked.frame.items() if value}
+        least: Payload = {"description": "", "parameters": {}}
+        named = [{**least, **one} for one in asked.tools if "name" in one]
+        tools = tools_in(asked.dialect, named) if named else ()
+        frame = {name: value for name, value in {"tools": tools, **asked.frame}.items() if value}
         body = asked.body or {**frame, field: list(self._given.messages)}
         self._held.last = self
         self.followed = self._held.session.follow(request=body, when=when)
 
 
-def name_by_start(messages: Sequence[Any], dialect: str) -> str:
-    """Return a name made of how a conversation began, "" as long as its model has not spoken."""
+def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None) -> str:
+    """Return a name made of how a conversation began, "" as long as its model has not spoken.
+
+    `form` is how the host writes messages; None if they are in the wire format already.
+    """
+    messages = own if form is None else given_list(own, form).messages
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
     return named_by_start([Raw(dump(one)) for one in messages], wire)
 
 
 def owned_key(owner: str, name: str) -> str:
     """Return the key of a conversation that belongs to an API key of the host: no other one
-    reaches it, and the API key cannot be read from it.
+    reaches it, and the API key cannot be read from it. A conversation without a name has none.
     """
-    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}"
+    return f"{blake2b(owner.encode(), digest_size=16).hexdigest()}:{name}" if name else ""

@@ -13,20 +13,18 @@ The state of the graph keeps every message; only the request to the model is sma
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, convert_to_messages
 from langchain_core.messages.tool import tool_call
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from msgspec import Struct
 
-from holdfast.ends.lists import given_list
-from holdfast.engine.recall import tools_in
+from holdfast.integrations.host_messages import HostMessage, MessageForm
 from holdfast.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -34,18 +32,12 @@ from holdfast.integrations.host_sessions import (
     HostTool,
     name_by_start,
 )
-from holdfast.integrations.payloads import (
-    HostCall,
-    answer_payload,
-    calls_in,
-    result_in,
-    result_payload,
-)
-from holdfast.transcript import Payload
+from holdfast.integrations.payloads import HostCall
 
 __all__ = ["HoldfastMiddleware"]
 
-_ROLES = {"human": "user", "ai": "assistant", "system": "system"}
+_ROLES = {"ai": "assistant", "AIMessageChunk": "assistant", "system": "system", "tool": "tool"}
+"""Of messages by their types; the others are the user's."""
 
 
 class HoldfastMiddleware(AgentMiddleware):
@@ -59,17 +51,15 @@ class HoldfastMiddleware(AgentMiddleware):
         self._sessions = HostSessions("langchain", store, **options)
         self.tools = [self._tool(one) for one in HOST_TOOLS]
 
-    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[..., Any]) -> Any:
         """Have a request answered with messages that fit."""
         return self._sessions.send(*self._parts(request, handler))
 
-    async def awrap_model_call(
-        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
-    ) -> Any:
+    async def awrap_model_call(self, request: ModelRequest, handler: Callable[..., Any]) -> Any:
         """Do what `wrap_model_call` does, for agents that are awaited."""
         return await self._sessions.asend(*self._parts(request, handler))
 
-    def _parts(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+    def _parts(self, request: ModelRequest, handler: Callable[..., Any]) -> Any:
         asked = self._sessions.request_of(lambda: _asked(request), request.messages)
         return asked, lambda own: handler(_with(request, own)), _usage_of
 
@@ -86,25 +76,22 @@ class HoldfastMiddleware(AgentMiddleware):
 
 def _key(own: Sequence[Any]) -> str:
     thread = (ensure_config().get("configurable") or {}).get("thread_id")
-    given = given_list(own, MessageForm("openai-chat"))
-    return str(thread or name_by_start(given.messages, "openai-chat"))
+    form = MessageForm("openai-chat", _read, _write)
+    return str(thread or name_by_start(own, "openai-chat", form))
 
 
 def _asked(request: ModelRequest) -> HostRequest:
     params = request.model._get_ls_params()  # what every model of theirs tells its tracer
-    form = MessageForm("anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat")
-    tools = [convert_to_openai_tool(one)["function"] for one in request.tools]
-    said, own = getattr(request, "system_message", None), request.messages
-    frame = {
-        "model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
-        "tools": tools_in(form.dialect, tools), "thinking": getattr(request.model, "thinking", 0),
-    }  # fmt: skip
-    if said is not None and form.dialect == "anthropic":
-        frame["system"] = said.content
-    elif said is not None:
-        own = [said, *own]
-    key = _key(request.messages)
-    return HostRequest(key=key, dialect=form.dialect, own=own, form=form, frame=frame)
+    dialect = "anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat"
+    listed = [one if isinstance(one, dict) else convert_to_openai_tool(one)
+              for one in request.tools]  # fmt: skip
+    said = getattr(request, "system_message", None)
+    frame = {"model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
+             "thinking": getattr(request.model, "thinking", None)}  # fmt: skip
+    own = [*filter(None, [said]), *request.messages]
+    return HostRequest(key=_key(request.messages), dialect=dialect, own=own, frame=frame,
+                       tools=[one.get("function", one) for one in listed],
+                       form=MessageForm(dialect, _read, _write))  # fmt: skip
 
 
 def _with(request: ModelRequest, own: list[Any]) -> ModelRequest:
@@ -117,27 +104,18 @@ def _usage_of(answer: Any) -> Any:
     return next((one.usage_metadata for one in said if isinstance(one, AIMessage)), None)
 
 
-class MessageForm(Struct, frozen=True):
-    """LangChain's messages: those of chat, or with the blocks of Anthropic's."""
+def _read(own: Any) -> HostMessage:
+    calls = [HostCall(one["id"] or "", one["name"], one["args"])
+             for one in getattr(own, "tool_calls", ())]  # fmt: skip
+    called = getattr(own, "tool_call_id", "")
+    return HostMessage(_ROLES.get(own.type, "user"), own.content, calls, called)
 
-    dialect: str
 
-    def messages_of(self, own: Any) -> list[Payload]:
-        """Return a message in the wire format."""
-        if isinstance(own, ToolMessage):
-            return [result_payload(self.dialect, own.tool_call_id, own.content)]
-        if isinstance(own, AIMessage):
-            calls = [HostCall(one["id"] or "", one["name"], one["args"]) for one in own.tool_calls]
-            return [answer_payload(self.dialect, own.content, calls)]
-        return [{"role": _ROLES.get(own.type, "user"), "content": own.content}]
-
-    def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
-        """Return messages of the wire format as LangChain's; one that changed keeps its own id."""
-        if isinstance(own, ToolMessage):
-            return [own.model_copy(update={"content": result_in(messages[0])})]
-        if not isinstance(own, AIMessage):
-            return convert_to_messages(messages)
-        calls = [tool_call(id=one.id, name=one.name, args=dict(one.arguments))
-                 for one in calls_in(messages[0])]  # fmt: skip
-        said = {"content": messages[0]["content"] or "", "tool_calls": calls}
-        return [own.model_copy(update=said)]
+def _write(said: HostMessage, own: Any) -> Any:
+    if own is None:
+        return convert_to_messages([(said.role, said.content)])[0]
+    changed = {"content": said.content or ""}
+    if said.role == "assistant":
+        changed["tool_calls"] = [tool_call(id=one.id, name=one.name, args=dict(one.arguments))
+                                 for one in said.calls]  # fmt: skip
+    return own.model_copy(update=changed)

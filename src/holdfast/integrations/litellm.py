@@ -15,7 +15,6 @@ proxy sends is smaller.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
+from holdfast.dialects.registry import dialect_named
 from holdfast.gateway.identity import named_by_client
 from holdfast.integrations.host_sessions import (
     HostRequest,
@@ -34,16 +34,12 @@ from holdfast.integrations.host_sessions import (
 
 __all__ = ["HoldfastCallback", "HoldfastCompletions", "proxy_callback"]
 
-_LISTS = {
-    "completion": ("openai-chat", "messages"), "acompletion": ("openai-chat", "messages"),
-    "anthropic_messages": ("anthropic", "messages"),
-    "responses": ("openai-responses", "input"), "aresponses": ("openai-responses", "input"),
-}  # fmt: skip
-"""The wire format of each kind of call, and the field with its messages."""
-_FRAME = (
-    "model", "system", "instructions", "tools", "thinking", "reasoning", "max_tokens",
-    "max_completion_tokens", "max_output_tokens",
-)  # fmt: skip
+_DIALECTS = {"completion": "openai-chat", "acompletion": "openai-chat",
+             "anthropic_messages": "anthropic",
+             "responses": "openai-responses", "aresponses": "openai-responses"}  # fmt: skip
+"""The wire format of each kind of call."""
+_FRAME = ("model", "system", "instructions", "tools", "thinking", "reasoning", "max_tokens",
+          "max_completion_tokens", "max_output_tokens")  # fmt: skip
 """What counts of a request beside its messages; the proxy adds keys and secrets of its own."""
 _MOST_TURNS = 1_024
 """Requests on their way whose usage is awaited; a proxy process has fewer at once; chosen."""
@@ -64,13 +60,12 @@ class HoldfastCallback(CustomLogger):
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> dict[str, Any]:
         """Have messages sent that fit; a request that is not understood goes on as it came."""
-        field = _LISTS.get(call_type, ("", ""))[1]
+        dialect = _DIALECTS.get(call_type, "")
+        field = dialect_named(dialect).list_key if dialect else ""
         takes_part = self._every_key or (user_api_key_dict.metadata or {}).get("holdfast")
-        own = data.get(field)
+        own, owner = data.get(field), str(user_api_key_dict.api_key or "")
         if takes_part and isinstance(own, list) and not data.get("previous_response_id"):
-            owner = str(user_api_key_dict.api_key or "")
-            asked = self.sessions.request_of(lambda: _asked(data, call_type, owner), own)
-            turn = await asyncio.to_thread(self.sessions.turn, asked)
+            turn = await self.sessions.aturn(lambda: _asked(data, dialect, own, owner), own)
             data[field] = turn.messages
             self._turns[data.get("litellm_call_id", "")] = turn
             if len(self._turns) > _MOST_TURNS:
@@ -81,41 +76,34 @@ class HoldfastCallback(CustomLogger):
         self, data: dict[str, Any], *given: Any, **named: Any
     ) -> dict[str, str] | None:
         """Return headers that say whether a request was made smaller, and in which session."""
-        turn = self._turns.get(data.get("litellm_call_id", ""))
-        if turn is None or turn.followed is None:
-            return None
-        changed = "yes" if turn.followed.is_changed else "no"
-        return {"x-holdfast-session-id": turn.followed.session_id, "x-holdfast-compacted": changed}
+        found = getattr(self._turns.get(data.get("litellm_call_id", "")), "followed", None)
+        said = "yes" if found and found.is_changed else "no"
+        return found and {"x-holdfast-session-id": found.session_id, "x-holdfast-compacted": said}
 
-    async def async_log_success_event(
-        self, kwargs: Any, response_obj: Any, *given: Any, **named: Any
-    ) -> None:
+    async def async_log_success_event(self, kwargs: Any, response_obj: Any, **given: Any) -> None:
         """Take what an answer used."""
-        turn = self._turns.pop(kwargs.get("litellm_call_id", ""), None)
-        if turn is not None:
-            await asyncio.to_thread(turn.used, lambda: _usage_of(response_obj))
+        await self._taken(kwargs).aused(lambda: _usage_of(response_obj))
 
     async def async_post_call_failure_hook(
-        self, request_data: dict[str, Any], original_exception: Exception, *given: Any, **named: Any
+        self, request_data: Any, original_exception: Exception, *given: Any, **named: Any
     ) -> None:
         """Have less sent when the client tries again, if a request was too long."""
-        turn = self._turns.pop(request_data.get("litellm_call_id", ""), None)
-        if turn is not None:
-            await asyncio.to_thread(turn.recover, original_exception)
+        await self._taken(request_data).arecover(original_exception)
+
+    def _taken(self, data: Any) -> HostTurn:
+        return self._turns.pop(data.get("litellm_call_id", ""), HostTurn(self.sessions))
 
 
 proxy_callback = HoldfastCallback()
 """For the configuration of a proxy: sessions in the home of sessions."""
 
 
-def _asked(data: Mapping[str, Any], call_type: str, owner: str) -> HostRequest:
-    dialect, field = _LISTS[call_type]
-    own, frame = data[field], {name: data.get(name) for name in _FRAME}
+def _asked(data: Mapping[str, Any], dialect: str, own: list[Any], owner: str) -> HostRequest:
     headers = (data.get("proxy_server_request") or {}).get("headers") or {}
-    name = data.get("litellm_session_id") or named_by_client(headers, data)
-    name = name or name_by_start(own, dialect)
-    key = owned_key(owner, name) if name else ""
-    return HostRequest(key=key, dialect=dialect if key else "", own=own, frame=frame)
+    named = data.get("litellm_session_id") or named_by_client(headers, data)
+    key = owned_key(owner, named or name_by_start(own, dialect))
+    frame = {name: data.get(name) for name in _FRAME}
+    return HostRequest(key=key, dialect=dialect, own=own, frame=frame)
 
 
 def _usage_of(answer: Any) -> Any:
@@ -134,15 +122,13 @@ class HoldfastCompletions:
 
     def completion(self, **request: Any) -> Any:
         """Return what `litellm.completion` returns."""
-        return self.sessions.send(self._request(request), lambda own: litellm.completion(
-            **{**request, "messages": own}), _usage_of)  # fmt: skip
+        return self.sessions.send(*self._parts(litellm.completion, request))
 
     async def acompletion(self, **request: Any) -> Any:
         """Return what `litellm.acompletion` returns."""
-        return await self.sessions.asend(self._request(request), lambda own: litellm.acompletion(
-            **{**request, "messages": own}), _usage_of)  # fmt: skip
+        return await self.sessions.asend(*self._parts(litellm.acompletion, request))
 
-    def _request(self, request: Mapping[str, Any]) -> HostRequest:
-        frame = {name: request.get(name) for name in _FRAME}
-        own = request["messages"]
-        return HostRequest(key=self._key, dialect="openai-chat", own=own, frame=frame)
+    def _parts(self, call: Any, request: dict[str, Any]) -> Any:
+        own, frame = request["messages"], {name: request.get(name) for name in _FRAME}
+        asked = HostRequest(key=self._key, dialect="openai-chat", own=own, frame=frame)
+        return asked, lambda own: call(**{**request, "messages": own}), _usage_of

@@ -22,26 +22,16 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ThinkingBlock, ToolCallBlock
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.workflow import Context
-from msgspec import Struct
-from pydantic import PrivateAttr, create_model
+from pydantic import PrivateAttr
 
-from holdfast.engine.recall import tools_in
+from holdfast.integrations.argument_models import arguments_model
+from holdfast.integrations.host_messages import HostMessage, MessageForm, PartTypes
 from holdfast.integrations.host_sessions import HOST_TOOLS, HostRequest, HostSessions, HostTool
-from holdfast.integrations.payloads import (
-    HostCall,
-    answer_payload,
-    arguments_in,
-    calls_in,
-    result_in,
-    result_payload,
-    texts_in,
-)
-from holdfast.transcript import Payload
+from holdfast.integrations.payloads import function_payload
 
 __all__ = ["HoldfastAgent"]
 
 _KEY: ContextVar[str] = ContextVar("key", default="")
-_TYPES = {"string": (str, ...), "integer": (int | None, None)}
 
 
 class HoldfastAgent(FunctionAgent):
@@ -82,11 +72,13 @@ class HoldfastAgent(FunctionAgent):
 
 
 def _asked(llm: Any, own: Sequence[Any], tools: Sequence[Any]) -> HostRequest:
-    form = ChatForm("anthropic" if "anthropic" in llm.class_name().lower() else "openai-chat")
-    offered = [{"name": one.metadata.name, "description": one.metadata.description,
-                "parameters": one.metadata.get_parameters_dict()} for one in tools]  # fmt: skip
-    frame = {"model": llm.metadata.model_name, "tools": tools_in(form.dialect, offered)}
-    return HostRequest(key=_KEY.get(), dialect=form.dialect, own=own, form=form, frame=frame)
+    dialect = "anthropic" if "anthropic" in llm.class_name().lower() else "openai-chat"
+    described = [one.metadata for one in tools]
+    offered = [function_payload(one.name, one.description, one.get_parameters_dict())
+               for one in described]  # fmt: skip
+    form, frame = MessageForm(dialect, _read, _write), {"model": llm.metadata.model_name}
+    return HostRequest(key=_KEY.get(), dialect=dialect, own=own, form=form, frame=frame,
+                       tools=offered)  # fmt: skip
 
 
 def _usage_of(answer: Any) -> Any:
@@ -97,55 +89,26 @@ def _usage_of(answer: Any) -> Any:
 
 def _tool(sessions: HostSessions, tool: HostTool) -> FunctionTool:
     async def answer(ctx: Any, **arguments: Any) -> str:
-        given = {name: value for name, value in arguments.items() if value is not None}
         memory = await ctx.store.get("memory")
-        return await sessions.aanswer(getattr(memory, "session_id", ""), tool.name, given)
+        return await sessions.aanswer(getattr(memory, "session_id", ""), tool.name, arguments)
 
     answer.__annotations__["ctx"] = Context
-    fields: Any = {name: _TYPES[one["type"]] for name, one in tool.parameters["properties"].items()}
-    schema = create_model(tool.name, **fields)
-    return FunctionTool(async_fn=answer, metadata=ToolMetadata(tool.description, tool.name, schema))
+    described = ToolMetadata(tool.description, tool.name, arguments_model(tool))
+    return FunctionTool(async_fn=answer, metadata=described)
 
 
-class ChatForm(Struct, frozen=True):
-    """LlamaIndex's messages: those of chat, or with the blocks of Anthropic's."""
-
-    dialect: str
-
-    def messages_of(self, own: Any) -> list[Payload]:
-        """Return a message in the wire format."""
-        said = [payload for one in own.blocks for payload in self._blocks(one)]
-        if own.role == "tool":
-            return [result_payload(self.dialect, own.additional_kwargs["tool_call_id"], said)]
-        calls = [HostCall(one.tool_call_id, one.tool_name, arguments_in(one.tool_kwargs))
-                 for one in own.blocks if isinstance(one, ToolCallBlock)]  # fmt: skip
-        if own.role == "assistant":
-            return [answer_payload(self.dialect, said, calls)]
-        return [{"role": own.role.value, "content": said}]
-
-    def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
-        """Return messages of the wire format as LlamaIndex's; what is no text stays."""
-        return [self._built(one, own) for one in messages]
-
-    def _built(self, payload: Payload, own: Any) -> ChatMessage:
-        said: Any = payload["content"] or []
-        if own is None:
-            return ChatMessage(role=payload["role"], blocks=_texts(said))
-        if own.role == "tool":
-            return own.model_copy(update={"blocks": _texts(result_in(payload))})
-        kept = [one for one in own.blocks if not isinstance(one, (TextBlock, ToolCallBlock))
-                and all(block in said for block in self._blocks(one))]  # fmt: skip
-        calls = [ToolCallBlock(tool_call_id=one.id, tool_name=one.name, tool_kwargs=one.arguments)
-                 for one in calls_in(payload)]  # fmt: skip
-        return own.model_copy(update={"blocks": [*kept, *_texts(said), *calls]})
-
-    def _blocks(self, block: Any) -> list[Payload]:
-        if isinstance(block, TextBlock):
-            return [{"type": "text", "text": block.text}] if block.text else []
-        if isinstance(block, ThinkingBlock) and self.dialect == "anthropic":
-            return [{"type": "thinking", "thinking": block.content, **block.additional_information}]
-        return []
+_PARTS = PartTypes(
+    TextBlock, "text", ToolCallBlock, "tool_kwargs", ThinkingBlock,
+    lambda one: {"type": "thinking", "thinking": one.content, **one.additional_information},
+    lambda one, **fields: one.model_copy(update=fields),
+)  # fmt: skip
 
 
-def _texts(content: Any) -> list[TextBlock]:
-    return [TextBlock(text=one) for one in texts_in(content)]
+def _read(own: ChatMessage) -> HostMessage:
+    called = own.additional_kwargs.get("tool_call_id", "")
+    return _PARTS.read(own.role.value, own.blocks, called)
+
+
+def _write(said: HostMessage, own: Any) -> ChatMessage:
+    own = own or ChatMessage(role=said.role, blocks=[])
+    return own.model_copy(update={"blocks": _PARTS.written(said, own.blocks)})

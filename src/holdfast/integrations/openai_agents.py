@@ -28,7 +28,6 @@ from agents.run import CallModelData, ModelInputData
 
 from agents import FunctionTool, ModelSettings, RunConfig, RunHooks
 from holdfast.dialects.jsontext import parse
-from holdfast.engine.recall import tools_in
 from holdfast.integrations.host_items import HostItems
 from holdfast.integrations.host_sessions import (
     HOST_TOOLS,
@@ -37,6 +36,8 @@ from holdfast.integrations.host_sessions import (
     HostTool,
     HostTurn,
 )
+from holdfast.integrations.payloads import function_payload
+from holdfast.stores.values import NewSession
 
 __all__ = ["HoldfastSession"]
 
@@ -47,7 +48,8 @@ another one."""
 _RETRIES = 8
 """How often a request may be made smaller. Each try must come out smaller, so it ends earlier;
 chosen."""
-_SENT: ContextVar[tuple[HostTurn, ModelInputData]] = ContextVar("holdfast_sent")
+_NOTHING = (HostTurn(HostSessions("")), None)
+_SENT: ContextVar[tuple[HostTurn, Any]] = ContextVar("holdfast_sent", default=_NOTHING)
 """The request that this task sent last."""
 
 
@@ -61,7 +63,8 @@ class HoldfastSession(SessionABC):
     def __init__(self, session_id: str, store: Any = None, **options: Any) -> None:
         self.session_id = session_id
         self._sessions = sessions = HostSessions("openai-agents", store, **options)
-        self._items = HostItems(lambda: sessions.store, _ITEMS, session_id, _DIALECT)
+        new = NewSession(dialect=_DIALECT, source=_ITEMS, source_id=session_id, kind="tool")
+        self._items = HostItems(lambda: sessions.store, new)
         self.tools = [self._tool(one) for one in HOST_TOOLS]
         self.hooks = UsageHooks()
 
@@ -71,49 +74,40 @@ class HoldfastSession(SessionABC):
         own = given.retry or ModelRetrySettings(max_retries=_RETRIES)
 
         async def policy(failed: Any) -> Any:
-            sent = _SENT.get(None)
-            if sent is not None and await asyncio.to_thread(sent[0].recover, failed.error):
-                sent[1].input = sent[0].messages
+            turn, sent = _SENT.get()
+            if await turn.arecover(failed.error):
+                sent.input = turn.messages
                 return RetryDecision(retry=True, delay=0)
             decision = own.policy(failed) if own.policy else False
             return await decision if isawaitable(decision) else decision
 
         retry = ModelRetrySettings(own.max_retries, own.backoff, policy)
-        return RunConfig(
-            **settings,
-            model_settings=replace(given, retry=retry),
-            call_model_input_filter=self._filtered,
-        )
+        settings["model_settings"] = replace(given, retry=retry)
+        return RunConfig(**settings, call_model_input_filter=self._filtered)
 
     async def _filtered(self, data: CallModelData[Any]) -> ModelInputData:
-        own = data.model_data.input
-        asked = self._sessions.request_of(lambda: self._asked(data), own)
-        turn = await asyncio.to_thread(self._sessions.turn, asked)
-        sent = ModelInputData(input=turn.messages, instructions=data.model_data.instructions)
+        given = data.model_data
+        turn = await self._sessions.aturn(lambda: self._asked(data.agent, given), given.input)
+        sent = ModelInputData(input=turn.messages, instructions=given.instructions)
         _SENT.set((turn, sent))
         return sent
 
-    def _asked(self, data: CallModelData[Any]) -> HostRequest:
-        agent, given = data.agent, data.model_data
-        tools = [
-            {"name": one.name, "description": one.description, "parameters": one.params_json_schema}
-            for one in agent.tools if isinstance(one, FunctionTool)
-        ]  # fmt: skip
-        model = getattr(agent.model, "model", agent.model)
-        frame = {
-            "model": str(model or ""), "instructions": given.instructions,
-            "tools": tools_in(_DIALECT, tools),
-            "max_output_tokens": agent.model_settings.max_tokens,
-        }  # fmt: skip
-        return HostRequest(key=self.session_id, dialect=_DIALECT, own=given.input, frame=frame)
+    def _asked(self, agent: Any, given: ModelInputData) -> HostRequest:
+        tools = [function_payload(one.name, one.description, one.params_json_schema)
+                 for one in agent.tools if isinstance(one, FunctionTool)]  # fmt: skip
+        model = str(getattr(agent.model, "model", agent.model) or "")
+        frame = {"model": model, "instructions": given.instructions,
+                 "max_output_tokens": agent.model_settings.max_tokens}  # fmt: skip
+        return HostRequest(
+            key=self.session_id, dialect=_DIALECT, own=given.input, frame=frame, tools=tools
+        )
 
     def _tool(self, tool: HostTool) -> FunctionTool:
         async def answer(_: Any, arguments: str) -> str:
             given = parse(arguments.encode() or b"{}")
             return await self._sessions.aanswer(self.session_id, tool.name, given)
 
-        parameters = dict(tool.parameters)
-        return FunctionTool(tool.name, tool.description, parameters, answer, False)
+        return FunctionTool(tool.name, tool.description, dict(tool.parameters), answer, False)
 
     # The items, as the SDK gave them
 
@@ -140,6 +134,4 @@ class UsageHooks(RunHooks):
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Take the usage of an answer."""
-        sent = _SENT.get(None)
-        if sent is not None:
-            await asyncio.to_thread(sent[0].used, lambda: response.usage)
+        await _SENT.get()[0].aused(lambda: response.usage)

@@ -32,20 +32,23 @@ def answer_payload(dialect: str, content: Any, calls: Sequence[HostCall] = ()) -
         return {"role": "assistant", "content": content}
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
-        said: Any = [one for one in blocks if _type_of(one) not in CALL_BLOCKS]
+        said: Any = [one for one in blocks if type_of(one) not in CALL_BLOCKS]
     else:
         said = content
     if dialect != "anthropic":
         made = [{"id": one.id, "type": "function", "function": {
             "name": one.name, "arguments": dump_text(one.arguments)}} for one in calls]  # fmt: skip
         return {"role": "assistant", "content": said or None, "tool_calls": made}
-    listed = cast("list[Any]", said if isinstance(said, list) else [said] if said else [])
-    texts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in listed]
     uses = [
         {"type": "tool_use", "id": one.id, "name": one.name, "input": one.arguments}
         for one in calls
     ]
-    return {"role": "assistant", "content": [*texts, *uses]}
+    return {"role": "assistant", "content": [*blocks_of(said), *uses]}
+
+
+def function_payload(name: Any, description: Any, parameters: Any) -> Payload:
+    """Return a function that a model may call; `parameters` is its JSON schema."""
+    return {"name": name, "description": description or "", "parameters": parameters}
 
 
 def result_payload(dialect: str, call_id: str, content: Any) -> Payload:
@@ -63,7 +66,7 @@ def calls_in(payload: Payload) -> list[HostCall]:
         for one in payload.get("tool_calls") or ()
     ]
     for one in payload["content"] if isinstance(payload.get("content"), list) else ():
-        if _type_of(one) == "tool_use":
+        if type_of(one) == "tool_use":
             found.append(HostCall(one["id"], one["name"], one["input"]))
     return found
 
@@ -105,8 +108,15 @@ def texts_in(content: Any) -> list[str]:
     """Return the texts of a content, which is one text or blocks."""
     if isinstance(content, str):
         return [content]
-    return [one["text"] for one in content or () if _type_of(one) == "text"]
+    return [one["text"] for one in content or () if type_of(one) == "text"]
 
 
-def _type_of(block: Any) -> Any:
+def blocks_of(content: Any) -> list[Any]:
+    """Return a content as blocks; nothing is no block."""
+    listed = cast("list[Any]", content if isinstance(content, list) else [content])
+    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in listed if one]
+
+
+def type_of(block: Any) -> Any:
+    """Return the type of a block; some frameworks have texts among them."""
     return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else "text"

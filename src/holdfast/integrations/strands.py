@@ -13,14 +13,12 @@ The agent keeps every message; only the request to the model is smaller.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterModelCallEvent, AgentInitializedEvent, BeforeModelCallEvent
 from strands.tools.tools import PythonAgentTool
 
-from holdfast.ends.lists import given_list
 from holdfast.integrations.converse import ConverseForm
 from holdfast.integrations.host_sessions import (
     HOST_TOOLS,
@@ -30,6 +28,7 @@ from holdfast.integrations.host_sessions import (
     HostTurn,
     name_by_start,
 )
+from holdfast.integrations.payloads import function_payload
 
 __all__ = ["HoldfastConversationManager"]
 
@@ -44,7 +43,7 @@ class HoldfastConversationManager(ConversationManager):
     def __init__(self, store: Any = None, **options: Any) -> None:
         super().__init__()
         self._sessions = HostSessions("strands", store, **options)
-        self._turn: HostTurn | None = None
+        self._turn = HostTurn(self._sessions)
         self._whole, self._shown = list[Any](), list[Any]()
 
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
@@ -58,7 +57,7 @@ class HoldfastConversationManager(ConversationManager):
 
     def reduce_context(self, agent: Any, e: Exception | None = None, **kwargs: Any) -> None:
         """Have the next request smaller; raises `e` if nothing more can be folded."""
-        if e is not None and (self._turn is None or not self._turn.recover(e)):
+        if e is not None and not self._turn.recover(e):
             raise e
 
     def _begin(self, event: AgentInitializedEvent) -> None:
@@ -68,15 +67,14 @@ class HoldfastConversationManager(ConversationManager):
     async def _before(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
         self._put_back(agent)
-        asked = self._sessions.request_of(lambda: _asked(agent), agent.messages)
-        self._turn = turn = await asyncio.to_thread(self._sessions.turn, asked)
-        self._whole, self._shown = list(agent.messages), turn.messages
+        self._turn = await self._sessions.aturn(lambda: _asked(agent), agent.messages)
+        self._whole, self._shown = list(agent.messages), self._turn.messages
         agent.messages[:] = self._shown
 
     async def _after(self, event: AfterModelCallEvent) -> None:
         self._put_back(event.agent)
-        if self._turn is not None and event.stop_response is not None:
-            await asyncio.to_thread(self._turn.used, lambda: _usage(event.stop_response.message))
+        if event.stop_response is not None:
+            await self._turn.aused(lambda: _usage(event.stop_response.message))
 
     def _put_back(self, agent: Any) -> None:
         """Give the agent its whole list; also if a request was cancelled and nothing said so."""
@@ -100,20 +98,19 @@ class HoldfastConversationManager(ConversationManager):
 def _key(agent: Any) -> str:
     if known := getattr(agent._session_manager, "session_id", ""):
         return f"{known}/{agent.agent_id}"
-    return name_by_start(given_list(agent.messages, ConverseForm()).messages, "anthropic")
+    return name_by_start(agent.messages, "anthropic", ConverseForm())
 
 
 def _asked(agent: Any) -> HostRequest:
     config = agent.model.get_config()
-    tools = [{"name": one["name"], "description": one["description"],
-              "input_schema": one["inputSchema"]["json"]}
+    tools = [function_payload(one["name"], one["description"], one["inputSchema"]["json"])
              for one in agent.tool_registry.get_all_tool_specs()]  # fmt: skip
     frame = {"model": config.get("model_id"), "max_tokens": config.get("max_tokens"),
-             "system": agent.system_prompt, "tools": tools,
+             "system": agent.system_prompt,
              "thinking": (config.get("params") or {}).get("thinking")}  # fmt: skip
     alternates = type(agent.model).__name__ in ("AnthropicModel", "BedrockModel")
-    own, form = agent.messages, ConverseForm(is_split=not alternates)
-    return HostRequest(key=_key(agent), dialect="anthropic", own=own, form=form, frame=frame)
+    return HostRequest(key=_key(agent), dialect="anthropic", own=agent.messages, frame=frame,
+                       form=ConverseForm(is_split=not alternates), tools=tools)  # fmt: skip
 
 
 def _usage(message: Any) -> Any:

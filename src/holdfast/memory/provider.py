@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -92,6 +92,12 @@ class MemoryProvider:
         What is returned goes into the request for the summary.
         """
         return ""
+
+    def forget(self, holds: Callable[[str], bool], *, dry_run: bool = False) -> int:
+        """Remove every note that `holds` says yes to, for good, old versions too; return how many
+        there are or were.
+        """
+        return 0
 
     def close(self) -> None:
         """Let go of everything."""

@@ -48,11 +48,8 @@ def leased(
     alone decides then who was first. A lease that was lost is noticed when the view is committed.
     One whose holder's process has ended is taken over at once.
     """
-    holder = f"{holder}{_process_mark()}"
     try:
-        lease = store.acquire(session_id, holder, ttl)
-        if isinstance(lease, Held) and has_ended(lease.holder):
-            lease = store.acquire(session_id, holder, ttl, gone=lease.holder)
+        lease = take_lease(store, session_id, holder, ttl=ttl)
     except Exception as error:  # noqa: BLE001 a lock that is broken in any way must not stop work
         if store not in _warned:
             _warned.add(store)
@@ -62,16 +59,34 @@ def leased(
     if isinstance(lease, Held):
         yield replace(lease, holder=_MARK.sub("", lease.holder))
         return
+    with renewing(store, lease):
+        yield lease
+
+
+def take_lease(store: Store, session_id: str, holder: str, *, ttl: float) -> Lease | Held:
+    """Return the lease of a session, or who has it; one whose holder's process has ended is taken
+    over.
+    """
+    holder = f"{holder}{_process_mark()}"
+    lease = store.acquire(session_id, holder, ttl)
+    if isinstance(lease, Held) and has_ended(lease.holder):
+        lease = store.acquire(session_id, holder, ttl, gone=lease.holder)
+    return lease
+
+
+@contextmanager
+def renewing(store: Store, lease: Lease) -> Generator[None]:
+    """Keep a lease for the body, and give it back."""
     stop = threading.Event()
-    renewing = threading.Thread(
+    thread = threading.Thread(
         target=_renew, args=(store, lease, stop), name="holdfast-lease", daemon=True
     )
-    renewing.start()
+    thread.start()
     try:
-        yield lease
+        yield
     finally:
         stop.set()
-        renewing.join()
+        thread.join()
         with suppress(StoreError):
             store.release(lease)
 

@@ -58,9 +58,11 @@ def snapshot_of(store: Store, info: SessionInfo, view: StoredView | None) -> byt
 
 
 def save_snapshot(store: Store, info: SessionInfo, snapshot: bytes) -> None:
-    """Keep what was learnt since the last compaction: pauses, calibration."""
+    """Keep what was learnt since the last compaction: pauses, calibration. Nothing is kept if
+    the session has another view by now: what it tells of may have been erased.
+    """
     between = _Between(info.id, info.view, Raw(snapshot))
-    store.save_state(info.id, msgspec.json.encode(between))
+    store.save_state(info.id, msgspec.json.encode(between), view=info.view)
 
 
 def unchanged(engine: Compressor, detail: str) -> Report:

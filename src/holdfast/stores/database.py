@@ -153,6 +153,12 @@ class Database(Protocol):
         """Take all messages that a session owns out of log and indexes; return how many."""
         ...
 
+    def replace_message(
+        self, tx: Statements, session: int, position: int, row: MessageRow, /
+    ) -> None:
+        """Write a message anew in log and indexes; its role and time stay."""
+        ...
+
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return at most `most` messages that fit, the best first.
 
@@ -184,8 +190,16 @@ class Database(Protocol):
         """Return what the database's own check finds; `deep` reads everything."""
         ...
 
-    def reclaim(self) -> None:
-        """Give the room of what was deleted back, and leave no trace of it in the files."""
+    def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
+        """Give the room of what was deleted back; return what could not be done, in sentences.
+
+        A file keeps no trace of it; a server may, unless it is done `fully`: then others wait
+        until its tables are written anew.
+        """
+        ...
+
+    def files(self) -> tuple[str, ...]:
+        """Return the files that there are of it; none of a server's."""
         ...
 
     def backup(self, path: str) -> None:

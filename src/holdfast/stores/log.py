@@ -98,7 +98,7 @@ def append(
     database = space.database
     now = database.now(tx)
     bodies = database.put_bodies(tx, [each.packed for each in new])
-    rows = [_row(each, body, now) for each, body in zip(new, bodies, strict=True)]
+    rows = [message_row(each, body, now) for each, body in zip(new, bodies, strict=True)]
     database.put_messages(tx, session.key, start, rows)
     _note(space, tx, session, rows)
     return range(start, start + len(rows))
@@ -256,7 +256,8 @@ def _unknown(
     return new
 
 
-def _row(ready: Ready, body: object, now: float) -> MessageRow:
+def message_row(ready: Ready, body: object, now: float) -> MessageRow:
+    """Return a message as a database writes it, its body already there."""
     message = ready.message
     return MessageRow(
         body,
@@ -284,7 +285,7 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
     for row in rows:
         tokens += row.tokens
         now = max(now, row.time)
-    ask = "" if session.first_ask else _first_ask(rows)
+    ask = "" if session.first_ask else first_ask_of(rows)
     if ask:
         tx.run(
             "UPDATE sessions SET length = ?, tokens = ?, updated = ?, first_ask = ?, folded = ?"
@@ -298,7 +299,7 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
         )
 
 
-def _first_ask(rows: Sequence[MessageRow]) -> str:
+def first_ask_of(rows: Sequence[MessageRow]) -> str:
     """Return the first words of the user: nothing that the agent put there, and no bare command."""
     from holdfast.memory.messages import extract_user_words  # read only if something is asked
 

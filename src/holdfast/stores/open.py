@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from holdfast.disk import make_private_folder
@@ -15,6 +17,8 @@ from holdfast.stores.store import Store
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
 _SERVERS = ("postgresql", "postgres")
 _FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_MARK, _MARK_AT = b"HOLD", 68
+"""What makes a file ours, and where SQLite keeps it in its header."""
 _PROFILE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
@@ -51,6 +55,26 @@ def open_store(
     database = open_sqlite(place, tenant=tenant, read_only=read_only)
     log_event("store.opened", kind="sqlite", profile=profile, read_only=read_only)
     return Store(database, profile=profile)
+
+
+def is_store_file(path: str) -> bool:
+    """Return whether a file is a store of ours, by its mark; raises `OSError`."""
+    with open(path, "rb") as file:
+        head = file.read(_MARK_AT + len(_MARK))
+    return head.startswith(b"SQLite format 3\0") and head.endswith(_MARK)
+
+
+def stores_in(path: str) -> Iterator[Store]:
+    """Yield what a file holds of each tenant, to be read only; raise `StoreUnavailable`."""
+    from holdfast.stores.sqlite.database import open_sqlite
+
+    with closing(open_sqlite(path, read_only=True)) as database:
+        tenants = database.read(lambda tx: tx.rows(
+            "SELECT tenant FROM sessions UNION SELECT tenant FROM bodies"
+        ))  # fmt: skip
+    for (tenant,) in tenants:
+        with Store(open_sqlite(path, tenant=tenant, read_only=True), profile="default") as store:
+            yield store
 
 
 def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:

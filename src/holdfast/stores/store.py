@@ -6,7 +6,7 @@ nothing of it is there when it raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 
 import zstandard
@@ -14,7 +14,7 @@ import zstandard
 from holdfast.errors import StoreUnavailable
 from holdfast.report import Reference
 from holdfast.search.values import Match, Reveal, Wanted
-from holdfast.stores import lineage, log, upkeep, views
+from holdfast.stores import erasing, lineage, log, upkeep, views
 from holdfast.stores.database import Database, Statements
 from holdfast.stores.rows import (
     Space,
@@ -31,6 +31,7 @@ from holdfast.stores.values import (
     Held,
     Lease,
     Line,
+    LineageSize,
     NewMessage,
     NewSession,
     NewView,
@@ -180,9 +181,10 @@ class Store:
     ) -> range:  # fmt: skip
         """Append messages, all or none; return their positions. They are found by their words.
 
-        `references` are those under which messages are shown otherwise than they came. A message
-        whose key the log holds is passed over. `Conflict` where something is new and the log has
-        not `expect` messages, or the session goes on in a child.
+        `references` are those under which messages are shown otherwise than they came, or are
+        named elsewhere; they are given out also if nothing is appended. A message whose key the
+        log holds is passed over. `Conflict` if something is new and the log has not `expect`
+        messages, or the session goes on in a child.
         """
         ready = log.made_ready(messages)
 
@@ -268,9 +270,11 @@ class Store:
             self._space, tx, session_id, child, new, expect=expect, fence=fence
         ))  # fmt: skip
 
-    def save_state(self, session_id: str, state: bytes) -> None:
-        """Keep what a session must remember between compactions."""
-        self._write(lambda tx: views.save_state(self._space, tx, session_id, state))
+    def save_state(self, session_id: str, state: bytes, *, view: int | None = None) -> None:
+        """Keep what a session must remember between compactions; nothing is kept if its view is
+        no longer number `view`.
+        """
+        self._write(lambda tx: views.save_state(self._space, tx, session_id, state, view))
 
     def state(self, session_id: str) -> bytes:
         """Return what was kept last, nothing if there is none."""
@@ -353,21 +357,54 @@ class Store:
             kept_for=gone.kept_for,
         )
 
+    def look_through(
+        self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None
+    ) -> Iterator[erasing.HeldPiece]:
+        """Yield where something is that `holds` says yes to: it is given every body, view, state
+        and name of the store, as JSON or text. `tell` hears how many of how many bodies were read.
+        """
+        try:
+            yield from erasing.look_through(self._space, holds, tell)
+        except zstandard.ZstdError as error:
+            raise self._damaged() from error
+
+    def reword(
+        self, root_id: str, changes: Sequence[erasing.Rewording], holds: Callable[[bytes], bool],
+        *, mend: Callable[[bytes], bytes], blank: bytes,
+    ) -> erasing.Reworded:  # fmt: skip
+        """Take words out of all sessions of one root, in one transaction: `changes` are messages
+        and what they become.
+
+        Views that cover one of them, or that `holds` says yes to, are dropped; without one that
+        is left the log is shown, by a view with the items `blank`. `mend` takes the words out of a
+        frame.
+        """
+        return self._write(lambda tx: erasing.reword(
+            self._space, tx, root_id, changes, holds, mend, blank
+        ))  # fmt: skip
+
+    def descendants(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return sessions and all that came from them, in whatever way."""
+        return self._read(lambda tx: erasing.descendants(self._space, tx, ids))
+
+    def leave_no_trace(self) -> tuple[str, ...]:
+        """Delete what nothing refers to, and rewrite indexes and files; on a server others wait
+        meanwhile. Return what could not be done, in sentences.
+        """
+        self._write(lambda tx: upkeep.sweep(self._space, tx))
+        return self._database.reclaim(fully=True)
+
+    def files(self) -> tuple[str, ...]:
+        """Return the files that there are of it; none of a server's."""
+        return self._database.files()
+
     def owned_alone(self, session_ids: Sequence[str]) -> int:
         """Return how many messages `erase` would take out: those that no other session shares."""
         return self._read(lambda tx: upkeep.owned_alone(self._space, tx, session_ids))
 
-    def expired(
-        self, *, older_than: float | None = None, over_bytes: int | None = None
-    ) -> tuple[str, ...]:
-        """Return sessions that retention would erase; a lineage goes whole or not at all.
-
-        Those last used before `older_than` (seconds since 1970), and the oldest of the rest until
-        what is left takes about `over_bytes`.
-        """
-        return self._read(lambda tx: upkeep.expired(
-            self._space, tx, older_than=older_than, over_bytes=over_bytes
-        ))  # fmt: skip
+    def lineages(self) -> list[LineageSize]:
+        """Return the sessions of each root with their size, the one used longest ago first."""
+        return self._read(lambda tx: upkeep.lineages(self._space, tx))
 
     def redaction_key(self) -> str:
         """Return what makes the placeholders of this store: 32 digits, random, never changed.

@@ -12,7 +12,7 @@ from holdfast.stores.bodies import content_of
 from holdfast.stores.database import Statements
 from holdfast.stores.log import Piece
 from holdfast.stores.rows import Found, Space, key_of, owned
-from holdfast.stores.values import Health, SessionInfo
+from holdfast.stores.values import Health, LineageSize, SessionInfo
 
 _AT_ONCE = 500
 _MOST_NAMED = 20
@@ -142,7 +142,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
         _delete(space, tx, "sessions", "key", session.key)
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
-    return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+    return Gone(len(sessions), messages, sweep(space, tx), tuple(sorted(kept)))
 
 
 def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
@@ -191,24 +191,32 @@ def owned_alone(space: Space, tx: Statements, ids: Sequence[str]) -> int:
     return total
 
 
-def expired(
-    space: Space, tx: Statements, *, older_than: float | None, over_bytes: int | None
-) -> tuple[str, ...]:
-    """Return the sessions of lineages that were last used before `older_than`, and of the oldest
-    until what is left takes no more than `over_bytes`.
+def lineages(space: Space, tx: Statements) -> list[LineageSize]:
+    """Return the lineages, the one that was used longest ago first, each with its share of what
+    the store takes.
     """
-    lineages = _lineages(space, tx)
-    old = [each for each in lineages if older_than is not None and each.updated < older_than]
-    if over_bytes is not None:
-        total = sum(each.size for each in lineages)
-        scale = space.database.stored_bytes() / total if total else 0.0
-        left = scale * (total - sum(each.size for each in old))
-        for each in lineages[len(old) :]:
-            if left <= over_bytes:
-                break
-            old.append(each)
-            left -= scale * each.size
-    return tuple(name for each in old for name in each.ids)
+    rows = tx.rows(
+        "SELECT s.root, s.id, s.updated, s.cwd, (SELECT coalesce(sum(length(b.packed)), 0)"
+        " FROM messages m JOIN bodies b ON b.tenant = m.tenant AND b.key = m.body"
+        " WHERE m.tenant = s.tenant AND m.session = s.key) FROM sessions s WHERE s.tenant = ?"
+        " ORDER BY s.updated, s.id",
+        (space.tenant,),
+    )
+    by_root: dict[str, list[tuple[str, float, str, int]]] = {}
+    for root, name, updated, cwd, size in rows:
+        by_root.setdefault(root, []).append((name, updated, cwd, int(size)))
+    total = sum(size for each in by_root.values() for *_, size in each)
+    scale = space.database.stored_bytes() / total if total else 0.0
+    found = [
+        LineageSize(
+            tuple(name for name, *_ in each),
+            max(updated for _, updated, *_ in each),
+            round(scale * sum(size for *_, size in each)),
+            tuple(dict.fromkeys(cwd for _, _, cwd, _ in each)),
+        )
+        for each in by_root.values()
+    ]
+    return sorted(found, key=lambda each: (each.updated, each.ids))
 
 
 def _parents_first(sessions: Sequence[Found]) -> list[Found]:
@@ -221,35 +229,6 @@ def _parents_first(sessions: Sequence[Found]) -> list[Found]:
         for each in ready:
             del waiting[each.info.id]
     return result
-
-
-class _Lineage(Struct, frozen=True):
-    updated: float
-    size: int
-    ids: tuple[str, ...]
-
-
-def _lineages(space: Space, tx: Statements) -> list[_Lineage]:
-    """Return the lineages, the one that was used longest ago first, each with its size."""
-    rows = tx.rows(
-        "SELECT s.root, s.id, s.updated, (SELECT coalesce(sum(length(b.packed)), 0)"
-        " FROM messages m JOIN bodies b ON b.tenant = m.tenant AND b.key = m.body"
-        " WHERE m.tenant = s.tenant AND m.session = s.key) FROM sessions s WHERE s.tenant = ?"
-        " ORDER BY s.updated, s.id",
-        (space.tenant,),
-    )
-    by_root: dict[str, list[tuple[str, float, int]]] = {}
-    for root, name, updated, size in rows:
-        by_root.setdefault(root, []).append((name, updated, int(size)))
-    lineages = [
-        _Lineage(
-            max(updated for _, updated, _ in each),
-            sum(size for _, _, size in each),
-            tuple(name for name, _, _ in each),
-        )
-        for each in by_root.values()
-    ]
-    return sorted(lineages, key=lambda each: (each.updated, each.ids))
 
 
 def _hand_over(space: Space, tx: Statements, session: Found, going: set[int]) -> set[str]:
@@ -320,7 +299,7 @@ def _give_root(space: Space, tx: Statements, root: str) -> None:
         )
 
 
-def _sweep(space: Space, tx: Statements) -> int:
+def sweep(space: Space, tx: Statements) -> int:
     """Delete bodies that nothing refers to, then what was cut out of them."""
     tenant = space.tenant
     used = (

@@ -16,7 +16,7 @@ way from one of its messages; `delegation` is a subagent's; `reset` begins anew 
 SessionKind: TypeAlias = Literal["main", "subagent", "tool"]
 """Who talks: a person, or another agent or a tool; the latter are found only on request."""
 
-ViewReason: TypeAlias = Literal["compaction", "undo", "rotation", "import"]
+ViewReason: TypeAlias = Literal["compaction", "undo", "rotation", "import", "erasure"]
 
 
 class NewSession(Struct, frozen=True, kw_only=True):
@@ -261,6 +261,18 @@ class Page(Struct, frozen=True):
 
     sessions: tuple[SessionInfo, ...]
     next: str = ""
+
+
+class LineageSize(Struct, frozen=True):
+    """Sessions of one root, and what they take."""
+
+    ids: tuple[str, ...]
+    updated: float
+    """When one of them was last appended to."""
+    bytes: int
+    """Its share of what the store takes on disk."""
+    folders: tuple[str, ...]
+    """The folders that they ran in, "" if unknown."""
 
 
 class Erased(Struct, frozen=True, kw_only=True, gc=False):

@@ -294,12 +294,17 @@ def _mine(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, st
     return space.tenant, key_of(space, tx, lease.session_id), lease.fence, lease.holder
 
 
-def save_state(space: Space, tx: Statements, session_id: str, state: bytes) -> None:
-    """Keep a state in the place of the one before."""
+def save_state(
+    space: Space, tx: Statements, session_id: str, state: bytes, view: int | None = None
+) -> None:
+    """Keep a state in the place of the one before, unless the view is no longer number `view`."""
+    session = owned(space, tx, session_id)
+    if view is not None and session.info.view != view:
+        return
     tx.run(
         "INSERT INTO states (tenant, session, state) VALUES (?, ?, ?)"
         " ON CONFLICT (tenant, session) DO UPDATE SET state = excluded.state",
-        (space.tenant, key_of(space, tx, session_id), squeeze(state)),
+        (space.tenant, session.key, squeeze(state)),
     )
 
 

@@ -20,7 +20,7 @@ _ACCOUNT = "nobody"
 """PostgreSQL refuses to run as root; then the server runs under this account."""
 
 _SETTINGS = (
-    "-c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60 "
+    "-c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=200 "
     "-c autovacuum=off -c shared_buffers=32MB"
 )
 """The tests kill processes, not the machine: what the server wrote stays without a sync."""

@@ -21,6 +21,9 @@ from claude_agent_sdk import (
 )
 from playing import Case, play, read_file
 
+from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter
+
 
 @tool("read_file", "Read a file of the project.", {"path": str})
 async def reads(given: dict[str, Any]) -> dict[str, Any]:
@@ -35,6 +38,7 @@ class Agent:
 
     def options(self, *, is_streamed: bool) -> ClaudeAgentOptions:
         from holdfast.integrations.claude_agent import HoldfastSessionStore
+        from holdfast.integrations.claude_hooks import holdfast_hooks
 
         case, sessions = self.case, HoldfastSessionStore(self.case.store)
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, case.thread))
@@ -51,7 +55,7 @@ class Agent:
             model=case.model, cwd=case.folder, env=env, session_store=sessions,
             session_store_flush="eager", include_partial_messages=is_streamed, tools=[],
             mcp_servers={"host": create_sdk_mcp_server("host", tools=[reads])},
-            allowed_tools=["mcp__host__*"], setting_sources=[], **given,
+            allowed_tools=["mcp__host__*"], setting_sources=[], hooks=holdfast_hooks(), **given,
         )  # fmt: skip
 
     async def run(self, text: str, *, is_streamed: bool = False) -> str:
@@ -69,7 +73,13 @@ class Agent:
         return await self.run(text)
 
     async def stream(self, text: str) -> str:
-        return await self.run(text, is_streamed=True)
+        said = await self.run(text, is_streamed=True)
+        await self.run("/compact")  # last: the program then sends thinking that providers refuse
+        with open_store(self.case.store) as store:
+            kept = store.sessions(SessionFilter(kind="any")).sessions
+            lines = [one.body for info in kept for one in store.read(info.id)]
+        assert any(b"before it was compacted" in one for one in lines), "no facts were told"
+        return said
 
 
 if __name__ == "__main__":

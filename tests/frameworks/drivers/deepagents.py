@@ -23,7 +23,12 @@ class Agent(LangChainAgent):
     """The same agent, made by deepagents."""
 
     def graph_of(self, case: Case, model: Any) -> Any:
-        return create_deep_agent(model, [look_up], middleware=middleware_of(case, model))
+        middleware = middleware_of(case, model)
+        reader = {
+            "name": "reader", "description": "Reads many files.", "system_prompt": "You read.",
+            "tools": [look_up], "middleware": middleware,
+        }  # fmt: skip
+        return create_deep_agent(model, [look_up], middleware=middleware, subagents=[reader])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from google.adk.events.event import Event
 from google.adk.models.google_llm import Gemini
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import Client, types
 from playing import Case, play, read_file
 
@@ -33,8 +34,10 @@ class StubGemini(Gemini):
 
 def app_of(case: Case) -> App:
     os.environ["STUB_URL"] = case.url
+    model = StubGemini(model=case.model)
+    reader = LlmAgent(name="reader", model=model, tools=[read_file], instruction="You read.")
     agent = LlmAgent(
-        name="worker", model=StubGemini(model=case.model), tools=[read_file],
+        name="worker", model=model, tools=[read_file, AgentTool(reader)],
         instruction="You work on a project.",
     )  # fmt: skip
     if case.strategy == "holdfast":

@@ -1,5 +1,5 @@
 """The clients of the providers in front of a LiteLLM proxy with the callback, for a key that takes
-part. On chat, the async phase has the SDK's own completions instead.
+part. On chat, the async phase has the SDK's own completions instead, as has the SDK's own trimming.
 """
 
 from __future__ import annotations
@@ -62,7 +62,31 @@ class Proxied(Wire):
             return self.sessions.answer(key, name, arguments)
         return super().called(name, arguments)
 
+    def trimmed(self, listed: list[Any]) -> dict[str, Any]:
+        from litellm.utils import trim_messages
+
+        most = self.case.window * 3 // 4
+        return {
+            **self.request(trim_messages(listed, self.case.model, max_tokens=most)),
+            "model": f"openai/{self.case.model}", "api_base": f"{self.direct}/v1",
+            "api_key": "none",
+        }  # fmt: skip
+
+    def stream(self, client: Any, listed: list[Any]) -> Any:
+        if self.case.strategy != "trim":
+            return super().stream(client, listed)
+        import litellm
+
+        pieces = litellm.completion(**self.trimmed(listed), stream=True)
+        return litellm.stream_chunk_builder(list(pieces))
+
     def send(self, client: Any, listed: list[Any]) -> Any:
+        if self.case.strategy == "trim":
+            import litellm
+
+            is_async = self.case.mode == "aask"
+            call = litellm.acompletion if is_async else litellm.completion
+            return call(**self.trimmed(listed))
         if self.case.wire == "chat" and self.case.mode == "aask":
             from holdfast.integrations.litellm import HoldfastCompletions
 
@@ -89,7 +113,7 @@ class Conversation(Loop):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        is_direct = (case.wire, case.mode) == ("chat", "aask")
+        is_direct = case.strategy == "trim" or (case.wire, case.mode) == ("chat", "aask")
         self.proxy = None if is_direct else started(case, port)
         there = replace(case, url=f"http://127.0.0.1:{port}")
         self.wire = type("ProxiedWire", (Proxied, WIRES[case.wire]), {})(there, {})
@@ -101,7 +125,8 @@ class Conversation(Loop):
         try:
             return super()._loop(text, send)
         finally:
-            self.proxy.terminate()
+            if self.proxy is not None:
+                self.proxy.terminate()
 
     async def aask(self, text: str) -> str:
         try:

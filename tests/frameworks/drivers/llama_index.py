@@ -12,7 +12,7 @@ sys.path[0] = str(Path(__file__).parents[1])  # a driver must not hide the frame
 
 from llama_index.core.agent.workflow import AgentStream, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.memory import Memory
+from llama_index.core.memory import ChatSummaryMemoryBuffer, Memory
 from playing import Case, play, read_file
 
 
@@ -35,11 +35,16 @@ class Agent:
         self.case = case
         path = case.kept()
         said = json.loads(path.read_text()) if path.exists() else []
-        is_ours = case.strategy == "holdfast"
-        self.memory = Memory.from_defaults(
-            session_id=case.thread, chat_history=[ChatMessage.model_validate(one) for one in said],
-            token_limit=10**9 if is_ours else case.window * 3 // 4,
-        )  # fmt: skip
+        before = [ChatMessage.model_validate(one) for one in said]
+        most = 10**9 if case.strategy == "holdfast" else case.window * 3 // 4
+        if case.strategy == "summary":
+            self.memory: Any = ChatSummaryMemoryBuffer.from_defaults(
+                before, model_of(case), token_limit=most
+            )
+        else:
+            self.memory = Memory.from_defaults(
+                session_id=case.thread, chat_history=before, token_limit=most
+            )
 
     def agent(self, *, is_streamed: bool) -> Any:
         case = self.case

@@ -64,10 +64,13 @@ class Conversation:
         elif case.strategy == "limit":
             self.run |= {"run_config": RunConfig(session_settings=SessionSettings(limit=16))}
         model, settings = model_of(case)
+        made: Any = {"model": model, "model_settings": settings}
+        shared = {name: one for name, one in self.run.items() if name != "session"}
+        reader = Agent(name="reader", instructions="You read.", tools=tools, **made)
+        tools = [*tools, reader.as_tool("reader", "Reads many files.", **shared)]
         self.agent = Agent(
-            name="worker", instructions="You work on a project.", tools=tools, model=model,
-            model_settings=settings,
-        )  # fmt: skip
+            name="worker", instructions="You work on a project.", tools=tools, **made
+        )
 
     def ask(self, text: str) -> str:
         return Runner.run_sync(self.agent, text, **self.run).final_output

@@ -1,4 +1,4 @@
-"""`holdfast sessions`: a group whose commands are in four files, of which one is loaded."""
+"""`holdfast sessions`: a group whose commands are in five files, of which one is loaded."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ COMMANDS = {
     "unpin": "Let compactions fold a message again.",
     "export": "Write a session to a file.",
     "delete": "Delete sessions permanently.",
+    "erase": "Erase the words of a person or a project, and prove it.",
     "backup": "Write a copy of the whole store to a file.",
 }
 """Name of a command and what it does."""
@@ -31,6 +32,7 @@ _FILES = {
     "browse": ("list", "tree", "read", "scroll", "export", "backup"),
     "show": ("show",),
     "compact": ("compact", "diff", "undo"),
+    "erase": ("erase",),
     "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
 }
 """The commands of a file: those of `compact` load the engine, the others do not."""

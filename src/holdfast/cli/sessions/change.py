@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import click
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture
@@ -24,10 +25,10 @@ from holdfast.cli.stores import (
     short_id,
     store_options,
 )
+from holdfast.sessions.retention import Expiring, Retention, find_expired, keep_limits
 from holdfast.stores.store import Store
 from holdfast.stores.values import Erased, SessionInfo
 
-_DAY_SECONDS = 86_400
 _MB = 1_000_000
 SHOWN_SESSIONS = 10
 """Sessions to be deleted that are listed before the question."""
@@ -136,7 +137,8 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
      "Lineages to which nothing was added for this many days."),
     ("--over-mb", click.FloatRange(min=0), "N",
      "The oldest lineages, until the rest takes about N megabytes."),
-    ("--expired", bool, "", "What exceeds retention_days and retention_mb of the settings."),
+    ("--expired", bool, "", "What exceeds the retention of the settings."),
+    ("--project", str, "FOLDER", "Of these lineages only those that ran in this folder."),
     ("--dry-run", bool, "", "Show what would be deleted; nothing is."),
     ("--yes", bool, "", "Do not ask."),
 )  # fmt: skip
@@ -155,10 +157,13 @@ def delete(
     holdfast sessions delete --older-than 365 --dry-run
     """
     with opened(given, "write") as store:
-        infos = _select(store, sessions, given)
+        expiring = _expiring(store, sessions, given)
+        ids = [store.find(name).id for name in sessions]
+        ids += [name for one in expiring for name in one.sessions]
+        infos = [store.session(one) for one in dict.fromkeys(ids)]
         messages = store.owned_alone([info.id for info in infos])
         if dry_run or not infos:
-            _print_plan(infos, messages, as_json=as_json)
+            _print_plan(infos, messages, expiring, as_json=as_json)
             return 0
         if not yes and not _confirm(infos, messages):
             return say("nothing was deleted", 1)
@@ -171,21 +176,24 @@ def delete(
     return 0
 
 
-def _select(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[SessionInfo]:
+def _expiring(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[Expiring]:
+    """Return what the options let go, or raise if they say nothing."""
     days, megabytes = given["older_than"], given["over_mb"]
+    policy = Retention()
     if given["expired"]:
         settings = settings_from(given)
-        days = (settings.retention_days or None) if days is None else days
-        megabytes = (settings.retention_mb or None) if megabytes is None else megabytes
+        policy = keep_limits(
+            settings.retention_days, settings.retention_mb, settings.retention_projects
+        )
     elif not names and days is None and megabytes is None:
         raise usage_error("name sessions, or give --older-than, --over-mb or --expired")
-    ids = [store.find(name).id for name in names]
-    if days is not None or megabytes is not None:
-        ids += store.expired(
-            older_than=None if days is None else time.time() - days * _DAY_SECONDS,
-            over_bytes=None if megabytes is None else round(megabytes * _MB),
-        )
-    return [store.session(one) for one in dict.fromkeys(ids)]
+    policy = replace(
+        policy,
+        days=policy.days if days is None else days,
+        megabytes=policy.megabytes if megabytes is None else megabytes,
+        project=given["project"] or "",
+    )
+    return find_expired(store, policy)
 
 
 def _confirm(infos: Sequence[SessionInfo], messages: int) -> bool:
@@ -197,15 +205,30 @@ def _confirm(infos: Sequence[SessionInfo], messages: int) -> bool:
     return click.confirm(f"Delete {_counts(infos, messages)} permanently?", err=True)
 
 
-def _print_plan(infos: Sequence[SessionInfo], messages: int, *, as_json: bool) -> None:
+def _print_plan(
+    infos: Sequence[SessionInfo], messages: int, expiring: Sequence[Expiring], *, as_json: bool
+) -> None:
     if as_json:
         rows = [session_row(info) for info in infos]
-        print_json({"sessions": rows, "messages": messages, "erased": None})
+        lineages = [to_builtins(one) for one in expiring]
+        print_json({
+            "sessions": rows, "messages": messages, "erased": None, "expiring": lineages
+        })  # fmt: skip
     elif infos:
         _show_sessions(infos)
+        for one in expiring[:SHOWN_SESSIONS]:
+            size = f"{one.bytes / _MB:,.1f} MB, {one.age_days:,.0f} days old"
+            click.echo(f"{short_id(one.sessions[0])}: {size}, {_WHY[one.why]}")
         click.echo(f"{_counts(infos, messages)} would be deleted; nothing was")
     else:
         click.echo("there is nothing to delete")
+
+
+_WHY = {
+    "age": "older than sessions are kept",
+    "project": "older than its project is kept",
+    "size": "among the oldest of too much",
+}
 
 
 def _print_erased(gone: Erased) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.disk import sync_folder
+from holdfast.disk import PRIVATE, replacing, sync_folder
 
 Who: TypeAlias = Literal["tool", "cli", "editor"]
 """Who made a version: an agent, a command, or anything else that wrote the file."""
@@ -106,6 +106,22 @@ class History:
         """Take back what stands from a place on."""
         if self.size() > size:
             os.truncate(self.path, size)
+
+    def rewrite(self, versions: Sequence[tuple[Version, str]], after: str) -> None:
+        """Put versions with other texts in the place of all; `after` is what the file is now, ""
+        if somebody changed it since the last one.
+        """
+        lines: list[bytes] = []
+        before = ""
+        for number, (version, text) in enumerate(versions, 1):
+            data = to_bytes(text)
+            fields = {name: getattr(version, name) for name in Version.__struct_fields__}
+            now = after if number == len(versions) else digest(data)
+            fields |= {"before": before, "after": now}
+            lines.append(msgspec.json.encode(_Line(**fields, whole=data, sum=digest(data))) + b"\n")
+            before = now
+        with replacing(self.path, PRIVATE) as file:
+            file.write(b"".join(lines))
 
     def drop_last(self) -> None:
         """Take back the last line."""

@@ -131,6 +131,28 @@ class MemoryFile:
         self._file.change(who, "remove", edit)
         return gone[0]
 
+    def forget(self, holds: Callable[[str], bool], *, dry_run: bool = False) -> int:
+        """Remove what `holds` says yes to, from every version and from what the last change
+        replaced too; return how many entries, and lines between them, there are or were.
+        """
+        gone: set[str] = set()
+
+        def without(text: str) -> str:
+            blocks = parse(text)
+            going = {
+                number: one for number, one in enumerate(blocks)
+                if holds(one.entry.text if one.entry else one.raw)
+            }  # fmt: skip
+            gone.update(one.raw.strip() for one in going.values())
+            if not going:
+                return text
+            left = rewrite(text, {number: None for number, one in going.items() if one.entry})
+            between = {one.raw for one in going.values() if not one.entry}
+            return "".join(one.raw for one in parse(left) if one.entry or one.raw not in between)
+
+        self._file.purge(without, dry_run=dry_run)
+        return len(gone)
+
     def search(self, query: str, most: int = 10) -> list[MemoryEntry]:
         """Return the entries that fit a query, the best first; any text is one."""
         entries = self.entries()

@@ -174,6 +174,10 @@ class FilesProvider(MemoryProvider):
         """Return what past sessions say about it, where there is a way to ask them."""
         return self._recall(query, session_id) if self._recall is not None else ""
 
+    def forget(self, holds: Callable[[str], bool], *, dry_run: bool = False) -> int:
+        """Remove entries from both files and from all their versions."""
+        return sum(file.forget(holds, dry_run=dry_run) for file in self.files.values())
+
     def _call(self, arguments: Mapping[str, Any]) -> str:
         action = _text(arguments, "action")
         target = _text(arguments, "target") or "memory"

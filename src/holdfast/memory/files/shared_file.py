@@ -115,6 +115,42 @@ class SharedFile:
             self.path.name, "somebody else writes it without a pause", remedy="try again"
         )
 
+    def purge(self, clean: Callable[[str], str], *, dry_run: bool) -> None:
+        """Make of the file and of each of its versions what `clean` makes of them; the file that
+        the last change replaced goes. Nothing is written in a dry run.
+
+        If it is cut short, doing it again does the rest.
+        """
+        if not self.exists():
+            return
+        try:
+            with hold_lock(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
+                self._purge(clean, dry_run=dry_run)
+        except OSError as error:
+            raise NotWritable(
+                str(self.path),
+                f"cannot be written ({error.strerror or error})",
+                remedy="free some room or change its permissions, and try again",
+            ) from error
+
+    def _purge(self, clean: Callable[[str], str], *, dry_run: bool) -> None:
+        last = self._finish_last()
+        versions = [(one.version, one.text) for one in self.history.versions() if one.text]
+        seen, old = read_file(self.path), to_text(read_file(self._old).data)
+        is_known = last is not None and last.after == digest(seen.data)
+        now = to_text(seen.data if is_known else read_settled(self.path).data)
+        cleaned = [(version, clean(text)) for version, text in versions]
+        new, new_old = clean(now), clean(old)
+        if dry_run or (cleaned, new, new_old) == (versions, now, old):
+            return
+        self._old.unlink(missing_ok=True)
+        if new != now:
+            target, draft = self._target(), self._new_file(0)
+            write_new(draft, to_bytes(new), like=target)
+            os.replace(draft, target)
+            sync_folder(target.parent)
+        self.history.rewrite(cleaned, digest(to_bytes(new)) if is_known else "")
+
     def _is_overtaken(self, now: _Now) -> bool:
         """Return whether the file that was replaced is another one than the file that was read."""
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -250,6 +251,10 @@ class PostgresDatabase:
         """Take messages out of the log; the indexes follow by themselves."""
         return index.remove_messages(cast(Open, tx), self.tenant, session)
 
+    def replace_message(self, tx: Statements, session: int, position: int, row: MessageRow) -> None:
+        """Write a message anew with its words and its text for substrings."""
+        index.replace_message(cast(Open, tx), self.tenant, session, position, row)
+
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return what fits, the best first."""
         return self.read(
@@ -311,15 +316,32 @@ class PostgresDatabase:
         ))  # fmt: skip
         return tuple(f"the index {row[0]} is not complete; run REINDEX" for row in rows)
 
-    def reclaim(self) -> None:
-        """Let the server use the room of what was deleted, and forget it in its indexes."""
+    def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
+        """Let the server use the room of what was deleted, and forget it in its indexes.
+
+        `fully` writes its tables anew, what it knows of their values with them: a page keeps the
+        bytes of a row that is gone until others are written there.
+        """
+        left: list[str] = []
 
         def vacuum(connection: Connection) -> None:
+            left.clear()
             for table in _TABLES:
-                connection.execute(f"VACUUM {SCHEMA}.{table}".encode())
+                if fully:
+                    left.extend(_rewrite_table(connection, f"{SCHEMA}.{table}"))
+                else:
+                    connection.execute(f"VACUUM {SCHEMA}.{table}".encode())
+            if fully:
+                with suppress(psycopg.errors.InsufficientPrivilege):  # for the owner only
+                    connection.execute("VACUUM FULL pg_catalog.pg_statistic")
 
         if not self.read_only:
             self._persist(vacuum)
+        return tuple(left)
+
+    def files(self) -> tuple[str, ...]:
+        """Return nothing: the files are the server's."""
+        return ()
 
     def backup(self, path: str) -> None:
         """Write what the tenant has to a new SQLite file, which opens as a store."""
@@ -329,6 +351,34 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close all connections."""
         self._connections.close()
+
+
+def _rewrite_table(connection: Connection, table: str) -> Iterator[str]:
+    """Write a table and its indexes anew; yield a sentence if deleted rows had to stay in it."""
+    said: list[str] = []
+
+    def hear(notice: psycopg.errors.Diagnostic) -> None:
+        said.append(notice.message_detail or "")
+
+    connection.add_notice_handler(hear)
+    connection.execute("SET lock_timeout TO '20s'")
+    try:
+        connection.execute(f"VACUUM (FULL, VERBOSE, ANALYZE) {table}".encode())
+    except psycopg.errors.LockNotAvailable:
+        yield f"{table} could not be rewritten: another transaction on the server uses it"
+    finally:
+        connection.execute("RESET lock_timeout")
+        connection.remove_notice_handler(hear)
+    kept = [found for one in said if (found := _DEAD_ROWS.match(one)) and int(found[1])]
+    if kept:
+        yield (
+            f"{table} keeps {kept[0][1]} deleted rows that an open transaction on the server may "
+            "still read"
+        )
+
+
+_DEAD_ROWS = re.compile(r"([0-9]+) dead row versions cannot be removed yet")
+"""What the server says of rows that it could not leave out."""
 
 
 def _was_kept(connection: Connection, number: str) -> bool:

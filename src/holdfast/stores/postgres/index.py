@@ -79,6 +79,17 @@ def remove_messages(tx: Open, tenant: str, session: int) -> int:
     return tx.run("DELETE FROM messages WHERE tenant = ? AND session = ?", (tenant, session))
 
 
+def replace_message(tx: Open, tenant: str, session: int, position: int, row: MessageRow) -> None:
+    """Write a message anew; the indexes follow by themselves."""
+    tx.run(
+        "UPDATE messages SET body = ?, tools = ?, tokens = ?, key = ?,"
+        " words = array_to_tsvector(?), folded = ?"
+        " WHERE tenant = ? AND session = ? AND position = ?",
+        (row.body, row.tools, row.tokens, row.key, lexemes(tenant, row.text), folded(row.text),
+         tenant, session, position),
+    )  # fmt: skip
+
+
 def lexemes(tenant: str, text: str) -> list[str]:
     """Return what a message is found by: stems, pairs of characters, and its tenant."""
     words = set(words_of(text))

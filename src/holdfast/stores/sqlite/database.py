@@ -47,6 +47,8 @@ from holdfast.stores.sqlite.opening import (
 
 T = TypeVar("T")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+DRAFT = ".holdfast-"
+"""What the name of a file begins with that becomes a backup."""
 _PAGES_AT_ONCE = 1000
 """Of a backup, 4 MB: between two steps a writer gets its turn."""
 
@@ -161,6 +163,10 @@ class SqliteDatabase:
         """Take messages out of log and indexes."""
         return index.remove_messages(tx, self.tenant, session)
 
+    def replace_message(self, tx: Statements, session: int, position: int, row: MessageRow) -> None:
+        """Write a message anew in log and indexes."""
+        index.replace_message(tx, self.tenant, session, position, row)
+
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return what fits, the best first; what an index lacks is looked through."""
         if matching.reads_substrings(wanted) and not self.read_only:
@@ -201,16 +207,31 @@ class SqliteDatabase:
         found = [str(row[0]) for row in rows]
         return () if found == ["ok"] else tuple(found)
 
-    def reclaim(self) -> None:
+    def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Write indexes and file anew: a deleted word stays in its index until that is merged."""
         if self.read_only:
-            return
+            return ()
         merge = "INSERT INTO words (words) VALUES ('optimize')"
         with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
             for sql in (merge, merge.replace("words", "trigrams"), "VACUUM"):
                 persist(lambda sql=sql: connection.execute(sql))
-            with suppress(apsw.BusyError):  # a reader still needs the log; the next commit tries
+            try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:  # a reader still needs the log; the next commit tries
+                return (f"{self.where}-wal is still being read by another process",)
+        return ()
+
+    def files(self) -> tuple[str, ...]:
+        """Return the file and what SQLite and unfinished backups left beside it."""
+        folder, name = os.path.split(os.path.abspath(self.where))
+        if not os.path.isdir(folder) or self.where.startswith(MEMORY):
+            return ()
+        ours = (name, f"{name}-wal", f"{name}-shm", f"{name}-journal")
+        return tuple(
+            os.path.join(folder, one)
+            for one in sorted(os.listdir(folder))
+            if one in ours or one.startswith(DRAFT)
+        )
 
     def backup(self, path: str) -> None:
         """Write a copy beside `path`, then put it in its place."""
@@ -310,7 +331,7 @@ def drafted(path: str, suffix: str) -> Generator[str]:
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        number, draft = tempfile.mkstemp(dir=folder, prefix=".holdfast-", suffix=suffix)
+        number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
     except OSError as error:
         raise StoreUnavailable(
             path,

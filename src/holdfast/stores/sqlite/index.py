@@ -72,6 +72,25 @@ def remove_messages(tx: Statements, tenant: str, session: int) -> int:
     return len(ids)
 
 
+def replace_message(
+    tx: Statements, tenant: str, session: int, position: int, row: MessageRow
+) -> None:
+    """Write a message anew, under its id; an index that has it gets its new text."""
+    place = (tenant, session, position)
+    found = tx.row(
+        "SELECT id FROM messages WHERE tenant = ? AND session = ? AND position = ?", place
+    )
+    assert found is not None
+    for index, end in (("words", ""), ("trigrams", _END)):
+        if found[0] <= mark(tx, index):
+            tx.run(f"DELETE FROM {index} WHERE rowid = ?", found)
+            tx.run(f"INSERT INTO {index} (rowid, text) VALUES (?, ?)", (*found, row.text + end))
+    tx.run(
+        "UPDATE messages SET body = ?, tools = ?, tokens = ?, key = ? WHERE id = ?",
+        (row.body, row.tools, row.tokens, row.key, *found),
+    )
+
+
 def mark(tx: Statements, index: str) -> int:
     """Return the newest id that an index has."""
     found = tx.row("SELECT value FROM meta WHERE name = ?", (index,))
