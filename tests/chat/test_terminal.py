@@ -259,6 +259,17 @@ def test_lines_of_a_pipe_are_turns(server: ModelServer) -> None:
     assert "shell" not in str(server.requests[0].body["tools"])
 
 
+def test_an_interrupt_ends_a_chat_without_a_terminal() -> None:
+    """At once, also while it waits for its first line."""
+    command = [sys.executable, "-m", "holdfast", "chat", "--demo"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as chat:
+        assert chat.stderr is not None
+        assert b"a scripted model" in chat.stderr.readline()
+        chat.send_signal(signal.SIGINT)
+        assert chat.wait(30) == 130
+        assert b"stopped" in chat.stderr.read()
+
+
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "no model": ([], "try `holdfast chat --demo`"),
     "no key": (["--model", "openai:model"], "OPENAI_API_KEY"),

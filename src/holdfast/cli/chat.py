@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -143,5 +144,6 @@ async def _run(
     if resume and given["goal"]:
         chat.session.change(goal=given["goal"])
     ask = screen.ask if is_person and not given["no_shell"] else None
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # that of asyncio is heard too late
     screen.notice(f"{note}; {_KEYS}")
     await Host(chat, model, Toolbox(chat, ask=ask, **tools), screen, story).run()
