@@ -259,6 +259,17 @@ def test_lines_of_a_pipe_are_turns(server: ModelServer) -> None:
     assert "shell" not in str(server.requests[0].body["tools"])
 
 
+def test_an_interrupt_ends_a_chat_without_a_terminal() -> None:
+    """At once, also while it waits for its first line."""
+    command = [sys.executable, "-m", "holdfast", "chat", "--demo"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as chat:
+        assert chat.stderr is not None
+        assert b"a scripted model" in chat.stderr.readline()
+        chat.send_signal(signal.SIGINT)
+        assert chat.wait(30) == 130
+        assert b"stopped" in chat.stderr.read()
+
+
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "no model": ([], "try `holdfast chat --demo`"),
     "no key": (["--model", "openai:model"], "OPENAI_API_KEY"),
@@ -310,7 +321,7 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
         server, "--summarizer", "openai:writer", "--summarizer-url", server.openai_url,
         "--summarizer-key-variable", "OPENAI_API_KEY", "--key-variable", "OPENAI_API_KEY",
     )  # fmt: skip
-    chat, typed = start(*options, columns=columns), list[str]()
+    chat, typed, shown = start(*options, columns=columns), list[str](), ""
 
     def ask(number: int, kind: str = "") -> None:
         typed.append(f"question {number} {kind}".strip())
@@ -329,6 +340,7 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
                 chat._read(0.05)
             chat.process.send_signal(signal.SIGKILL)
             chat.end()
+            shown += chat.text
             chat = start(*options, "--resume", columns=columns)
             chat.wait_for("no answer yet")
         elif number == 90:  # a compaction that is stopped
@@ -351,6 +363,9 @@ def test_two_hundred_turns_lose_nothing(server: ModelServer, start: Start, colum
             chat.wait_for(f"answer {number}:")
     chat.say("/quit")
     assert chat.end() == 0
+    shown += chat.text
+    assert "A summary is ready" in shown
+    assert "The summarizer failed (overloaded)" in shown
     log = said()
     assert [words for role, words in log if role == "user"] == typed
     answers = [words for role, words in log if role == "assistant"]

@@ -30,10 +30,8 @@ from holdfast.transcript import ToolCall
 PROMPT = "› "
 OWN = (("/tree", "Show the branches as a tree."), ("/quit", "End the chat; it can be continued."))
 """What the chat itself understands, beside the commands of every host."""
-RESULT_LINES = 3
-"""Lines of a result that are shown; the model and the store have all of it."""
-LINE_CHARS = 200
-"""Of a call or a line of a result."""
+RESULT_LINES, LINE_CHARS = 3, 200
+"""What is shown of a result, and of each line; the model and the store have all of it."""
 REFRESH_SECONDS = 0.5
 """How often the status line is drawn again, for what happens in the background; chosen."""
 _STYLE = {"bottom-toolbar": "noreverse fg:ansibrightblack", "placeholder": "fg:ansibrightblack"}

@@ -124,6 +124,7 @@ _READ = "; what was read is kept, run the same command again for the rest"
 _RESUMED = {
     "": _READ,
     "--json": _READ,
+    "chat": "; what was said is kept, `holdfast chat --resume` continues it",
     "import": "; what was taken is kept, run the same command again for the rest",
     "lab run": "; finished sessions are kept, run the same command again to continue",
     "trajectories compress": "; finished shards are kept, run the same command again to continue",

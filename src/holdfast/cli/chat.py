@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ _TRY = "try `holdfast chat --demo`"
 @summarizer_options
 @place_options
 def chat(**given: Any) -> int:
-    """Chat with a model; the conversation is kept, and compacted before it outgrows the window.
+    """Chat with a model; the conversation never outgrows its window.
 
     A model is NAME, openai:NAME or anthropic:NAME; its key is in OPENAI_API_KEY or
     ANTHROPIC_API_KEY. /help lists commands, Ctrl-C stops an answer, Ctrl-D ends the chat. Without a
@@ -143,5 +144,6 @@ async def _run(
     if resume and given["goal"]:
         chat.session.change(goal=given["goal"])
     ask = screen.ask if is_person and not given["no_shell"] else None
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # that of asyncio is heard too late
     screen.notice(f"{note}; {_KEYS}")
     await Host(chat, model, Toolbox(chat, ask=ask, **tools), screen, story).run()

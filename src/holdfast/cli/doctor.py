@@ -50,6 +50,7 @@ _EXTRAS = (
     ("litellm", "litellm", "litellm", "summaries by other providers"),
     ("exact", "tiktoken", "tiktoken", "exact token counts"),
     ("postgres", "psycopg", "psycopg", "sessions on a PostgreSQL server"),
+    ("chat", "prompt_toolkit", "prompt_toolkit", "`holdfast chat`"),
     ("mcp", "mcp", "mcp", "past sessions for agents, `holdfast mcp`"),
     ("gateway", "aiohttp", "aiohttp", "the gateway, `holdfast serve`"),
     ("otel", "opentelemetry-sdk", "opentelemetry", "spans of the gateway"),
