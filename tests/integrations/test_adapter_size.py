@@ -16,7 +16,7 @@ SHARED = {
 MOST_LINES = 60
 """Of code: without imports, docstrings, comments and blank lines."""
 LARGER = {
-    "clients": (145, "a transport of HTTP for six clients, sync and async, that rebuilds requests"),
+    "clients": (151, "a transport of HTTP for six clients, sync and async, that rebuilds requests"),
     "openhands": (88, "tools are classes there, and a message is several events or one"),
     "converse": (65, "the blocks of Bedrock's Converse, a wire format that Strands alone has"),
 }

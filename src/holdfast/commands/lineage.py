@@ -21,8 +21,10 @@ def branch(session: Session, line: CommandLine) -> tuple[Session, CommandAnswer]
     """Go on in a copy."""
     was = session.info
     made = session.branch(was.length, title=line.rest, switches=False)
+    name = f": {made.info.title}" if made.info.title else ""
+    place = f"after {plural(was.length, 'message')}"
     return session.switch(made.id), CommandAnswer(
-        command="branch", headline=f"You are in a branch at m{was.length}: {made.info.title}",
+        command="branch", headline=f"You are in a branch {place}{name}",
         choices=(_back(was),),
     )  # fmt: skip
 

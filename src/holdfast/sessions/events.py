@@ -78,7 +78,7 @@ def events_of(check: CompactionCheck) -> Iterator[SessionEvent]:
             folded_ids=check.folded_ids,
         )  # fmt: skip
     if report.reason == "deferred" and decision.due:
-        said = f"A compaction is due and put off: {report.detail}."
+        said = f"A compaction is due and put off: {report.detail.removeprefix('wait: ')}."
         yield _event(check, "deferred", said, "/compress compacts now.")
     in_vain = check.after.ineffective > check.before.ineffective
     if in_vain or report.reason in ("cannot", "ineffective"):
