@@ -75,4 +75,4 @@ def play(agent_of: Callable[[Case], Any]) -> None:
         answer = getattr(agent_of(case), case.mode)(case.say)
         if asyncio.iscoroutine(answer):
             answer = asyncio.run(answer)
-    print(json.dumps({"said": answer}))
+    print(json.dumps({"said": answer}), file=sys.__stdout__)  # some replace sys.stdout

@@ -340,7 +340,8 @@ def judge(row: Played, log: Path) -> None:
             row.bill += record.get("cost") or 0.0
             last = "\n".join(texts_in(json.loads(said)))
             facts |= facts_in(last)
-    row.recalled = bool(seen) and seen[-1] >= seen[0] + 2  # a search, and the whole text
+    # a search and the whole text, in one request; a later one may have it folded again
+    row.recalled = bool(seen) and max(seen) >= seen[0] + 2
     row.facts = sum(is_present(last, one) for one in facts) / max(len(facts), 1)
 
 

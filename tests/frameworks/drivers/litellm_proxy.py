@@ -4,6 +4,7 @@ part. On chat, the async phase has the SDK's own completions instead, as has the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -25,6 +26,8 @@ from playing import Case, play
 from holdfast.integrations.host_sessions import HostSessions, owned_key
 
 KEY = "sk-takes-part"
+OWNER = hashlib.sha256(KEY.encode()).hexdigest()
+"""What the proxy knows the key by."""
 CONFIG = """
 model_list:
   - model_name: {model}
@@ -58,7 +61,7 @@ class Proxied(Wire):
 
     def called(self, name: str, arguments: dict[str, Any]) -> str:
         if name.startswith("holdfast_"):
-            key = owned_key(KEY, self.case.thread)
+            key = owned_key(OWNER, self.case.thread)
             return self.sessions.answer(key, name, arguments)
         return super().called(name, arguments)
 
@@ -90,7 +93,7 @@ class Proxied(Wire):
         if self.case.wire == "chat" and self.case.mode == "aask":
             from holdfast.integrations.litellm import HoldfastCompletions
 
-            key, window = owned_key(KEY, self.case.thread), self.case.window
+            key, window = owned_key(OWNER, self.case.thread), self.case.window
             made = HoldfastCompletions(key, self.case.store, context_length=window)
             model = f"openai/{self.case.model}"
             asked = {**self.request(listed), "model": model, "api_base": f"{self.direct}/v1"}
