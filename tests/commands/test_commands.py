@@ -307,7 +307,7 @@ def test_pins_goal_and_title(store: Store) -> None:
     assert commands.run("/pin nonsense").status == "failed"
     assert commands.run("/goal Ship it.").headline == "The goal is: Ship it."
     commands.run("/compress here 1 --force")
-    assert commands.run("/goal clear").headline == "there is no goal"
+    assert commands.run("/goal clear").headline == "no goal is set"
     assert commands.run("/title Parser").status == "done"
     assert Session(store, KEY).info.title == "Parser"
 
@@ -326,7 +326,7 @@ def test_another_model_has_its_window_before_the_next_request(store: Store) -> N
     answer = commands.run("/model small-model 8,000")
     assert answer.figures[0].value == 8_000
     assert not answer.warnings
-    assert "compacted before the next request" in as_text(commands.run("/status"))
+    assert "compacts next" in as_text(commands.run("/status"))
     sizes: list[int] = []
     session.send(lambda messages: sizes.append(len(messages)))
     assert sizes[0] < 48
@@ -369,6 +369,7 @@ def test_memory_says_what_it_holds(store: Store) -> None:
         commands = Commands(session, memory=manager)
         assert "likes tea" in commands.run("/memory").text
         assert "Green tea." in commands.run("/memory tea").text
+        assert not session.is_begun
         assert commands.run("/memory coffee").status == "unchanged"
     assert Commands(session).run("/memory").status == "failed"
 

@@ -6,26 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.sessions.talking import WINDOW, talk
 
-from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
-
-
-WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
-
-
-def talk(start: int, count: int) -> list[Any]:
-    found: list[Any] = []
-    for number in range(start, start + count):
-        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
-        answer = f"Answer {number}. " + "so on " * 90
-        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
-    return found
 
 
 @pytest.fixture

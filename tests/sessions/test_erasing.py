@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sessions.conftest import WINDOW, talk
+from tests.sessions.talking import WINDOW, talk
 
 import holdfast
 from holdfast.errors import InvalidSetting
@@ -38,7 +38,7 @@ ADDRESS = f"My address is 17 {SECRET} Road, and please always keep it to yoursel
 _NUMBERS = itertools.count()
 
 
-def said(text: str, name: str = "", role: str = "user") -> dict[str, Any]:
+def said(text: Any, name: str = "", role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": text, **({"name": name} if name else {})}
 
 
@@ -210,7 +210,7 @@ SPELLINGS: list[dict[str, Any]] = [
     {"role": "assistant", "content": None, "tool_calls": [
         {"id": "c", "type": "function", "function": {"name": "write", "arguments": DEEP}}]},
     {"role": "tool", "tool_call_id": "c", "content": r"wrote Zo\u00EB Quux\tBerlin"},
-    said([{"type": "text", "text": "x"}, {"type": "text", "text": "zoë quux  berlin"}]),  # type: ignore
+    said([{"type": "text", "text": "x"}, {"type": "text", "text": "zoë quux  berlin"}]),
 ]  # fmt: skip
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
+from tests.sessions.talking import WINDOW, talk
 
-from holdfast import Policy, Redactor, reduce
+from holdfast import Redactor, reduce
 from holdfast.caching import cache_hints, with_breakpoints
 from holdfast.config.settings import read_settings
 from holdfast.errors import Conflict, UnknownSession
@@ -21,19 +21,7 @@ from holdfast.sessions.tools import answer
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession, SessionFilter
 
-WINDOW: Any = {
-    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100)
-}  # fmt: skip
 ROTATING = NewSession(dialect="openai-chat", title="Modules", mode="rotate")
-
-
-def talk(start: int, count: int) -> list[Any]:
-    found: list[Any] = []
-    for number in range(start, start + count):
-        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
-        answer = f"Answer {number}. " + "so on " * 90
-        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
-    return found
 
 
 def test_programs_that_an_agent_starts_know_the_session_of_now(store: Store) -> None:

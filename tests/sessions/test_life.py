@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from tests.sessions.talking import SMALL, WINDOW, talk
 
 from holdfast import Model, Policy, check
 from holdfast.caching import Prices
@@ -23,20 +24,9 @@ from holdfast.stores.values import NewSession, SessionFilter, SessionInfo
 from holdfast.testing import ScriptedSummarizer
 from holdfast.writing.writers import Writers
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
-WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
 WAITS = 20.0
 """Seconds; more than any test takes."""
-
-
-def talk(start: int, count: int) -> list[Any]:
-    found: list[Any] = []
-    for number in range(start, start + count):
-        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
-        answer = f"Answer {number}. " + "so on " * 90
-        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
-    return found
 
 
 def kinds(heard: list[SessionEvent]) -> list[str]:

@@ -7,29 +7,15 @@ import logging
 from typing import Any
 
 import pytest
+from tests.sessions.talking import SMALL, WINDOW, talk
 
 from holdfast import Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
-from holdfast.policy import Policy
 from holdfast.sessions.events import SessionEvent
 from holdfast.sessions.hooks import Hooks, SessionField, Switched, current_session
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
-
-SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
-
-
-WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
-
-
-def talk(start: int, count: int) -> list[Any]:
-    found: list[Any] = []
-    for number in range(start, start + count):
-        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
-        answer = f"Answer {number}. " + "so on " * 90
-        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
-    return found
 
 
 def begun(store: Store, **options: Any) -> Session:

@@ -7,26 +7,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast import Model, Policy
+from tests.sessions.talking import WINDOW, talk
+
+from holdfast import Model
 from holdfast.caching import Prices
 from holdfast.memory import MemoryManager, MemoryProvider
 from holdfast.sessions.life import EXPIRING, compact_idle, expire
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 
-WINDOW: Any = {
-    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100)
-}  # fmt: skip
 DAY = 86_400
-
-
-def talk(start: int, count: int) -> list[Any]:
-    found: list[Any] = []
-    for number in range(start, start + count):
-        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
-        answer = f"Answer {number}. " + "so on " * 90
-        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
-    return found
 
 
 def later(seconds: float) -> Any:

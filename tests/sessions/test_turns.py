@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import Home
-from tests.sessions.conftest import SMALL, talk
+from tests.sessions.talking import SMALL, talk
 
 from holdfast import Session, check, open_store
 from holdfast.errors import InvalidSetting, LeaseLost

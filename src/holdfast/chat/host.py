@@ -115,7 +115,7 @@ class Host:
                 raise  # the chat itself was stopped
             return None
         finally:
-            if self._screen.is_terminal:  # where Ctrl-C is a key of the prompt
+            if self._screen.is_terminal:  # in it, Ctrl-C is a key of the prompt
                 loop.add_signal_handler(signal.SIGINT, lambda: None)
             else:
                 loop.remove_signal_handler(signal.SIGINT)

@@ -70,7 +70,7 @@ class ChatModel:
         return ChatModel(spec, url=self._access.url, key_variable=self._access.key_variable)
 
     async def connect(self) -> None:
-        """Make the client; raise `SummarizerFailed` if there is no key for it."""
+        """Make the client; raise `SummarizerFailed` if its key is missing."""
         if self._client is None:
             self._client = await open_client(self.spec, self._access, ANSWER_SECONDS, retries=2)
 

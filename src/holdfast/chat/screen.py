@@ -101,7 +101,7 @@ class Screen:
         self._is_typing, self._late, self._last = False, list[str](), ""
 
     async def read(self, commands: Commands, status: Callable[[int], str], hint: str) -> str | None:
-        """Return the next line, None at the end; an empty one stands for the `hint`."""
+        """Return the next line, None at the end; an empty one means the `hint`."""
         while self._late:
             self.notice(self._late.pop(0))
         if not self.is_terminal:

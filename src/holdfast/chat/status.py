@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.catalog import PriceList
+from holdfast.commands.looking import next_step
 from holdfast.sessions.chat import Chat
-from holdfast.sessions.session import Session
 from holdfast.spending.numbers import money, short
 
 _WIDE = 100
@@ -12,9 +12,9 @@ _WIDE = 100
 
 
 def status_line(chat: Chat, prices: PriceList, columns: int) -> str:
-    """Return how a session stands, at most `columns` wide, by what the provider counted as far as
-    it did. What matters least goes first if there is no room: the model, what was cached, the
-    cost, the bar.
+    """Return how full the window is, what was cached and paid, and what happens next, in at most
+    `columns` columns. If that is too narrow, these are left out first: the model, what was cached,
+    the cost, the bar.
     """
     session, engine = chat.session, chat.session.engine
     usage = session.store.usage(session.id) if session.is_begun else ()
@@ -41,22 +41,7 @@ def status_line(chat: Chat, prices: PriceList, columns: int) -> str:
     for name in ("", "model", "cached", "cost", "bar"):
         pieces[name] = ""
         head, *rest = (pieces[one] for one in ("bar", "cached", "cost", "model"))
-        line = f" {' · '.join(one for one in (head + fill, *rest, _next(session)) if one)}"
+        line = f" {' · '.join(one for one in (head + fill, *rest, next_step(session)) if one)}"
         if len(line) <= columns:
             break
     return line[:columns]
-
-
-def _next(session: Session) -> str:
-    """Return what happens next, in a few words."""
-    engine = session.engine
-    decision, threshold = engine.decide(), engine.settings.budget.threshold_tokens
-    if engine.is_preparing:
-        return "compaction prepared" if engine.is_prepared else "summary being written"
-    if decision.due:
-        return "compaction put off" if engine.is_put_off(decision) else "compacts next"
-    if decision.reason not in ("", "below threshold"):
-        return f"no compaction: {decision.reason}"
-    if decision.pressure:
-        return f"pressure {decision.prompt_tokens / threshold:.0%} of {short(threshold)}"
-    return f"compacts at {short(threshold)}"

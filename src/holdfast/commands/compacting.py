@@ -22,7 +22,7 @@ def compress_options(session: Session, asked: CompressLine) -> Options:
     if asked.above is not None:
         rows = session.store.outline(session.id)
         if asked.above >= len(rows):
-            raise BadLine(f"there is no message m{asked.above}; the last is m{len(rows) - 1}")
+            raise BadLine(f"no message m{asked.above}; the last is m{len(rows) - 1}")
         later = [row for row in rows[asked.above + 1 :] if row.role == "user" and not row.tools]
         keep_last = len(later) + 1  # the exchange of the place stays whole
     pinned = frozenset(pin.position for pin in session.pins())
@@ -57,6 +57,11 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
     )  # fmt: skip
 
 
+def compress(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
+    """Compact now, unless a preview is asked for or it would not pay."""
+    return preview(session, line) or compressed(session.compact(**compact_arguments(session, line)))
+
+
 def compact_arguments(session: Session, line: CommandLine) -> dict[str, Any]:
     """Return the arguments of `Session.compact` for a `/compress`."""
     options = compress_options(session, compress_line(line))
@@ -76,7 +81,7 @@ def undo_compaction(session: Session) -> CommandAnswer:
     before = session.engine.estimate() if session.info.length else 0
     if not session.undo():
         return CommandAnswer(
-            command="undo", status="unchanged", headline="there is no compaction to take back",
+            command="undo", status="unchanged", headline="nothing was compacted",
             choices=(CommandChoice("/undo 1", "take back the last turn"),),
         )  # fmt: skip
     now = session.engine.estimate()
@@ -86,7 +91,7 @@ def undo_compaction(session: Session) -> CommandAnswer:
     )  # fmt: skip
 
 
-def pin(session: Session, line: CommandLine) -> CommandAnswer:
+def pin(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
     """Pin a message, or list the pins."""
     if not line.rest:
         return _pins(session, "pin", "")
@@ -96,7 +101,7 @@ def pin(session: Session, line: CommandLine) -> CommandAnswer:
     return _pins(session, "pin", f"m{at} stays word for word through every compaction")
 
 
-def unpin(session: Session, line: CommandLine) -> CommandAnswer:
+def unpin(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
     """Take a pin away."""
     at = line.place(line.needs())
     if at not in {one.position for one in session.pins()}:

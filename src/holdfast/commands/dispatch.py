@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from holdfast.commands import compacting, lineage, looking
+from holdfast.commands import compacting, lineage, looking, naming
 from holdfast.commands.lines import SPECS, BadLine, CommandLine, near_names, split_line
 from holdfast.commands.reach import Reach
 from holdfast.commands.values import CommandAnswer, CommandChoice, Completion
@@ -19,9 +19,17 @@ from holdfast.sessions.showing import redactor_of
 
 Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
 """With the session that is current from then on, if that may be another."""
+_HANDLERS: Mapping[str, Callable[[Session, CommandLine, Reach], Answer]] = {
+    "compress": compacting.compress, "undo": lineage.undo, "branch": lineage.branch,
+    "new": lineage.new, "resume": lineage.resume, "rewind": lineage.rewind, "goal": naming.name,
+    "title": naming.name, "context": looking.context, "usage": looking.usage,
+    "pin": compacting.pin, "unpin": compacting.unpin, "recall": looking.recall,
+    "search": looking.search, "memory": looking.memory, "export": looking.export,
+    "model": naming.model, "status": looking.status, "help": looking.help_on,
+}  # fmt: skip
 
 _COMPRESS_WORDS = (
-    ("here", "keep so many exchanges"), ("above", "fold what is before a message"),
+    ("here", "keep the last N exchanges"), ("above", "fold what is before a message"),
     ("--preview", "only show it"), ("--force", "also if it does not pay"),
 )  # fmt: skip
 
@@ -93,7 +101,7 @@ class Commands:
             near = tuple(
                 CommandChoice(f"/{name}", SPECS[name].help) for name in near_names(asked.name)
             )
-            failed = self._failed("", f"there is no command /{asked.name}; write /help")
+            failed = self._failed("", f"no command /{asked.name}; write /help")
             return replace(failed, choices=near)
         if not self.session.is_begun and not self._is_for_beginning(asked.name):
             return CommandAnswer(
@@ -108,48 +116,7 @@ class Commands:
         return self._ended(answer)
 
     def _run(self, line: CommandLine) -> Answer:
-        session, reach = self.session, self._reach
-        match line.name:
-            case "compress":
-                return compacting.preview(session, line) or compacting.compressed(
-                    session.compact(**compacting.compact_arguments(session, line))
-                )
-            case "undo" if line.rest:
-                return lineage.undo_turns(session, line)
-            case "undo":
-                return compacting.undo_compaction(session)
-            case "branch":
-                return lineage.branch(session, line)
-            case "new":
-                return lineage.new(session, line)
-            case "resume":
-                return lineage.resume(session, line, reach)
-            case "rewind":
-                return lineage.rewind(session, line, reach)
-            case "goal" | "title":
-                return naming(session, line)
-            case "context":
-                return looking.context(session)
-            case "usage":
-                return looking.usage(session)
-            case "pin":
-                return compacting.pin(session, line)
-            case "unpin":
-                return compacting.unpin(session, line)
-            case "recall":
-                return looking.recall(session, line, reach)
-            case "search":
-                return looking.search(session, line, reach)
-            case "memory":
-                return looking.memory(self._memory, line, session)
-            case "export":
-                return looking.export(session, line, reach)
-            case "model":
-                return looking.model(session, line)
-            case "status":
-                return looking.status(session)
-            case _:
-                return looking.help_on(line)
+        return _HANDLERS[line.name](self.session, line, self._reach)
 
     # What an agent may do itself
 
@@ -184,7 +151,7 @@ class Commands:
         return tuple(one for one in found if one.text.startswith(last))
 
     def _arguments(self, takes: str, rest: str) -> tuple[Completion, ...]:
-        """Return what may stand at the end of arguments."""
+        """Return what the last argument may be."""
         is_first = " " not in rest
         match takes:
             case "compress":
@@ -210,7 +177,8 @@ class Commands:
     @property
     def _reach(self) -> Reach:
         is_limited = not self._all and self.session.is_begun
-        return Reach(self.session.store, self._show, self.session.id if is_limited else "")
+        name = self.session.id if is_limited else ""
+        return Reach(self.session.store, self._show, self._memory, name)
 
     def _is_for_beginning(self, name: str) -> bool:
         """Return whether a command makes sense before anything was said."""
@@ -225,16 +193,3 @@ class Commands:
         return self._ended(
             CommandAnswer(command=command, status="failed", headline=self._show(sentence))
         )
-
-
-def naming(session: Session, line: CommandLine) -> CommandAnswer:
-    """Show, set or clear the goal; show or set the title."""
-    is_goal, name = line.name == "goal", line.name
-    if line.rest:
-        text = "" if is_goal and line.rest.lower() == "clear" else line.rest
-        session.change(**{name: text})
-    known = session.info.goal if is_goal else session.info.title
-    return CommandAnswer(
-        command=name, status="done" if line.rest else "unchanged",
-        headline=f"The {name} is: {known}" if known else f"there is no {name}",
-    )  # fmt: skip

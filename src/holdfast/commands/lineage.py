@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.commands.compacting import undo_compaction
 from holdfast.commands.lines import BadLine, CommandLine
 from holdfast.commands.reach import Reach
 from holdfast.commands.values import CommandAnswer, CommandChoice, Figure
@@ -17,7 +18,7 @@ _LABEL = 60
 """Characters of a choice: a line of a phone or a narrow terminal; chosen."""
 
 
-def branch(session: Session, line: CommandLine) -> tuple[Session, CommandAnswer]:
+def branch(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
     """Go on in a copy."""
     was = session.info
     made = session.branch(was.length, title=line.rest, switches=False)
@@ -29,8 +30,8 @@ def branch(session: Session, line: CommandLine) -> tuple[Session, CommandAnswer]
     )  # fmt: skip
 
 
-def new(session: Session, line: CommandLine) -> tuple[Session, CommandAnswer]:
-    """Begin anew."""
+def new(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
+    """Begin a new conversation in the place of this one."""
     was = session.info
     made = session.reset()
     if line.rest:
@@ -46,7 +47,7 @@ def resume(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
         found = [one for one in reach.recent(_MOST + 1) if one.id != session.id][:_MOST]
         return session, CommandAnswer(
             command="resume", status="unchanged",
-            headline="Which conversation?" if found else "there is no other conversation",
+            headline="Which conversation?" if found else "this is the only conversation",
             choices=tuple(_choice(one, reach) for one in found),
         )  # fmt: skip
     to = reach.find(line.rest)
@@ -70,15 +71,17 @@ def rewind(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
         )  # fmt: skip
     at = line.place(line.rest)
     if at >= len(rows):
-        raise BadLine(f"there is no message m{at}; the last is m{len(rows) - 1}")
+        raise BadLine(f"no message m{at}; the last is m{len(rows) - 1}")
     stop = at + 1
     while stop < len(rows) and rows[stop].role != "user" and _answers(rows[stop]):
         stop += 1  # results stay with their calls
     return _gone_back(session, stop, "rewind", f"You are after m{stop - 1}")
 
 
-def undo_turns(session: Session, line: CommandLine) -> tuple[Session, CommandAnswer]:
-    """Go on from before the last turns."""
+def undo(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
+    """Take back the last compaction; with a number, go on from before the last turns."""
+    if not line.rest:
+        return session, undo_compaction(session)
     turns = line.number(line.rest, "how many turns")
     asks = [row.position for row in session.store.outline(session.id) if _asks(row)]
     if turns > len(asks):

@@ -91,7 +91,7 @@ class CompressLine(Struct, frozen=True):
 
 
 def split_line(line: str) -> CommandLine | None:
-    """Return a line taken apart, None if it is no command."""
+    """Return the name and the arguments of a line, None if it is not a command."""
     found = _LINE.fullmatch(line.strip())
     return None if found is None else CommandLine(found[1].lower(), (found[2] or "").strip())
 
@@ -112,7 +112,7 @@ def compress_line(line: CommandLine) -> CompressLine:
         elif found[1] in ("preview", "force"):
             flags.add(found[1])
         else:
-            raise BadLine(f"there is no option {word}; write {SPECS['compress'].line}")
+            raise BadLine(f"no option {word}; write {SPECS['compress'].line}")
     keep_last = above = None
     match words:
         case ["here" | "keep", number, *rest] if number[:1].isdigit():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.catalog import window_of
 from holdfast.commands.lines import SPECS, BadLine, CommandLine
 from holdfast.commands.reach import Reach
 from holdfast.commands.values import CommandAnswer, CommandChoice, Figure
 from holdfast.dialects.registry import dialect_named
-from holdfast.memory.manager import MemoryManager
 from holdfast.reduction.reduced import plural
 from holdfast.search.values import Filters
 from holdfast.sessions.answers import beginning, date_of
@@ -16,6 +14,7 @@ from holdfast.sessions.exporting import export as export_session
 from holdfast.sessions.finding import discover
 from holdfast.sessions.session import Session
 from holdfast.sessions.showing import shown_text
+from holdfast.spending.numbers import short
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""
@@ -29,7 +28,7 @@ _ORIGINAL = 20_000
 _WRITERS = {"none": "rules, without a model"}
 
 
-def context(session: Session) -> CommandAnswer:
+def context(session: Session, *_: object) -> CommandAnswer:
     """Say what fills the window, measured usage first."""
     found = session.breakdown()
     tokens, whole = found.tokens, max(found.tokens, 1)
@@ -51,7 +50,7 @@ def context(session: Session) -> CommandAnswer:
     )  # fmt: skip
 
 
-def usage(session: Session) -> CommandAnswer:
+def usage(session: Session, *_: object) -> CommandAnswer:
     """Say what requests used and cost."""
     found = request_totals(request_rows(recorded_usage(session.store, session.info)))
     if not found.requests:
@@ -75,7 +74,7 @@ def usage(session: Session) -> CommandAnswer:
     )  # fmt: skip
 
 
-def status(session: Session) -> CommandAnswer:
+def status(session: Session, *_: object) -> CommandAnswer:
     """Say how the conversation stands, and what happens next."""
     info, engine = session.info, session.engine
     decision, budget = engine.decide(), engine.settings.budget
@@ -106,37 +105,16 @@ def status(session: Session) -> CommandAnswer:
 def next_step(session: Session) -> str:
     """Return what happens next, in a few words, for a status line."""
     engine = session.engine
-    decision = engine.decide()
-    if engine.is_prepared:
-        return "a summary is ready; it is taken in before the next request"
+    decision, threshold = engine.decide(), engine.settings.budget.threshold_tokens
     if engine.is_preparing:
-        return "a summary is being written in the background"
+        return "compaction prepared" if engine.is_prepared else "summary being written"
     if decision.due:
-        return "compacted before the next request"
-    left = engine.settings.budget.threshold_tokens - decision.prompt_tokens
-    return f"compacted in {max(left, 0):,} tokens"
-
-
-def model(session: Session, line: CommandLine) -> CommandAnswer:
-    """Show the model, or go on with another."""
-    name, window = line.words()
-    if name:
-        given = line.number(window.replace(",", "").replace("_", ""), "the window") if window else 0
-        session.use_model(name, given or None)
-    settings = session.engine.settings
-    length, source = window_of(settings.model, None)
-    is_assumed = bool(name) and not window and source == "assumed"
-    return CommandAnswer(
-        command="model", status="done" if name else "unchanged",
-        headline=f"{settings.model or 'no model is named'}, window {settings.context_length:,}",
-        warnings=(
-            f"the window of {name} is not known, {length:,} tokens are assumed; "
-            f"write /model {name} WINDOW",
-        )
-        if is_assumed
-        else (),
-        figures=(Figure("window", settings.context_length, "tokens"),),
-    )  # fmt: skip
+        return "compaction put off" if engine.is_put_off(decision) else "compacts next"
+    if decision.reason not in ("", "below threshold"):
+        return f"no compaction: {decision.reason}"
+    if decision.pressure:
+        return f"pressure {decision.prompt_tokens / threshold:.0%} of {short(threshold)}"
+    return f"compacts at {short(threshold)}"
 
 
 def recall(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
@@ -180,11 +158,13 @@ def search(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     )  # fmt: skip
 
 
-def memory(manager: MemoryManager | None, line: CommandLine, session: Session) -> CommandAnswer:
+def memory(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     """Show what memory holds, or what it knows about something."""
+    manager = reach.memory
     if manager is None:
         raise BadLine("this host has no memory")
-    said = manager.prefetch(line.rest, session.id).text if line.rest else manager.system_text()
+    name = session.id if session.is_begun else ""
+    said = manager.prefetch(line.rest, name).text if line.rest else manager.system_text()
     return CommandAnswer(
         command="memory", status="done" if said else "unchanged", text=said,
         headline="What memory holds" if said else "memory holds nothing about it",
@@ -201,13 +181,13 @@ def export(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     )  # fmt: skip
 
 
-def help_on(line: CommandLine) -> CommandAnswer:
+def help_on(_: object, line: CommandLine, *__: object) -> CommandAnswer:
     """List the commands, or explain one."""
     if not line.rest:
         rows = tuple((spec.line, spec.help) for spec in SPECS.values())
         return CommandAnswer(command="help", headline="Commands", rows=(("command", "does"), *rows))
     name = line.rest.removeprefix("/").lower()
     if name not in SPECS:
-        raise BadLine(f"there is no command /{name}; write /help")
+        raise BadLine(f"no command /{name}; write /help")
     spec = SPECS[name]
     return CommandAnswer(command="help", headline=f"{spec.line}: {spec.help}", text=spec.more)

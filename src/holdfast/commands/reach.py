@@ -6,12 +6,13 @@ from msgspec import Struct
 
 from holdfast.commands.lines import BadLine
 from holdfast.errors import UnknownSession
+from holdfast.memory.manager import MemoryManager
 from holdfast.sessions.finding import message_at
 from holdfast.sessions.showing import Show
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter, SessionInfo
 
-_NONE = "there is no conversation {name!r}; /resume lists them"
+_NONE = "no conversation {name!r}; /resume lists them"
 
 
 class Reach(Struct, frozen=True):
@@ -20,6 +21,7 @@ class Reach(Struct, frozen=True):
     store: Store
     show: Show
     """What a text becomes before it is shown."""
+    memory: MemoryManager | None
     session_id: str
     """Offered is what began with this session, or what it began with: its branches, and those that
     `/new` began. "" offers every conversation of the store."""

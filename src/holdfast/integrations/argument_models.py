@@ -1,6 +1,6 @@
 """The arguments of our tools as models of Pydantic, for frameworks that take no JSON schema."""
 
-# Pydantic comes with the frameworks; it is not installed where this is checked.
+# Pydantic comes with the frameworks; it is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 

@@ -23,8 +23,6 @@ from holdfast.transcript import Payload
 __all__ = ["HoldfastSessionStore"]
 
 _SOURCE = "claude-agent-sdk"
-_PAGE = 200
-"""Sessions that a list reads at once; chosen."""
 
 
 class HoldfastSessionStore:
@@ -72,12 +70,8 @@ class HoldfastSessionStore:
         return HostItems(lambda: self._sessions.store, new, _row)
 
     def _under(self, start: str, kind: Any) -> list[SessionInfo]:
-        found, after, wanted = list[SessionInfo](), "", SessionFilter(source=_SOURCE, kind=kind)
-        while True:
-            page = self._sessions.store.sessions(wanted, most=_PAGE, after=after)
-            found += [one for one in page.sessions if one.source_id.startswith(start)]
-            if not (after := page.next):
-                return found
+        found = self._sessions.store.all_sessions(SessionFilter(source=_SOURCE, kind=kind))
+        return [one for one in found if one.source_id.startswith(start)]
 
     def _delete(self, key: Any) -> None:
         under = [] if key.get("subpath") else self._under(f"{_id(key)}/", "subagent")

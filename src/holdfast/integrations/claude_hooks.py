@@ -5,7 +5,7 @@
 A compaction is told which facts to keep, and the model after it those that its summary left out.
 """
 
-# The SDK is not installed where this is checked.
+# The SDK is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false
 
 from __future__ import annotations

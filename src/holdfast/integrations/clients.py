@@ -85,7 +85,7 @@ def _library(http: Any) -> Any:
 
 def _following(inner: Any, sessions: HostSessions, key: str, owner: Any = None) -> Any:
     """Return an HTTP client that sends by another one, which is closed with it if the `owner` is
-    gone: whoever closes nothing leaves no connection open, as with a client that is not wrapped.
+    gone: a client that nobody closes leaves no connection open, wrapped or not.
     """
     library = _library(inner)
     is_async = hasattr(inner, "aclose")

@@ -7,7 +7,7 @@ The agent keeps every message; only the request to the model is smaller. CrewAI 
 call, but its own summarizer acts after that hook, and no hook sees a request that was refused.
 """
 
-# crewai is not installed where this is checked.
+# crewai is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -5,7 +5,7 @@
 The session service keeps every event; only the request to the model is smaller.
 """
 
-# google-adk is not installed where this is checked.
+# google-adk is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -43,7 +43,7 @@ class HostMessage(Struct, frozen=True):
         return "\n\n".join(texts_in(self.content))
 
     def keeps(self, thought: Payload) -> bool:
-        """Return whether thinking of the message that it stands for is still sent."""
+        """Return whether thinking of the message that it replaces is still sent."""
         return self.thoughts is None or thought in self.thoughts
 
 
@@ -55,8 +55,8 @@ class MessageForm(Struct, frozen=True):
     read: Callable[[Any], HostMessage]
     """Returns what a message of the framework says."""
     write: Callable[[HostMessage, Any], Any]
-    """Returns a message as the framework has it; the second argument is the one that it stands
-    for, None if it is new."""
+    """Returns a message as the framework has it; the second argument is the one that it replaces,
+    None if it is new."""
 
     def messages_of(self, own: Any) -> list[Payload]:
         """Return a message in the wire format."""

@@ -285,7 +285,7 @@ class HeldSession:
 class HostTurn:
     """One request: what to send in its place, what it used, and less to send if it was too long.
 
-    Without `asked` it stands for a request that is still to come.
+    Without `asked` it is a request that is still to come.
     """
 
     def __init__(self, sessions: HostSessions, asked: HostRequest = _NOTHING) -> None:

@@ -5,7 +5,7 @@
 The state of the graph keeps every message; only the request to the model is smaller.
 """
 
-# LangChain is not installed where this is checked.
+# LangChain is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -6,7 +6,7 @@
 The memory keeps every message; only the request to the model is smaller.
 """
 
-# LlamaIndex is not installed where this is checked.
+# LlamaIndex is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

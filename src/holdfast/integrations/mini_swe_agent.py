@@ -6,7 +6,7 @@
 The agent keeps every message; only the request to the model is smaller.
 """
 
-# mini-swe-agent is not installed where this is checked.
+# mini-swe-agent is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false

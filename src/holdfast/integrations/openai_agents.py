@@ -9,7 +9,7 @@
 The session keeps every item; only the request to the model is smaller.
 """
 
-# The SDK is not installed where this is checked.
+# The SDK is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -6,7 +6,7 @@ The events of the conversation stay; each request shows a `View` of them, with s
 shortened as well as a summary. So nothing is forgotten, which a `Condensation` would do.
 """
 
-# OpenHands is not installed where this is checked.
+# OpenHands is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -5,7 +5,7 @@
 The history of the run keeps every message; only the request to the model is smaller.
 """
 
-# Pydantic AI is not installed where this is checked.
+# Pydantic AI is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -5,7 +5,7 @@
 The agent keeps every message; only the request to the model is smaller.
 """
 
-# strands-agents is not installed where this is checked.
+# strands-agents is not installed when this is checked.
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownVariableType=false

@@ -15,7 +15,7 @@ from holdfast.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from holdfast.memory.provider import MemoryProvider
 from holdfast.search.text import searchable
 from holdfast.sessions.leaving import project_at
-from holdfast.sessions.rows import decoded, new_message
+from holdfast.sessions.rows import INBOX, decoded, new_message
 from holdfast.sessions.wording import Words, erase_message, fold, is_by, is_by_user
 from holdfast.stores.erasing import HeldPiece, Rewording
 from holdfast.stores.log import made_ready
@@ -38,8 +38,6 @@ SOUGHT_CHARS: Final = 8
 """Of a line that is looked for on the disk; chosen, shorter ones are there by chance."""
 MOST_LINES: Final = 200
 """Lines that are looked for on the disk, the longest; chosen, a second each for every gigabyte."""
-_INBOX = "inbox of "
-"""What the key of an inbox begins with; the key of its conversation follows."""
 _TITLE_BYTES = 1_000
 """Of a title or a note that may be a line of somebody; chosen, longer ones have more in them."""
 _AT_ONCE = 500
@@ -183,7 +181,7 @@ def erase_words(
 
 
 def _plan(store: Store, person: str, project: str | Path | None, given: Words, tell: Tell) -> _Plan:
-    infos = {info.id: info for info in _sessions(store)}
+    infos = {info.id: info for info in store.all_sessions(SessionFilter(kind="any"))}
     folders = () if project is None else project_at(Path(project).expanduser()).pick(
         {info.cwd for info in infos.values()}
     )  # fmt: skip
@@ -243,8 +241,8 @@ def _joined_roots(infos: Mapping[str, SessionInfo], authored: set[str]) -> set[s
     """Return the roots of conversations whose inbox has messages of a person: what waits there
     together becomes one message, under the name of its first author.
     """
-    keys = {infos[name].source_id.removeprefix(_INBOX) for name in authored
-            if name in infos and infos[name].source_id.startswith(_INBOX)}  # fmt: skip
+    keys = {infos[name].source_id.removeprefix(INBOX) for name in authored
+            if name in infos and infos[name].source_id.startswith(INBOX)}  # fmt: skip
     return {info.root_id for info in infos.values() if info.source_id in keys}
 
 
@@ -252,21 +250,11 @@ def _is_of(person: str, info: SessionInfo) -> bool:
     """Return whether a conversation is a person's: its key or source is theirs, or it is the inbox
     of such a key.
     """
-    return person == info.source or info.source_id in (person, _INBOX + person)
+    return person == info.source or info.source_id in (person, INBOX + person)
 
 
 def _is_authored(why: Mapping[tuple[str, int], Why], piece: HeldPiece) -> bool:
     return piece.kind == "message" and why.get((piece.session_id, piece.position)) == "author"
-
-
-def _sessions(store: Store) -> Iterator[SessionInfo]:
-    after = ""
-    while True:
-        page = store.sessions(SessionFilter(kind="any"), most=_AT_ONCE, after=after)
-        yield from page.sessions
-        if not page.next:
-            return
-        after = page.next
 
 
 class _Lines:

@@ -18,7 +18,7 @@ EventKind: TypeAlias = Literal[
     "pressure", "prepared", "compacted", "deferred", "failed", "ineffective", "summarizer_skipped"
 ]
 """A compaction comes near; its summary is ready; it was made; it is put off because it costs more
-than it saves; it, or whoever writes its summary, failed; it frees too little; a summarizer that
+than it saves; it, or its summarizer, failed; it frees too little; a summarizer that
 failed shortly before was not asked."""
 LASTING: frozenset[EventKind] = frozenset(
     ("pressure", "prepared", "deferred", "ineffective", "summarizer_skipped")
@@ -99,7 +99,7 @@ def prepared_event(session: SessionInfo) -> SessionEvent:
 
 
 def _writer_events(check: CompactionCheck) -> Iterator[SessionEvent]:
-    """Yield who did not write: whoever failed now, or was passed over because of it."""
+    """Yield which summarizer did not write: it failed now, or was skipped because of that."""
     before, after, note = check.before, check.after, check.report.summary_source
     for who, was, now, is_skipped in (
         ("The summarizer", before.breaker, after.breaker, note.failure != ""),

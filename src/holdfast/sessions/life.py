@@ -132,12 +132,7 @@ def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: 
 
 def _unused(store: Store, wanted: SessionFilter, latest: float) -> Iterator[SessionInfo]:
     """Yield sessions of people that are open and were last used before a moment."""
-    after = ""
-    while True:
-        page = store.sessions(wanted, after=after)
-        yield from (info for info in page.sessions if _is_unused(info, latest))
-        if not (after := page.next):
-            return
+    yield from (info for info in store.all_sessions(wanted) if _is_unused(info, latest))
 
 
 def _is_unused(info: SessionInfo, latest: float) -> bool:

@@ -13,6 +13,9 @@ from holdfast.stores.values import NewMessage, SessionInfo, StoredMessage, TurnU
 from holdfast.transcript import Message, ToolCall, ToolResult
 
 _NO_NAMES: Mapping[str, str] = {}
+INBOX = "inbox of "
+"""Before the key of a conversation, what its inbox is known by: so the key alone finds the
+conversation."""
 
 
 def new_message(

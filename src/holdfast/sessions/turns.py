@@ -18,7 +18,7 @@ from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
 from holdfast.journal import log_event
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
-from holdfast.sessions.rows import payloads
+from holdfast.sessions.rows import INBOX, payloads
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import (
@@ -32,11 +32,6 @@ from holdfast.stores.values import (
 )
 
 _SOURCE = "inbox"
-_NAME = "inbox of {}"
-"""What an inbox is known by. It begins with a word of its own, so that the key of a conversation
-finds the conversation."""
-_PAGE = 200
-"""Inboxes that are listed at a time; chosen."""
 THREADS = 32
 """Turns that a process works on at a time, most of which wait for a model; chosen."""
 SWEEP_SECONDS = 60.0
@@ -87,7 +82,7 @@ class Inbox:
 
         What was taken in a turn counts as answered when the next one is asked for; if the loop is
         left before, by an error or `break`, it still waits. The last turn is one in which nothing
-        was taken. Nothing is left over if another process has the turn: whoever has it looks again
+        was taken. Nothing is left over if another process has the turn: that process looks again
         after it let go.
         """
         while self.waiting():
@@ -103,7 +98,7 @@ class Inbox:
     @property
     def _id(self) -> str:
         if not self._known_id:
-            name = _NAME.format(self.key)
+            name = f"{INBOX}{self.key}"
             found = self._store.by_source(_SOURCE, name)
             if found is None:
                 new = NewSession(
@@ -286,15 +281,9 @@ class InboxWorker:
 
 def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inbox]:
     """Yield the inboxes with messages that are not answered, of those in use `since` then."""
-    wanted, after = SessionFilter(source=_SOURCE, kind="tool", since=since), ""
-    while True:
-        page = store.sessions(wanted, most=_PAGE, after=after)
-        for info in page.sessions:
-            if info.length > _cursor_of(info).answered:
-                yield Inbox(store, info.source_id.removeprefix(_NAME.format("")))
-        after = page.next
-        if not after:
-            return
+    for info in store.all_sessions(SessionFilter(source=_SOURCE, kind="tool", since=since)):
+        if info.length > _cursor_of(info).answered:
+            yield Inbox(store, info.source_id.removeprefix(INBOX))
 
 
 def _cursor_of(info: SessionInfo) -> _Cursor:

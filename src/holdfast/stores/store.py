@@ -49,6 +49,8 @@ from holdfast.stores.values import (
 )
 
 T = TypeVar("T")
+_PAGE = 200
+"""Sessions that are in memory at a time if all are read; chosen."""
 
 
 class Store:
@@ -134,6 +136,15 @@ class Store:
         return self._read(lambda tx: lineage.listed(
             self._space, tx, wanted, most=most, after=after
         ))  # fmt: skip
+
+    def all_sessions(self, wanted: SessionFilter) -> Iterator[SessionInfo]:
+        """Yield what `sessions` returns, page by page to the last."""
+        after = ""
+        while True:
+            page = self.sessions(wanted, most=_PAGE, after=after)
+            yield from page.sessions
+            if not (after := page.next):
+                return
 
     def count(self, wanted: SessionFilter) -> int:
         """Return how many sessions a filter lets through."""
