@@ -4,10 +4,10 @@
 #   make test-fast  the pure parts in a minute, while you work
 #   make docs    the documentation as a site, in build/site, with search
 #   make release-check  what would be published, built and tried in fresh environments
-#   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
+#   make rules   after a change of the redaction rules in src/foldaway/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
-#   make test-chat  200 turns of `holdfast chat` in a terminal, with everything that can go wrong
+#   make test-chat  200 turns of `foldaway chat` in a terminal, with everything that can go wrong
 #   make test-frameworks  adapters in their real frameworks, each in an environment of its own
 #   make test-messaging  the messaging example in 8 processes that are killed; about five minutes
 #   make test-ray  batches on a real Ray, in minutes; installs it here
@@ -53,7 +53,7 @@ check: $(VENV)/.stamp-dev
 
 # what a process reads instead of redaction/rules/*.toml
 rules: $(VENV)/.stamp-dev
-	$(BIN)/python -c 'from holdfast.redaction.rules import write_compiled; write_compiled()'
+	$(BIN)/python -c 'from foldaway.redaction.rules import write_compiled; write_compiled()'
 
 # the tables and plots of docs/benchmarks.md, on the frozen sample; wants the shared sessions
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
@@ -69,7 +69,7 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	@set -e; for part in decode tokens compress ledger reduce redact store search economics memory; do \
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
-# an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it
+# an hour of it is fuzzing of the redactor; FOLDAWAY_FUZZ_SECONDS and FOLDAWAY_STREAM_MB shorten it
 # summaries of the frozen set are not worse than they were
 gate: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -m soak tests/lab/test_run.py -k frozen_set

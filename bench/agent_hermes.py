@@ -1,13 +1,13 @@
-"""Holdfast as the context engine of the real Hermes, beside its own, against the stub provider.
+"""Foldaway as the context engine of the real Hermes, beside its own, against the stub provider.
 
     python bench/agents.py --engine [TRIAL…] [--keep FOLDER] [--check]
 
-Each trial of agent_hermes.toml has a home of its own, `holdfast install hermes` before the start
-and `holdfast uninstall hermes` at the end. All run the same script: Hermes runs ten checks that
+Each trial of agent_hermes.toml has a home of its own, `foldaway install hermes` before the start
+and `foldaway uninstall hermes` at the end. All run the same script: Hermes runs ten checks that
 fail, reads modules or a log, and then calls commands that need what the checks said. What is
 judged is what arrived at the stub: requests that it refuses, the bill, and how many of the facts
 that are needed later the model still sees when the first of those commands is due, by the measure
-of the lab (`holdfast.lab.scoring`, against a run of the same script that never compacts).
+of the lab (`foldaway.lab.scoring`, against a run of the same script that never compacts).
 
 Hermes' own engine has a model write its summaries. The stub is no model: it writes two lines
 (`own`), or all that is needed later (`own-best`). What a real model keeps is between the two.
@@ -31,21 +31,21 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from agent_hooks import contents, holdfast, own_program, settings_files
+from agent_hooks import contents, foldaway, own_program, settings_files
 from agent_trials import ROOT, toolkit
-from holdfast.lab.scoring.needed import Elsewhere, prepare
-from holdfast.lab.scoring.score import case_at, score
-from holdfast.lab.scoring.session import JudgedView, LabSession, render_all, without_system
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
-from holdfast.tokens import estimate_text
+from foldaway.lab.scoring.needed import Elsewhere, prepare
+from foldaway.lab.scoring.score import case_at, score
+from foldaway.lab.scoring.session import JudgedView, LabSession, render_all, without_system
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
+from foldaway.tokens import estimate_text
 
 AGENT = "hermes"
 PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. Never edit big.log."
 AGAIN = "Go on with the lock kestrel_03."
 FACTS, LONG, USES = 10, 26, 10
 """Steps of the script: checks, modules, commands that need what the checks said."""
-REFERENCE = re.compile(rb"hf-[0-9a-f]{10}")
+REFERENCE = re.compile(rb"fa-[0-9a-f]{10}")
 SETTINGS = """\
 # mine: keep this comment
 model:
@@ -63,9 +63,9 @@ memory:
 """
 DYING = """\
 import os, signal
-from holdfast.hermes import HoldfastEngine
+from foldaway.hermes import FoldawayEngine
 
-class Dying(HoldfastEngine):
+class Dying(FoldawayEngine):
     def compress(self, messages, **given):
         found = super().compress(messages, **given)
         if self._last_compression_made_progress and os.environ.get("TRIAL_KILL") == "compress":
@@ -85,7 +85,7 @@ def register(ctx):
 class EngineTrial(Struct, frozen=True):
     """A trial; agent_hermes.toml says what its fields mean."""
 
-    engine: Literal["holdfast", "compressor"] = "holdfast"
+    engine: Literal["foldaway", "compressor"] = "foldaway"
     in_place: bool = True
     reads: Literal["modules", "log"] = "modules"
     window: int = 64_000
@@ -148,9 +148,9 @@ def actions(trial: EngineTrial) -> list[list[Any]]:
 
 
 def make_site(folder: Path, *, is_dying: bool) -> None:
-    """Make a folder with what `pip install 'holdfast[hermes]'` adds to Hermes' environment."""
+    """Make a folder with what `pip install 'foldaway[hermes]'` adds to Hermes' environment."""
     folder.mkdir(parents=True)
-    wanted = importlib.metadata.requires("holdfast") or []
+    wanted = importlib.metadata.requires("foldaway") or []
     names = [re.split(r"[^\w-]", one)[0] for one in wanted if "extra ==" not in one]
     for name in names:
         one = importlib.metadata.distribution(name)
@@ -160,12 +160,12 @@ def make_site(folder: Path, *, is_dying: bool) -> None:
             place = folder / top
             if not place.exists():
                 place.symlink_to(Path(str(one.locate_file(top))))
-    (folder / "holdfast").symlink_to(ROOT / "src" / "holdfast")
-    info = folder / "holdfast-0.1.0.dist-info"
+    (folder / "foldaway").symlink_to(ROOT / "src" / "foldaway")
+    info = folder / "foldaway-0.1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: holdfast\nVersion: 0.1.0\n")
-    module = "dying" if is_dying else "holdfast.hermes"
-    (info / "entry_points.txt").write_text(f"[hermes_agent.plugins]\nholdfast = {module}\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foldaway\nVersion: 0.1.0\n")
+    module = "dying" if is_dying else "foldaway.hermes"
+    (info / "entry_points.txt").write_text(f"[hermes_agent.plugins]\nfoldaway = {module}\n")
     (folder / "dying.py").write_text(DYING)
 
 
@@ -192,8 +192,8 @@ async def run(name: str, folder: Path, whole: Sequence[Mapping[str, Any]]) -> di
         loop.call_soon_threadsafe(loop.stop)
     found = judged(trial, folder, whole) | {"ended": [one["rc"] for one in results], "steps": steps}
     found["seconds"] = round(sum(one["seconds"] for one in results))
-    if trial.engine == "holdfast":
-        holdfast(python, home, "uninstall", AGENT, "--yes")
+    if trial.engine == "foldaway":
+        foldaway(python, home, "uninstall", AGENT, "--yes")
         found["restored"] = contents(files) == before
     return found | {"broken": broken(trial, found)}
 
@@ -227,11 +227,11 @@ async def start(
     chosen = replace(known, start=arguments)
     wanted = actions(trial)
     if again and trial.remembers:
-        wanted = [["holdfast_sessions_search", {"query": "kestrel_03"}]]
+        wanted = [["foldaway_sessions_search", {"query": "kestrel_03"}]]
     elif again:
         refs = REFERENCE.findall(turns(folder)[-1])
-        wanted = [["holdfast_recall", {"ref": one.decode()}] for one in dict.fromkeys(refs[:1])]
-        wanted += [["holdfast_search", {"text": "kestrel_03"}], ["shell", use(3)]]
+        wanted = [["foldaway_recall", {"ref": one.decode()}] for one in dict.fromkeys(refs[:1])]
+        wanted += [["foldaway_search", {"text": "kestrel_03"}], ["shell", use(3)]]
     script = {"turns": len(wanted), "actions": wanted, "summary": summary(trial), "calls": 0,
               "side_text": summary(trial)}  # fmt: skip
     agents.AGENTS[AGENT] = replace(chosen, binary="python") if trial.focus else chosen
@@ -251,11 +251,11 @@ def prepare_home(
     (given.work / "check.py").write_text(CHECK)
     given.write(".hermes/config.yaml", SETTINGS.format(
         base=given.base, window=trial.window, in_place=str(trial.in_place).lower(),
-        memory="holdfast" if trial.remembers else "''",
+        memory="foldaway" if trial.remembers else "''",
     ))  # fmt: skip
     before.update(contents(settings_files(AGENT, given.home)))
-    if trial.engine == "holdfast":
-        holdfast(python, given.home, "install", AGENT, "--yes")
+    if trial.engine == "foldaway":
+        foldaway(python, given.home, "install", AGENT, "--yes")
 
 
 def summary(trial: EngineTrial) -> str:
@@ -325,7 +325,7 @@ def kept_share(bodies: Sequence[bytes], whole: Sequence[Mapping[str, Any]]) -> f
 
 
 def sessions_of(folder: Path) -> dict[str, Any]:
-    place = folder / "home" / ".hermes" / "holdfast" / "sessions"
+    place = folder / "home" / ".hermes" / "foldaway" / "sessions"
     if not place.exists():
         return {"sessions": 0, "lineages": 0, "subagents": 0}
     store = open_store(place)

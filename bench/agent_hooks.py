@@ -1,9 +1,9 @@
-"""Real coding agents with `holdfast install`, without a gateway, against the stub provider.
+"""Real coding agents with `foldaway install`, without a gateway, against the stub provider.
 
     python bench/agents.py --hooks [claude codex qwen …] [--keep FOLDER] [--check]
 
-Each agent gets a home of its own, `holdfast install` before its start, a session in which it
-compacts by itself, and `holdfast uninstall` afterwards. What is judged is what arrived at the stub,
+Each agent gets a home of its own, `foldaway install` before its start, a session in which it
+compacts by itself, and `foldaway uninstall` afterwards. What is judged is what arrived at the stub,
 and the settings files: what nobody changed is as before, byte for byte, and nothing of ours is left
 in the others. agent_hooks.toml says what is expected of each.
 """
@@ -30,21 +30,21 @@ import msgspec
 from msgspec import Struct
 
 from agent_trials import ROOT, toolkit
-from holdfast.installing.clients import client_named
+from foldaway.installing.clients import client_named
 
 PROMPT = "Look at the project and tell me what it does. Never edit the file secret_plan.txt."
 RULE = "Never edit the file secret_plan.txt"
 LONG = "head -c 28000 big.log"
 FACTS, AFTER = "Facts from the log of this session", "Facts from this session before it was"
 OUR_PROMPT = "write what no log says"
-VIEW = re.compile(r"\[holdfast (digest|summary): ")
-FOLDED = "[holdfast summary: reference only]"
+VIEW = re.compile(r"\[foldaway (digest|summary): ")
+FOLDED = "[foldaway summary: reference only]"
 SUPPLIED = re.compile(rf"<summary>\\n## Goal.{{0,200}}{RULE}")
-ANY_REFERENCE = re.compile(rb"(?:original:|original at|recall) (hf-[0-9a-f]{10})")
-REFERENCE = re.compile(rb"original: (hf-[0-9a-f]{10})")
+ANY_REFERENCE = re.compile(rb"(?:original:|original at|recall) (fa-[0-9a-f]{10})")
+REFERENCE = re.compile(rb"original: (fa-[0-9a-f]{10})")
 ANSWER = re.compile(rb'Past material[^{}]{0,80}[\\\\"]+(?:hits|offered)|"message \d+: ')
 RECALLED = re.compile(rb'Past material.{0,200}[\\\\"]+originals|"\[\{[\\\\]+"role')
-OFFERED = re.compile(r"holdfast_(sessions_)?search")
+OFFERED = re.compile(r"foldaway_(sessions_)?search")
 IMPORT_SECONDS = 20.0
 QUERY = {"query": "module"}
 
@@ -114,7 +114,7 @@ def other_agents() -> list[str]:
 
 
 def own_program(folder: Path) -> Path:
-    """Return a `python` with this checkout behind it, and a `holdfast` beside it."""
+    """Return a `python` with this checkout behind it, and a `foldaway` beside it."""
     folder.mkdir(parents=True)
     base = Path(sys.prefix)
     if (base / "pyvenv.cfg").exists():
@@ -123,26 +123,26 @@ def own_program(folder: Path) -> Path:
     place = folder / "bin"
     place.mkdir()
     (place / "python").symlink_to(Path(sys.executable).resolve())
-    script = place / "holdfast"
+    script = place / "foldaway"
     path = ROOT / "src"
     # the toolkit ends what carries its mark; an import goes on after the agent
-    start = f'unset AGENTS_RUN\nPYTHONPATH={path} exec {place}/python -m holdfast "$@"\n'
+    start = f'unset AGENTS_RUN\nPYTHONPATH={path} exec {place}/python -m foldaway "$@"\n'
     script.write_text(f"#!/bin/sh\n{start}")
     script.chmod(0o755)
     return place / "python"
 
 
-def holdfast(
+def foldaway(
     python: Path, home: Path, *arguments: str, env: Mapping[str, str] | None = None
 ) -> str:  # fmt: skip
     usual = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
     env = {**usual, **(env or {})}
     done = subprocess.run(
-        [str(python), "-m", "holdfast", *arguments], env=env, capture_output=True, text=True,
+        [str(python), "-m", "foldaway", *arguments], env=env, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     if done.returncode:
-        raise SystemExit(f"holdfast {' '.join(arguments)}: {done.stderr}{done.stdout}")
+        raise SystemExit(f"foldaway {' '.join(arguments)}: {done.stderr}{done.stdout}")
     return done.stdout
 
 
@@ -182,12 +182,12 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
             )
             found = ["--plugin-dir", str(ROOT / wanted.plugin), *found]
         else:
-            holdfast(
+            foldaway(
                 python, home, "install", wanted.client, "--results", "1000", "--yes", env=wanted.env
             )
         installed.update(contents(files))
         if wanted.trouble == "absent":
-            (python.parent / "holdfast").rename(python.parent / "gone")
+            (python.parent / "foldaway").rename(python.parent / "gone")
         return found
 
     provider = toolkit("provider").Provider(folder / "provider")
@@ -215,7 +215,7 @@ async def run(case: str, folder: Path) -> dict[str, Any]:
         loop.call_soon_threadsafe(loop.stop)
     seen = judged(wanted, folder / "provider" / name, python, home)
     changed = contents(files)
-    holdfast(python, home, "uninstall", wanted.client, "--yes")
+    foldaway(python, home, "uninstall", wanted.client, "--yes")
     faults = [f"no {one}" for one in wanted.expects if not seen[one]]
     faults += [f"{seen['invalid']} refused"] if seen["invalid"] else []
     faults += left_over(before, installed, changed, contents(files))
@@ -296,7 +296,7 @@ def imported(python: Path, home: Path) -> int:
     while time.monotonic() < end:
         env = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
         done = subprocess.run(
-            [str(python), "-m", "holdfast", "sessions", "list", "--json"], env=env,
+            [str(python), "-m", "foldaway", "sessions", "list", "--json"], env=env,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         rows = json.loads(done.stdout or "{}").get("sessions", ())
@@ -315,7 +315,7 @@ def left_over(
     for file, data in after.items():
         if installed[file] == changed[file] and data != before[file]:
             faults.append(f"{file.name} is not as before")
-        if data is not None and re.search(rb"holdfast['\"]? (hook|mcp|statusline)", data):
+        if data is not None and re.search(rb"foldaway['\"]? (hook|mcp|statusline)", data):
             faults.append(f"{file.name} still has something of ours")
     return faults
 

@@ -1,11 +1,11 @@
-"""Real coding agents, unmodified, started by `holdfast run`, against the strict stub provider.
+"""Real coding agents, unmodified, started by `foldaway run`, against the strict stub provider.
 
     python bench/agents.py --runs [NAME…] [--steps N] [--keep FOLDER] [--check]
 
 Each agent runs twice, with its usual settings for the stub: once as it is, and once while the
-gateway that `holdfast run` started is killed in the middle. A promise is broken if the agent does
+gateway that `foldaway run` started is killed in the middle. A promise is broken if the agent does
 not end as it ends without us, if the stub refused a request, if a request went past the gateway
-that was not killed, or if what `holdfast run` says at the end is not what the stub saw.
+that was not killed, or if what `foldaway run` says at the end is not what the stub saw.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def script_of(name: str, steps: int) -> dict[str, Any]:
 
 
 def starter(name: str, binary: Path, base: str, folder: Path) -> Path:
-    """Return a program that stands for the agent: `holdfast run` with its arguments."""
+    """Return a program that stands for the agent: `foldaway run` with its arguments."""
     upstream = f" --upstream {base}" if name in FIXED else ""
-    ours = {"PYTHONPATH": str(ROOT / "src"), "HOLDFAST_HOME": str(folder / "kept")}
+    ours = {"PYTHONPATH": str(ROOT / "src"), "FOLDAWAY_HOME": str(folder / "kept")}
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     (bin_folder / binary.name).symlink_to(binary)
-    command = [sys.executable, "-m", "holdfast", "run", "--report", "--serve",
+    command = [sys.executable, "-m", "foldaway", "run", "--report", "--serve",
                f"--store {folder / 'store'}{upstream}", binary.name]  # fmt: skip
     script = folder / "start"
     lines = [f"export {key}={shlex.quote(value)}" for key, value in ours.items()]

@@ -36,18 +36,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import parse, split_list, split_object
-from holdfast.dialects.registry import dialect_named
-from holdfast.facts.frame import carried_summary, without_summary
-from holdfast.gateway.asked import Turn, asked, unpacked
-from holdfast.gateway.wires import route_of
-from holdfast.sessions.matching import digest
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
-from holdfast.transcript import Message, Thinking
+from foldaway.dialects.jsontext import parse, split_list, split_object
+from foldaway.dialects.registry import dialect_named
+from foldaway.facts.frame import carried_summary, without_summary
+from foldaway.gateway.asked import Turn, asked, unpacked
+from foldaway.gateway.wires import route_of
+from foldaway.sessions.matching import digest
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
+from foldaway.transcript import Message, Thinking
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+TOOLKIT = Path(os.environ.get("FOLDAWAY_AGENTS", ROOT.parent / "shared" / "agents"))
 WIDE = 100_000_000
 """A window in which the gateway never compacts."""
 SHORTER = 0.6
@@ -117,20 +117,20 @@ def toolkit(name: str) -> Any:
 
 
 class Gateway:
-    """`holdfast serve` on one port and one store, as often as it is started."""
+    """`foldaway serve` on one port and one store, as often as it is started."""
 
     def __init__(self, upstream: str, store: Path, window: int, options: Sequence[str]) -> None:
         self.port = toolkit("agents").free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = (
-            sys.executable, "-m", "holdfast", "serve", "--port", str(self.port), "--upstream",
+            sys.executable, "-m", "foldaway", "serve", "--port", str(self.port), "--upstream",
             upstream, "--store", str(store), "--window", str(window), *options,
         )  # fmt: skip
         self._log = store.with_suffix(".log")
         self._run: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        ours = {name: value for name, value in os.environ.items() if name != "HOLDFAST_AGENTS"}
+        ours = {name: value for name, value in os.environ.items() if name != "FOLDAWAY_AGENTS"}
         env = {**ours, "PYTHONPATH": str(ROOT / "src")}
         with self._log.open("ab") as log:
             self._run = await asyncio.create_subprocess_exec(*self._command, env=env, stderr=log)
@@ -242,7 +242,7 @@ def front_of(
                 asyncio.get_running_loop().call_later(0.5, self.restart)
             try:
                 answer = await super().handle(request)
-                self.notes[answer.headers.get("x-holdfast", "")] += 1
+                self.notes[answer.headers.get("x-foldaway", "")] += 1
                 return answer
             finally:
                 script(name).silence = 0.0
@@ -284,7 +284,7 @@ def judged(name: str, folder: Path, results: Sequence[Mapping[str, Any]]) -> dic
         listed = tuple(digests(turn.body, row, TABLE.agents[name].rewrites))
         body = plain(upstream[row["rid"]])
         reach = set(digests(body, row))
-        for ref in set(re.findall(rb"hf-[0-9a-f]{10}", body)):
+        for ref in set(re.findall(rb"fa-[0-9a-f]{10}", body)):
             reach |= behind.setdefault(ref, set(opened(store, ref.decode())))
         given |= set(listed)
         hidden |= set(listed) - reach

@@ -4,15 +4,15 @@
     python bench/agents.py claude codex --steps 150 --window 60000
     python bench/agents.py --script '{"say_chars": 4000}' --serve "--log requests"
     python bench/agents.py --trials --trial killed      what the gateway must withstand
-    python bench/agents.py --runs --steps 8             started by `holdfast run`
-    python bench/agents.py --hooks claude codex         `holdfast install` instead of the gateway
+    python bench/agents.py --runs --steps 8             started by `foldaway run`
+    python bench/agents.py --hooks claude codex         `foldaway install` instead of the gateway
     python bench/agents.py --engine                     inside Hermes, see agent_hermes.py
     python bench/agents.py --check                      exit code 1 if a promise is broken
 
 `--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
-`--serve` adds options to `holdfast serve`.
+`--serve` adds options to `foldaway serve`.
 
-The agents and the stub come with a toolkit outside this repository (HOLDFAST_AGENTS, or
+The agents and the stub come with a toolkit outside this repository (FOLDAWAY_AGENTS, or
 ../shared/agents beside the checkout); it installs them with `agents.py install NAME…`. The stub
 refuses what the providers refuse, simulates their prompt caches, and keeps a bill by list prices.
 A promise is broken if the stub refused a request that came through the gateway, if an agent that
@@ -38,7 +38,7 @@ import agent_trials
 from agent_trials import ROOT, TOOLKIT
 
 NOT_RUN = ("mini", "llm")
-"""Agents that `holdfast run` does not know."""
+"""Agents that `foldaway run` does not know."""
 TOLERANCE = 1.01
 """Of the bill: agents put times and paths into their prompts, so two runs differ a little."""
 
@@ -70,7 +70,7 @@ def drive(
 
 def gateway_command(store: Path, window: int, options: str) -> str:
     size = f" --window {window}" if window else ""
-    program = f"{shlex.quote(sys.executable)} -m holdfast serve"
+    program = f"{shlex.quote(sys.executable)} -m foldaway serve"
     return f"env PYTHONPATH={ROOT / 'src'} {program} --port {{port}} --upstream {{upstream}}" \
            f" --store {store}{size} {options}"  # fmt: skip
 
@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--window", type=int, default=0, help="of the stub's models, in tokens")
     parser.add_argument("--script", type=json.loads, default={}, help="for the stub, in JSON")
-    parser.add_argument("--serve", default="", help="further options of holdfast serve")
+    parser.add_argument("--serve", default="", help="further options of foldaway serve")
     parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
     parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
     parser.add_argument("--runs", action="store_true", help="see agent_runs.py")
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if not (TOOLKIT / "agents.py").is_file():
-        print("the toolkit of agents is not here; name its folder in HOLDFAST_AGENTS")
+        print("the toolkit of agents is not here; name its folder in FOLDAWAY_AGENTS")
         return 0
     if given.runs:
         names = [one for one in given.names or installed() if one not in NOT_RUN]

@@ -1,7 +1,7 @@
 """Train the dictionary that bodies are packed with, and say what it saves on other sources.
 
     python bench/body_dictionary.py            # what it saves
-    python bench/body_dictionary.py --write    # also write src/holdfast/stores/dictionary.zdict
+    python bench/body_dictionary.py --write    # also write src/foldaway/stores/dictionary.zdict
 
 Trained on records under MIT and Apache-2.0 only; measured on sources that it has not seen.
 A dictionary that differs makes stored bodies unreadable: a new one needs a new form in bodies.py.
@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 import zstandard
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[2] / "shared" / "data"))
-TARGET = Path(__file__).parents[1] / "src" / "holdfast" / "stores" / "dictionary.zdict"
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+TARGET = Path(__file__).parents[1] / "src" / "foldaway" / "stores" / "dictionary.zdict"
 SIZE = 8192
 TRAINED = ("bfcl__multi-turn-base", "claude-code__cli", "sharegpt__reason",
            "swe-agent__", "tau-bench__")  # fmt: skip

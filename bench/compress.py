@@ -12,7 +12,7 @@ given the same parsed list. The peer is installed into bench/.peers on the first
 not possible the tables say so. Aims: one-shot at least 5 times less CPU than the peer with its
 deterministic fallback, the compaction step of the long-lived form at least 20 times less, the
 check after one appended message within 2 times from 100 to 50,000 messages. The real session is
-read from $HOLDFAST_DATA or ../shared/data beside the repository.
+read from $FOLDAWAY_DATA or ../shared/data beside the repository.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 BENCH = Path(__file__).resolve().parent
-DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", BENCH.parent.parent / "shared" / "data"))
 REAL_SESSION = "concat__git-sync-codex"
 PEER = "hermes-agent"
 PEER_VERSION = "0.19.0"
@@ -111,7 +111,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--shape", choices=tuple(_FORMS), default="loops")
     parser.add_argument("--quick", action="store_true", help="leave out the largest input")
-    parser.add_argument("--no-peer", action="store_true", help="measure Holdfast alone")
+    parser.add_argument("--no-peer", action="store_true", help="measure Foldaway alone")
     parser.add_argument("--repeat", type=int, default=2, help="processes for each figure")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--worker", choices=tuple(_TASKS), help=argparse.SUPPRESS)
@@ -183,7 +183,7 @@ def _work(task: str, path: Path, rounds: int, length: int) -> Figures:
 
 
 def _oneshot(path: Path, rounds: int, _: int) -> Figures:
-    from holdfast.engine.oneshot import compress
+    from foldaway.engine.oneshot import compress
 
     compress(read_messages(path)[:WARM_MESSAGES], context_length=CONTEXT_LENGTH)
     found, done = best_run(
@@ -234,7 +234,7 @@ def _check_compacted(path: Path, rounds: int, length: int) -> Figures:
 
 
 def _filled(messages: Sequence[Any]) -> Any:
-    from holdfast.engine.compressor import Compressor
+    from foldaway.engine.compressor import Compressor
 
     compressor = Compressor(context_length=CONTEXT_LENGTH)
     for message in messages:
@@ -310,8 +310,8 @@ def _run(
 def peer_python() -> tuple[str | None, str]:
     """Return the interpreter of the peer's venv, made where it is missing, or why there is none."""
     sys.path.insert(0, str(BENCH.parent / "src"))
-    # the peer's own Python reads this file too, without what Holdfast needs
-    from holdfast.lab.peers.worker import Failure, interpreter
+    # the peer's own Python reads this file too, without what Foldaway needs
+    from foldaway.lab.peers.worker import Failure, interpreter
 
     found = interpreter(PEER_HOME, (f"{PEER}=={PEER_VERSION}",), partial(print, file=sys.stderr))
     return (None, found.error) if isinstance(found, Failure) else (str(found), "")
@@ -325,7 +325,7 @@ def written_inputs(folder: Path, sizes: Sequence[int], shape: str) -> tuple[list
     found = [_written(folder, f"{shape} {size:,}", generated(size, shape)) for size in sizes]
     path = DATA / "sessions" / f"{REAL_SESSION}.jsonl.gz"
     if not path.exists():
-        return found, "no real session: set HOLDFAST_DATA or put the data at ../shared/data"
+        return found, "no real session: set FOLDAWAY_DATA or put the data at ../shared/data"
     record = json.loads(gzip.decompress(path.read_bytes()).splitlines()[0])
     return [*found, _written(folder, f"real {REAL_SESSION}", record["messages"])], ""
 
@@ -416,8 +416,8 @@ def _findings(
     shown = [
         {
             "input": row.input.name, "messages": row.input.messages,
-            "megabytes": row.input.megabytes, "holdfast_oneshot": row.oneshot,
-            "holdfast_step": row.step, "peer_fallback": row.fallback, "peer_stubbed": row.stubbed,
+            "megabytes": row.input.megabytes, "foldaway_oneshot": row.oneshot,
+            "foldaway_step": row.step, "peer_fallback": row.fallback, "peer_stubbed": row.stubbed,
             "oneshot_ratio": _ratio(row.fallback, row.oneshot),
             "oneshot_ratio_stubbed": _ratio(row.stubbed, row.oneshot),
             "step_ratio": _ratio(row.fallback, row.step),
@@ -433,7 +433,7 @@ def _findings(
         "skipped": skipped,
         "aims": AIMS,
         "rows": shown,
-        "checks": [{"log": one.name, "holdfast": one.ours, "peer": one.peer} for one in checks],
+        "checks": [{"log": one.name, "foldaway": one.ours, "peer": one.peer} for one in checks],
         "check_growth": growth,
     }
 
@@ -472,9 +472,9 @@ def _compaction_table(found: dict[str, Any]) -> Any:
              f"one-shot: {AIMS['one-shot']:.0f}×?", f"step: {AIMS['step']:.0f}×?")  # fmt: skip
     table = _table("CPU of a compaction, ms; how many times less than the peer's fallback", heads)
     for row in found["rows"]:
-        step = row["holdfast_step"]
+        step = row["foldaway_step"]
         table.add_row(
-            row["input"], f"{row['megabytes']:.1f}", f"{row['holdfast_oneshot']['cpu_ms']:,.1f}",
+            row["input"], f"{row['megabytes']:.1f}", f"{row['foldaway_oneshot']['cpu_ms']:,.1f}",
             f"{step['arrival_ms']:,.1f}", f"{step['cpu_ms']:,.2f}",
             _cell(row["peer_fallback"], "cpu_ms"), _cell(row["peer_stubbed"], "cpu_ms"),
             _times(row["oneshot_ratio"], "one-shot"), _times(row["step_ratio"], "step"),
@@ -487,9 +487,9 @@ def _memory_table(found: dict[str, Any]) -> Any:
              "tokens before", "tokens after", "messages", "peer's")  # fmt: skip
     table = _table("Peak memory above the loaded messages, MB; sizes", heads)
     for row in found["rows"]:
-        ours, fallback, stubbed = row["holdfast_oneshot"], row["peer_fallback"], row["peer_stubbed"]
+        ours, fallback, stubbed = row["foldaway_oneshot"], row["peer_fallback"], row["peer_stubbed"]
         table.add_row(
-            row["input"], _cell(ours, "peak_mb"), _cell(row["holdfast_step"], "peak_mb"),
+            row["input"], _cell(ours, "peak_mb"), _cell(row["foldaway_step"], "peak_mb"),
             _cell(fallback, "peak_mb"), _cell(stubbed, "peak_mb"), _cell(stubbed, "prompt_chars"),
             _cell(ours, "tokens_before"), _cell(ours, "tokens_after"),
             _cell(ours, "messages_after"), _cell(fallback, "messages_after"),
@@ -501,7 +501,7 @@ def _check_table(found: dict[str, Any]) -> Any:
     heads = ("messages in the log", "median", "mean", "peer, median", "peer, mean")
     table = _table("CPU of the check after one appended message, µs", heads)
     for row in found["checks"]:
-        cells = [_cell(row[side], name) for side in ("holdfast", "peer")
+        cells = [_cell(row[side], name) for side in ("foldaway", "peer")
                  for name in ("median_us", "mean_us")]  # fmt: skip
         table.add_row(row["log"], *cells)
     return table

@@ -3,7 +3,7 @@
     python bench/count_usage.py HOME                  sums by agent
     python bench/count_usage.py HOME --by model       by agent, model, session, project or day
 
-It shares no code with Holdfast: `tests/cli/test_usage_count.py` compares the two to the token.
+It shares no code with Foldaway: `tests/cli/test_usage_count.py` compares the two to the token.
 HOME is laid out as the agents do it; `lay_out` makes one of the shared native files. Prices come
 from genai-prices and are reckoned by its own functions. What counts once: an answer of Claude Code
 by its id and the size of its prompt, as its last line has it, on the day of its first line; a

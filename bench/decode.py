@@ -5,7 +5,7 @@
     python bench/decode.py --quick    without the 100,000 generated messages
 
 CPU time, best of several rounds, garbage collector on. Aims: at most 10 times `json.loads`,
-linear growth, `import holdfast` under 120 ms. Real sessions are read from $HOLDFAST_DATA or
+linear growth, `import foldaway` under 120 ms. Real sessions are read from $FOLDAWAY_DATA or
 ../shared/data beside the repository; where they are absent their rows are left out.
 """
 
@@ -24,14 +24,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.dialects.check import check_transcript
-from holdfast.dialects.document import Document, read_document
-from holdfast.dialects.profiles import profile_for
-from holdfast.testing import Talk, assistant, call, result, talk, think, user
-from holdfast.transcript import groups
+from foldaway.dialects.check import check_transcript
+from foldaway.dialects.document import Document, read_document
+from foldaway.dialects.profiles import profile_for
+from foldaway.testing import Talk, assistant, call, result, talk, think, user
+from foldaway.transcript import groups
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data"))
 SIZES = (1_000, 10_000, 100_000)
 GENERATED = ("openai-chat", "openai-responses", "anthropic", "gemini", "sharegpt")
 RATIO_AIM = 10.0
@@ -167,9 +167,9 @@ def _growth(rows: list[Row], dialect: str) -> dict[str, float]:
 
 
 def _import_ms() -> float:
-    """Return the CPU time of `import holdfast` in a new interpreter, best of ten."""
+    """Return the CPU time of `import foldaway` in a new interpreter, best of ten."""
     code = (
-        "import time; start = time.process_time(); import holdfast; "
+        "import time; start = time.process_time(); import foldaway; "
         "print((time.process_time() - start) * 1000)"
     )
     runs = [
@@ -232,7 +232,7 @@ def _table(rows: list[Row], found: dict[str, Any]) -> str:
         "",
         "times in ms of CPU, best of several rounds; ratio = (decode + group + check) / json.loads",
         f"cost of a message, largest over smallest input (json.loads): {growth}",
-        f"import holdfast: {found['import_ms']:.0f} ms",
+        f"import foldaway: {found['import_ms']:.0f} ms",
         f"memory per message: {memory['decoded_bytes_per_message']} bytes decoded "
         f"({memory['json_loads_bytes_per_message']} for the parsed value alone), "
         f"{memory['resident_bytes_per_message']} resident",

@@ -24,28 +24,28 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-import holdfast
-from holdfast.compaction.compact import Plan, plan
-from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import CompactionInput, Options
-from holdfast.dialects.check import wire_rules
-from holdfast.dialects.profiles import profile_for
-from holdfast.errors import HoldfastError, SummarizerFailed
-from holdfast.facts.frame import recognize
-from holdfast.facts.summary import Entry, Section, Summary
-from holdfast.policy import Policy, budget_for
-from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.tokens import Estimator
-from holdfast.transcript import whole
-from holdfast.writing.asking.answer import read_answer
-from holdfast.writing.gate import check, evidence_of
-from holdfast.writing.gate.check import Checked
-from holdfast.writing.gate.evidence import Evidence
-from holdfast.writing.material import material_of
-from holdfast.writing.models import summarizer_named
-from holdfast.writing.writers import Writers
+import foldaway
+from foldaway.compaction.compact import Plan, plan
+from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.state import CompactionState
+from foldaway.compaction.work import CompactionInput, Options
+from foldaway.dialects.check import wire_rules
+from foldaway.dialects.profiles import profile_for
+from foldaway.errors import FoldawayError, SummarizerFailed
+from foldaway.facts.frame import recognize
+from foldaway.facts.summary import Entry, Section, Summary
+from foldaway.policy import Policy, budget_for
+from foldaway.ports import Summarizer, SummaryAnswer, SummaryRequest
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.tokens import Estimator
+from foldaway.transcript import whole
+from foldaway.writing.asking.answer import read_answer
+from foldaway.writing.gate import check, evidence_of
+from foldaway.writing.gate.check import Checked
+from foldaway.writing.gate.evidence import Evidence
+from foldaway.writing.material import material_of
+from foldaway.writing.models import summarizer_named
+from foldaway.writing.writers import Writers
 
 SESSION = Path(__file__).parent.parent / "examples" / "session.json.gz"
 NAME = "qwen2.5-coder-1.5b-instruct-q4_k_m"
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return _run(options)
-    except (HoldfastError, OSError, ValueError) as error:
+    except (FoldawayError, OSError, ValueError) as error:
         print(f"demo_model: {error}", file=sys.stderr)
         return 2
 
@@ -145,9 +145,9 @@ def _run(options: argparse.Namespace) -> int:
         main=listening, on_failure="ledger", timeout=3_600, most_calls=options.calls,
         progress=lambda name, number, total: print(f"asking {name}, call {number} of {total} …"),
     )  # fmt: skip
-    made = holdfast.compress(
+    made = foldaway.compress(
         messages, context_length=WINDOW_TOKENS, target_tokens=options.target_tokens,
-        options=holdfast.Options(focus=options.focus), summarizer=writers,
+        options=foldaway.Options(focus=options.focus), summarizer=writers,
     )  # fmt: skip
     del server  # it lives as long as this name
     print(f"\n# The session\n{session['source']}, licence {session['licence']}")
@@ -213,7 +213,7 @@ def _join(weights: Path) -> None:
 
 def _plan(messages: list[Any], options: argparse.Namespace) -> Plan:
     """Return the plan that `compress` makes of these messages: what the gate looks things up in."""
-    transcript = holdfast.load(messages)
+    transcript = foldaway.load(messages)
     log = tuple(recognize(transcript.messages))
     policy, counter, view = Policy(), Estimator(), whole(len(log))
     redact = Redactor(RedactionPolicy(personal=False))
@@ -250,7 +250,7 @@ def _show_calls(calls: list[Asked]) -> None:
 def _show_summary(messages: list[Any]) -> str:
     """Print the summary, the model's lines and the ledger's, and return it."""
     texts = (str(message.get("content")) for message in messages)
-    text = next((text for text in texts if "[holdfast summary" in text), "none")
+    text = next((text for text in texts if "[foldaway summary" in text), "none")
     print(f"\n# The summary\n{text}")
     return text
 
@@ -301,7 +301,7 @@ def _counted(checked: Checked) -> str:
     return "verified" if checked.verified else "unchecked"
 
 
-def _show_report(report: holdfast.Report) -> None:
+def _show_report(report: foldaway.Report) -> None:
     note = report.summary_source
     print("\n# The report")
     print(f"written by {note.name or note.source}, confidence {note.confidence or 'none'}")

@@ -23,17 +23,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matplotlib
 
-from halves.parallel import in_parallel
-from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
-from halves.split import read_split
-from holdfast.caching.economics import PayoffRule
-from holdfast.catalog import prices_of
-from holdfast.dialects.load import load
-from holdfast.lab.cost_plots import strategy_rows
-from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import Replay, ReplayTerms, replay
-from holdfast.lab.report.panels import BLUE, GREY, INK, SETTINGS, svg_text
-from holdfast.lab.simulate import (
+from foldaway.caching.economics import PayoffRule
+from foldaway.catalog import prices_of
+from foldaway.dialects.load import load
+from foldaway.lab.cost_plots import strategy_rows
+from foldaway.lab.recording import Recording, record
+from foldaway.lab.replay import Replay, ReplayTerms, replay
+from foldaway.lab.report.panels import BLUE, GREY, INK, SETTINGS, svg_text
+from foldaway.lab.simulate import (
     THRESHOLDS,
     ReplayStrategy,
     StrategyCost,
@@ -46,6 +43,9 @@ from holdfast.lab.simulate import (
     quantiles,
     strategies_for,
 )
+from halves.parallel import in_parallel
+from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
+from halves.split import read_split
 
 CODING = ("claude-code", "codex", "opencode")
 CODING_WINDOW = 200_000
@@ -70,7 +70,7 @@ def main() -> int:
     options = _options()
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     prices = prices_of(options.model)
     if prices is None:

@@ -21,8 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast import Session
-from holdfast.dialects.jsontext import split_list, split_object
+from foldaway import Session
+from foldaway.dialects.jsontext import split_list, split_object
 
 LENGTHS = (100, 1_000, 10_000, 50_000)
 ROUNDS = 7

@@ -38,7 +38,7 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("HOLDFAST_DATA", ROOT.parent / "shared" / "data")).parent / "agents"
+SHARED = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")).parent / "agents"
 ROUNDS = 30
 COMPACTIONS = 7
 """Conversations that are compacted; each gives one figure."""
@@ -195,8 +195,8 @@ class Ways:
     def gateway(self, window: int) -> tuple[str, psutil.Process]:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory())
         return self._stack.enter_context(process(
-            "-m", "holdfast", "serve", "--port", "0", "--window", str(window), "--upstream",
-            self.direct, "--store", folder, HOLDFAST_HOME=folder, HOLDFAST_FLOOR_TOKENS="1000",
+            "-m", "foldaway", "serve", "--port", "0", "--window", str(window), "--upstream",
+            self.direct, "--store", folder, FOLDAWAY_HOME=folder, FOLDAWAY_FLOOR_TOKENS="1000",
         ))  # fmt: skip
 
     def _start(self, *arguments: str) -> str:
@@ -211,7 +211,7 @@ class Client:
 
     def first_byte(self, body: bytes, key: str, used: int = 0) -> tuple[float, str]:
         """Return the milliseconds until the first byte of an answer, and what the gateway said."""
-        headers = {"content-type": "application/json", "x-holdfast-session": key}
+        headers = {"content-type": "application/json", "x-foldaway-session": key}
         if used:
             headers["x-bench-usage"] = str(used)
         begun = time.perf_counter()
@@ -221,7 +221,7 @@ class Client:
         took = (time.perf_counter() - begun) * 1e3
         answer.read()
         assert answer.status == 200, answer.status
-        return took, answer.headers.get("x-holdfast", "")
+        return took, answer.headers.get("x-foldaway", "")
 
 
 # The figures
@@ -309,7 +309,7 @@ def settle(run: psutil.Process) -> None:
 
 def estimated(body: bytes) -> int:
     sys.path.insert(0, str(ROOT / "src"))
-    from holdfast import Session
+    from foldaway import Session
 
     session = Session(context_length=WIDE)
     session.follow(request=body)
@@ -350,7 +350,7 @@ async def _streams(url: str, run: psutil.Process) -> dict[str, Any]:
 
     async def one(client: aiohttp.ClientSession, at: int) -> int:
         nonlocal opened
-        headers = {"x-holdfast-session": f"stream {at}", "x-bench-events": "30"}
+        headers = {"x-foldaway-session": f"stream {at}", "x-bench-events": "30"}
         where = f"{url}/v1/chat/completions"
         async with client.post(where, data=bodies[at], headers=headers) as got:
             await got.content.readany()

@@ -1,7 +1,7 @@
 """CPU of each hook event in a cold process: `python bench/hooks.py [--rounds 9] [SESSION.jsonl …]`.
 
 Sessions of Claude Code are made (1,000 and 8,000 messages, unless files are named), and every event
-is sent to `holdfast hook claude-code` in a process of its own, with byte code cached. A row has the
+is sent to `foldaway hook claude-code` in a process of its own, with byte code cached. A row has the
 least CPU time of its rounds, user and system, the time until the answer, and its characters. The
 import that goes on after an answer is not part of it; its row says what it costs.
 """
@@ -65,7 +65,7 @@ def measured(event: dict[str, Any] | Path, home: Path, rounds: int) -> tuple[flo
     best, soonest, chars = float("inf"), float("inf"), 0
     for turn in range(rounds + 1):
         own = home / f"home-{time.monotonic_ns()}"
-        command = [sys.executable, "-m", "holdfast"]
+        command = [sys.executable, "-m", "foldaway"]
         if isinstance(event, Path):
             command += ["import", str(event), "--home", str(own)]
         else:

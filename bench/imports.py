@@ -5,7 +5,7 @@
     python bench/imports.py --json FILE          the figures as JSON too
 
 Homes of N/10 and N messages are written to a scratch folder, 100 messages a session, one session
-in fifty ten times as long, half of the sessions of each agent. `holdfast import` then runs in a
+in fifty ten times as long, half of the sessions of each agent. `foldaway import` then runs in a
 process of its own on an empty store, and once more on the same home. Speed is megabytes of files
 per second of CPU. Peak memory at N beside that at N/10 says whether it stays flat: what is held is
 one file, so the growth is that of the longest session and not that of the home.
@@ -55,11 +55,11 @@ def _options() -> argparse.Namespace:
 
 def _import(home: Path, written: int) -> Figures:
     """Run one import; return its speed, CPU and peak memory, and what it took."""
-    places = {"HOME": str(home), "HOLDFAST_HOME": str(home / "h"), "PYTHONPATH": str(ROOT / "src")}
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")}
+    places = {"HOME": str(home), "FOLDAWAY_HOME": str(home / "h"), "PYTHONPATH": str(ROOT / "src")}
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOLDAWAY_")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code = (
-        "import resource, sys; from holdfast.cli import run; code = run(['import', '--json']);"
+        "import resource, sys; from foldaway.cli import run; code = run(['import', '--json']);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
     )
     done = subprocess.run(

@@ -33,15 +33,15 @@ from compress import BENCH, DATA
 
 sys.path.insert(0, str(BENCH.parent / "src"))
 
-from holdfast.engine.saved import pack_view
-from holdfast.inspector.fates import fates
-from holdfast.inspector.strip import strip
-from holdfast.inspector.timeline import columns, timeline
-from holdfast.report import Category, Report
-from holdfast.sessions.details import session_details
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import (
+from foldaway.engine.saved import pack_view
+from foldaway.inspector.fates import fates
+from foldaway.inspector.strip import strip
+from foldaway.inspector.timeline import columns, timeline
+from foldaway.report import Category, Report
+from foldaway.sessions.details import session_details
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import (
     NewMessage,
     NewSession,
     NewView,
@@ -49,7 +49,7 @@ from holdfast.stores.values import (
     SessionInfo,
     TurnUsage,
 )
-from holdfast.transcript import Folded, Item, Kept, Message, Rewritten, Text, View
+from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, Text, View
 
 LENGTHS = (500, 5_000, 50_000)
 OTHERS = 500

@@ -1,11 +1,11 @@
-"""The published comparison: a half of the shared sessions through `holdfast lab run`.
+"""The published comparison: a half of the shared sessions through `foldaway lab run`.
 
     python bench/lab.py sample      the frozen sample of the test half, peers at 20 %
     python bench/lab.py quick       three of each family of the tuning half, 20 % alone, no peers
     python bench/lab.py full        the whole test half, peers at 20 %
     python bench/lab.py tuning      the tuning half, as far as asked for
 
-Further options go to `holdfast lab run`; with `--strategies` no peers are run. Results are in
+Further options go to `foldaway lab run`; with `--strategies` no peers are run. Results are in
 bench/.out/NAME; `sample` is what docs/benchmarks.md shows. `lab_sample.json` holds the ids; they
 were drawn once, evenly over the sizes of each family, before any score of this command was seen.
 """
@@ -21,9 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from foldaway.cli import run
 from halves.sessions import FAMILIES, all_recorded, find_data, project_of, read_family
 from halves.split import read_split
-from holdfast.cli import run
 
 HERE = Path(__file__).resolve().parent
 SAMPLE_FILE = HERE / "lab_sample.json"
@@ -41,7 +41,7 @@ def main() -> int:
     options, rest = parser.parse_known_args()
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     if options.what == "draw":
         return _draw(data)

@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.compaction.prune import answered_calls
-from holdfast.facts.ledger import Ledger, facts_of, update
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.transcript import Message
+from foldaway.compaction.prune import answered_calls
+from foldaway.facts.ledger import Ledger, facts_of, update
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.transcript import Message
 
 _MESSAGE_CHARS = 8_000
 _SIZES = (1, 2, 4)

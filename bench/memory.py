@@ -24,10 +24,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.memory.external.mcp import make
-from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.manager import MemoryLimits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, MemoryTurn
+from foldaway.memory.external.mcp import make
+from foldaway.memory.files.provider import FilesProvider
+from foldaway.memory.manager import MemoryLimits, MemoryManager
+from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / "tests" / "memory" / "external" / "memory_server.py"

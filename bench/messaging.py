@@ -43,11 +43,11 @@ import uvicorn
 from aiohttp import web
 from msgspec import Struct, field
 
-import holdfast
-from holdfast import Session, check
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, SessionInfo
-from holdfast.testing.model_server import (
+import foldaway
+from foldaway import Session, check
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, SessionInfo
+from foldaway.testing.model_server import (
     Drops,
     ModelRequest,
     ModelServer,
@@ -56,7 +56,7 @@ from holdfast.testing.model_server import (
     Sends,
     Waits,
 )
-from holdfast.testing.postgres_server import postgres_database, postgres_server
+from foldaway.testing.postgres_server import postgres_database, postgres_server
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODEL_SECONDS = 0.1
@@ -92,12 +92,12 @@ def fork_hosts() -> None:
     import psycopg
     import starlette.applications
 
-    import holdfast.commands.dispatch
-    import holdfast.sessions.turns
+    import foldaway.commands.dispatch
+    import foldaway.sessions.turns
 
     del httpx, psycopg, starlette
     assert openai.OpenAI(api_key="none").chat.completions  # loaded when it is first asked for
-    holdfast.warm()
+    foldaway.warm()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")  # what was not answered
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.path.insert(0, str(EXAMPLES))
@@ -191,14 +191,14 @@ class Trial:
 
     def run(self, server_url: str) -> dict[str, Any]:
         with postgres_database(server_url) as url, ModelServer(self._says) as model:
-            with holdfast.open_store(url) as store:
+            with foldaway.open_store(url) as store:
                 for chat in self.chats:
                     new = NewSession(dialect="openai-chat", source_id=chat.user)
                     store.create(new, messages=HISTORY)
             began = time.monotonic()
             counts = asyncio.run(self._talk(url, model))
             took = time.monotonic() - began
-            with holdfast.open_store(url) as store:
+            with foldaway.open_store(url) as store:
                 found = [look(store, chat) for chat in self.chats]
         return {**self._figures(), **_sums(found), **counts, "seconds": round(took)}
 
@@ -336,7 +336,7 @@ class Trial:
         asyncio.get_running_loop().call_later(MODEL_SECONDS, ready.set)
         is_working = any(one["role"] == "tool" for one in messages[since:])
         if not is_working and zlib.crc32(marks[0].encode()) % TOOL_TURNS == 0:
-            return Waits(ready, _calls("holdfast_search", {"query": "valves"}))
+            return Waits(ready, _calls("foldaway_search", {"query": "valves"}))
         return Waits(ready, Says(f"On {' '.join(f'<{mark}>' for mark in marks)}: {FILLER}"))
 
     def _figures(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@
     python bench/quality.py --half wider          on sessions that are in neither half
     python bench/quality.py --cuts 50 70 90       where the tuning half is not cut otherwise
 
-The scores are those of `holdfast lab`; `quality_split.json` holds the halves. The other half is
+The scores are those of `foldaway lab`; `quality_split.json` holds the halves. The other half is
 published by `bench/lab.py` and is not for tuning; `halves/wider.py` says what the wider set is.
 """
 
@@ -21,38 +21,38 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from foldaway.cli.lab import show_lines
+from foldaway.lab.results import ScoreRow, summarize
+from foldaway.lab.scoring.needed import common_knowledge
+from foldaway.lab.scoring.score import CUTS
+from foldaway.lab.scoring.session import LabSession
+from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.strategies import PLAIN, Strategy, by_foldaway, choose_strategies
 from halves.parallel import in_parallel
 from halves.prose import EmptyProse
 from halves.sessions import FAMILIES, all_recorded, chosen_sessions, find_data, for_lab
 from halves.split import read_split
 from halves.wider import wider_sessions
 from halves.worst import print_untrue, print_worst
-from holdfast.cli.lab import show_lines
-from holdfast.lab.results import ScoreRow, summarize
-from holdfast.lab.scoring.needed import common_knowledge
-from holdfast.lab.scoring.score import CUTS
-from holdfast.lab.scoring.session import LabSession
-from holdfast.lab.session_rows import TrialTerms, session_rows
-from holdfast.lab.strategies import PLAIN, Strategy, by_holdfast, choose_strategies
 
-STRATEGIES = ("holdfast", "head+tail", "keep-tail", "random-lines", "bare-list")
+STRATEGIES = ("foldaway", "head+tail", "keep-tail", "random-lines", "bare-list")
 
 
 def main() -> int:
     options = _options()
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     sessions = sorted(_sessions(data, options), key=lambda session: -session.tokens)
     strategies = choose_strategies(STRATEGIES, PLAIN)
     if options.prose:
-        prose = Strategy("holdfast+prose", "ours", "with empty prose", by_holdfast(EmptyProse()))
+        prose = Strategy("foldaway+prose", "ours", "with empty prose", by_foldaway(EmptyProse()))
         strategies = {prose.name: prose, **strategies}
     budgets = tuple(percent / 100 for percent in options.budgets)
     terms = TrialTerms(
         strategies=strategies, budgets=budgets, peer_budgets=(), main=budgets[0],
-        drifting=frozenset({"holdfast"}) if options.drift else frozenset(),
+        drifting=frozenset({"foldaway"}) if options.drift else frozenset(),
         with_missed=bool(options.worst or options.drift),
         cuts=tuple(percent / 100 for percent in options.cuts),
     )  # fmt: skip

@@ -6,7 +6,7 @@
 
 `texts.npz` holds token ids: for each session and strategy the context (`KEY|SYSTEM`), the real
 continuation (`KEY|after`) with marks on what the agent wrote (`KEY|marks`), and a `table`. What
-scores it writes the losses of the marked tokens under the same names. The writer is the `holdfast`
+scores it writes the losses of the marked tokens under the same names. The writer is the `foldaway`
 of PYTHONPATH, or of this tree if that is not set.
 """
 
@@ -18,13 +18,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from foldaway.lab.reader import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
+from foldaway.lab.reader_models import ask, open_reader, read_losses, write_texts
+from foldaway.lab.scoring.session import LabSession
+from foldaway.lab.strategies import PLAIN, choose_strategies
 from halves.own_lab import measured_tree  # first: it decides which tree is measured
 from halves.sessions import chosen_sessions, find_data, for_lab
 from halves.split import read_split
-from holdfast.lab.reader import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
-from holdfast.lab.reader_models import ask, open_reader, read_losses, write_texts
-from holdfast.lab.scoring.session import LabSession
-from holdfast.lab.strategies import PLAIN, choose_strategies
 
 GROUPS = {
     "coding": (("claude-code", "codex", "opencode", "swe-agent"), 8_000, 44_000),
@@ -40,7 +40,7 @@ def main() -> int:
         return 0
     data = find_data()
     if data is None or not (options.texts or options.model):
-        print("skipped: no data (set HOLDFAST_DATA), or neither a file nor --model is given")
+        print("skipped: no data (set FOLDAWAY_DATA), or neither a file nor --model is given")
         return 0
     print(f"writer: {measured_tree()}", file=sys.stderr)
     sessions: list[LabSession] = []
@@ -62,7 +62,7 @@ def main() -> int:
 
 def show(rows: list[ReaderLosses]) -> None:
     """Print a line for each strategy: its tokens, its loss, and what it keeps of the gain."""
-    print(f"{'':10}{'':16}{'n':>4}{'used':>7}{'loss':>8}   kept of the gain      minus Holdfast's")
+    print(f"{'':10}{'':16}{'n':>4}{'used':>7}{'loss':>8}   kept of the gain      minus Foldaway's")
     for line in reader_lines(rows):
         kept, behind = line.kept, line.behind
         share = f"{kept.share:.3f} [{kept.low:.2f}, {kept.high:.2f}]" if kept else "–"

@@ -35,18 +35,18 @@ from typing import Any, NamedTuple
 import apsw
 
 from compress import DATA
-from holdfast.search import rank
-from holdfast.search.query import parse_query
-from holdfast.search.values import Wanted
-from holdfast.search.words import words_of
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.search import rank
+from foldaway.search.query import parse_query
+from foldaway.search.values import Wanted
+from foldaway.search.words import words_of
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 TUNED_ON = "locomo/conv-26"
 CUTS = (5, 10)
 CATEGORIES = ("single-hop", "adversarial", "temporal", "multi-hop", "open-domain")
-OURS, WINDOWS = "Holdfast", "two-turn windows"
+OURS, WINDOWS = "Foldaway", "two-turn windows"
 PARTS: dict[str, tuple[tuple[str, float], ...]] = {
     "all parts": (),
     "questions count more for what follows": (
@@ -70,7 +70,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if not DATA.exists():
-        print("skipped: set HOLDFAST_DATA or put the data at ../shared/data")
+        print("skipped: set FOLDAWAY_DATA or put the data at ../shared/data")
         return 0
     figures: dict[str, Any] = {}
     if options.part in ("questions", "all"):

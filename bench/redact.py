@@ -31,8 +31,8 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
-from holdfast.lab.peers.worker import Failure, interpreter  # noqa: E402
-from holdfast.redaction.redactor import Stream  # noqa: E402
+from foldaway.lab.peers.worker import Failure, interpreter  # noqa: E402
+from foldaway.redaction.redactor import Stream  # noqa: E402
 from redact_crafted import CRAFTED  # noqa: E402
 from redact_scores import (  # noqa: E402
     AUDIT,
@@ -46,7 +46,7 @@ from redact_scores import (  # noqa: E402
     share,
 )
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", BENCH.parent.parent / "shared" / "data"))
 PEERS = {
     "hermes": ("hermes", "hermes-agent==0.19.0"),
     "detect-secrets": ("scanners", "detect-secrets==1.5.0"),
@@ -59,7 +59,7 @@ def main() -> int:
     options = _options()
     path = DATA / "redaction" / "labelled.jsonl.gz"
     if not path.exists():
-        print("skipped: no labelled corpus; set HOLDFAST_DATA or put the data at ../shared/data")
+        print("skipped: no labelled corpus; set FOLDAWAY_DATA or put the data at ../shared/data")
         return 0
     rows = [row for row in labelled(path, aside=options.part == "aside") if row.label != "dummy"]
     peers = {} if options.no_peer else installed_peers()
@@ -94,11 +94,11 @@ def _options() -> argparse.Namespace:
 
 def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
     """Print the table by kind and by source; return its figures."""
-    scores = {"holdfast": our_score(rows)}
+    scores = {"foldaway": our_score(rows)}
     for name, python in peers.items():
         outputs = ask(name, python, [row.text for row in rows])["outputs"]
         scores[name] = peer_score(rows, outputs)
-    families = sorted(scores["holdfast"].total)
+    families = sorted(scores["foldaway"].total)
     print(f"\n## labelled corpus, {len(rows):,} texts\n")
     print("| | secrets | " + " | ".join(scores) + " |")
     print("| --- | --- | " + " | ".join("---" for _ in scores) + " |")
@@ -107,10 +107,10 @@ def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
             f"{share(s.hidden[family], s.total[family]):.1f} %" if s.total[family] else ""
             for s in scores.values()
         )
-        print(f"| {family} | {scores['holdfast'].total[family]:,} | " + " | ".join(shares) + " |")
+        print(f"| {family} | {scores['foldaway'].total[family]:,} | " + " | ".join(shares) + " |")
     lost = (f"{interval(s.destroyed, s.harmless)}" for s in scores.values())
     print("| harmless characters destroyed per MB | | " + " | ".join(lost) + " |")
-    ours = scores["holdfast"]
+    ours = scores["foldaway"]
     print(f"| the same, rules for secrets alone | | {interval(ours.by_secrets, ours.harmless)} |")
     classes = Counter(AUDIT[key] for row in rows for key in label_keys(row) if key in AUDIT)
     print(
@@ -245,7 +245,7 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
     """
     print("\n## speed, MB a second of CPU, everything on\n")
     texts = _kinds()
-    best: dict[str, list[float]] = {"holdfast": [math.inf] * len(texts)}
+    best: dict[str, list[float]] = {"foldaway": [math.inf] * len(texts)}
     for text in texts.values():
         EVERYTHING(text)
     for _ in range(2 if quick else 5):
@@ -256,7 +256,7 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
             start = time.process_time()
             EVERYTHING(text)
             spent = time.process_time() - start
-            best["holdfast"][number] = min(best["holdfast"][number], spent)
+            best["foldaway"][number] = min(best["foldaway"][number], spent)
     rates = {
         name: [len(text) / 1e6 / took for text, took in zip(texts.values(), times, strict=True)]
         for name, times in best.items()
@@ -275,7 +275,7 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
         name: len(rate) / sum(1 / one for one in rate) for name, rate in rates.items()
     }
     for kind, row in result.items():
-        ratio = f"{row['holdfast'] / row['hermes']:.1f}" if "hermes" in row else ""
+        ratio = f"{row['foldaway'] / row['hermes']:.1f}" if "hermes" in row else ""
         print(f"| {kind} | " + " | ".join(f"{r:.2f}" for r in row.values()) + f" | {ratio} |")
     return result
 

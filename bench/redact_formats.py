@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
-from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
-from holdfast.redaction.matching import re2  # noqa: E402
+from foldaway.redaction import RedactionPolicy, Redactor  # noqa: E402
+from foldaway.redaction.matching import re2  # noqa: E402
 
 FORMATS = "credsweeper==1.19.5"
 FORMATS_FILE = "credsweeper/rules/config.yaml"

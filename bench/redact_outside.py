@@ -92,7 +92,7 @@ def _half(package: str) -> str:
 
 def scored(texts: Sequence[Text], *, peers: bool) -> dict[str, list[Found]]:
     """Return what the redactor, and where wanted its peers, made of the texts."""
-    found = {"holdfast": [_ours(text) for text in texts]}
+    found = {"foldaway": [_ours(text) for text in texts]}
     for name, python in installed_peers().items() if peers else ():
         outputs = ask(name, python, [text.text for text in texts])["outputs"]
         found[name] = [_theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
@@ -135,7 +135,7 @@ def _shown(part: str, texts: Sequence[Text], found: dict[str, list[Found]]) -> d
         )
         print(f"| {kind or 'all'} | {total:,} | " + " | ".join(shares.values()) + " |")
         figures[kind or "all"] = {"secrets": total, **shares}
-    lost = interval(found["holdfast"], lambda row: (row.destroyed, row.harmless), 1e6)
+    lost = interval(found["foldaway"], lambda row: (row.destroyed, row.harmless), 1e6)
     print(f"| harmless characters destroyed per MB of the negatives | | {lost} |")
     return {**figures, "destroyed_per_mb": lost}
 

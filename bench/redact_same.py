@@ -64,7 +64,7 @@ def _ask(tree: Path, files: list[str]) -> tuple[list[tuple[str, int, list[list[o
 
 def work() -> None:
     """Print what the redactors of the package that is importable find."""
-    from holdfast.redaction import RedactionPolicy, Redactor
+    from foldaway.redaction import RedactionPolicy, Redactor
 
     redactors = [Redactor(RedactionPolicy(**policy)) for policy in POLICIES]
     found: list[object] = []

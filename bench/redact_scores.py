@@ -15,8 +15,8 @@ from typing import NamedTuple
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
-from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
-from holdfast.redaction.rules import built_in_rules  # noqa: E402
+from foldaway.redaction import RedactionPolicy, Redactor  # noqa: E402
+from foldaway.redaction.rules import built_in_rules  # noqa: E402
 
 ASIDE = 102
 """Of 256: groups whose hash is below are set aside, two fifths of them."""
@@ -51,7 +51,7 @@ class Score(NamedTuple):
 
 def is_aside(group: str) -> bool:
     """Whether a group is set aside: its texts were not read before the rules were frozen."""
-    return hashlib.sha256(f"holdfast:{group}".encode()).digest()[0] < ASIDE
+    return hashlib.sha256(f"foldaway:{group}".encode()).digest()[0] < ASIDE
 
 
 def labelled(path: Path, *, aside: bool) -> Iterator[Row]:

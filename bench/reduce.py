@@ -6,7 +6,7 @@
     python bench/reduce.py --sessions   the table of signals over results from the shared sessions
     python bench/reduce.py --json FILE  the figures as JSON beside the tables
 
-The 752 shared tool results are found by HOLDFAST_DATA or at ../shared/data from the repository.
+The 752 shared tool results are found by FOLDAWAY_DATA or at ../shared/data from the repository.
 What counts as signal is decided here, by patterns that share nothing with the reducers' own; the
 baseline is the start and the end of the text, cut to as many tokens as the reduction has. The
 reducers were written with the 752 in view; `--sessions` takes other results, which were not.
@@ -29,11 +29,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.reduction.fit import reduce_text
-from holdfast.reduction.kinds import detect_kind
-from holdfast.reduction.reduced import KINDS, Kind
-from holdfast.reduction.signals import error_lines, exit_status, failing_tests, test_counts
-from holdfast.tokens import Estimator
+from foldaway.reduction.fit import reduce_text
+from foldaway.reduction.kinds import detect_kind
+from foldaway.reduction.reduced import KINDS, Kind
+from foldaway.reduction.signals import error_lines, exit_status, failing_tests, test_counts
+from foldaway.tokens import Estimator
 
 COUNTER = Estimator()
 DEFAULT_TOKENS = 2_000
@@ -109,7 +109,7 @@ def main() -> int:
         figures["sizes"] = sizes(records)
         figures["signals"] = signals(records, options.share)
     else:
-        print("no tool results: set HOLDFAST_DATA or put them at ../shared/data\n")
+        print("no tool results: set FOLDAWAY_DATA or put them at ../shared/data\n")
     figures["speed"] = speed(records)
     figures["signal speed"] = signal_speed(records)
     figures["growth"] = growth((1, 5) if options.quick else (1, 5, 25, 50))
@@ -119,7 +119,7 @@ def main() -> int:
 
 
 def data_root() -> Path:
-    data = os.environ.get("HOLDFAST_DATA")
+    data = os.environ.get("FOLDAWAY_DATA")
     return Path(data) if data else Path(__file__).resolve().parent.parent.parent / "shared/data"
 
 

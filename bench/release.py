@@ -43,14 +43,14 @@ def main() -> int:
     for name, python in found.items():
         for package in (wheel, sdist):
             check_install(name, python, package, version)
-    print(f"holdfast {version}: {len(found)} of {len(VERSIONS)} Pythons, all is well")
+    print(f"foldaway {version}: {len(found)} of {len(VERSIONS)} Pythons, all is well")
     return 0
 
 
 def check_version() -> str:
     """Return the version, which is the same in all places that name it."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f'__version__ = "{version}"' in (ROOT / "src/holdfast/__init__.py").read_text()
+    assert f'__version__ = "{version}"' in (ROOT / "src/foldaway/__init__.py").read_text()
     headings = re.findall(r"^## \[?([^\] \n]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     released = [one for one in headings if one != "Unreleased"]
     assert released[:1] == [version], (
@@ -70,9 +70,9 @@ def build() -> tuple[Path, Path]:
 
 def check_contents(wheel: Path, sdist: Path) -> None:
     """Both have every file of the package that is under version control, and nothing else."""
-    listed = subprocess.check_output(["git", "ls-files", "src/holdfast"], cwd=ROOT, text=True)
+    listed = subprocess.check_output(["git", "ls-files", "src/foldaway"], cwd=ROOT, text=True)
     wanted = {one.removeprefix("src/") for one in listed.splitlines()}
-    assert "holdfast/py.typed" in wanted
+    assert "foldaway/py.typed" in wanted
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     built = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     plugins = set(built["force-include"].values())
@@ -119,11 +119,11 @@ def check_install(name: str, python: str, package: Path, version: str) -> None:
     """Install one file in a fresh environment; version, completions and the demo work there."""
     kind = "wheel" if package.suffix == ".whl" else "sdist"
     binaries = environment(OUT / f"{name}-{kind}", python, [str(package)])
-    command = binaries / "holdfast"
+    command = binaries / "foldaway"
     told = run([command, "--version"])
-    assert told.strip() == f"holdfast {version}", told
+    assert told.strip() == f"foldaway {version}", told
     for shell in ("bash", "zsh", "fish"):
-        assert "_HOLDFAST_COMPLETE" in run([command, "completion", shell])
+        assert "_FOLDAWAY_COMPLETE" in run([command, "completion", shell])
     run([binaries / "python", "-m", "pip", "check"])
     run(["sh", ROOT / "examples" / "demo.sh"], BIN=str(binaries))
     print(f"Python {name}, {kind}: {told.strip()}, demo done")

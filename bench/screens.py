@@ -3,7 +3,7 @@
     pip install pyte && python bench/screens.py
 
 Writes docs/pictures/*.ansi, which docs/make_docs.py renders. Claude Code runs in a pseudo-terminal
-against the stub provider, with `holdfast install` and by `holdfast run`. Needs the toolkit of
+against the stub provider, with `foldaway install` and by `foldaway run`. Needs the toolkit of
 agents (see agents.py).
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 
 import pyte
 
-from agent_hooks import holdfast, own_program
+from agent_hooks import foldaway, own_program
 from agent_trials import ROOT, toolkit
 
 ROWS, COLUMNS = 24, 100
@@ -111,7 +111,7 @@ def main() -> int:
     threading.Thread(target=loop.run_forever, daemon=True).start()
     asyncio.run_coroutine_threadsafe(provider.start(), loop).result()
     write_settings(home, work)
-    holdfast(python, home, "install", "claude-code", "--yes")
+    foldaway(python, home, "install", "claude-code", "--yes")
     program = agents.find_binary(agents.default_prefix(), "claude")
     env = {
         "HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8",
@@ -153,12 +153,12 @@ def session_screen(program: str, env: dict[str, str], work: Path) -> str:
 
 
 def run_screen(python: Path, env: dict[str, str], work: Path) -> str:
-    """Return what `holdfast run` prints in a small window, with its command."""
+    """Return what `foldaway run` prints in a small window, with its command."""
     given = ["--serve", "--window 60000", "claude", "-p", PROMPT, "--allowedTools", "Bash,Read"]
-    command = [str(python), "-m", "holdfast", "run", "--report", *given]
+    command = [str(python), "-m", "foldaway", "run", "--report", *given]
     env = {**env, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, env=env, cwd=work, capture_output=True, text=True, check=False)
-    line = f'$ holdfast run --serve "--window 60000" claude -p "{PROMPT}"'
+    line = f'$ foldaway run --serve "--window 60000" claude -p "{PROMPT}"'
     return f"\x1b[1m{line}\x1b[0m\n{done.stdout}{done.stderr}"
 
 

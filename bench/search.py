@@ -13,7 +13,7 @@ Quality: the questions of `recall.py`, which has more of it.
 
 Speed: messages made of lines from the shared sessions and tool results, every 50th with a made-up
 path, every 200th with Chinese. `match` is what a store does, `discover` what people and agents
-call: 10 hits with 1 message on either side as `holdfast search` shows them, 20 with 5, and 5 with 2
+call: 10 hits with 1 message on either side as `foldaway search` shows them, 20 with 5, and 5 with 2
 with their secrets hidden, as they leave through MCP. The peer returns 20 messages. Aim: p95 under
 50 ms of CPU at 100,000 messages, under 100 ms at a million.
 """
@@ -31,12 +31,12 @@ from pathlib import Path
 from typing import Any
 
 from compress import BENCH, DATA, peer_python
-from holdfast.search.query import parse_query
-from holdfast.search.values import Wanted
-from holdfast.sessions.finding import discover
-from holdfast.sessions.showing import redactor_of
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
+from foldaway.search.query import parse_query
+from foldaway.search.values import Wanted
+from foldaway.sessions.finding import discover
+from foldaway.sessions.showing import redactor_of
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
 from recall import CUTS, append, ask, lines, quality, show_quality
 
 SESSION_MESSAGES = 500
@@ -77,7 +77,7 @@ def main() -> int:
     options = parser.parse_args()
     data = DATA
     if not data.exists():
-        print("skipped: set HOLDFAST_DATA or put the data at ../shared/data")
+        print("skipped: set FOLDAWAY_DATA or put the data at ../shared/data")
         return 0
     figures: dict[str, Any] = {}
     if options.part in ("quality", "all"):

@@ -18,17 +18,17 @@ ROOT = Path(__file__).resolve().parents[1]
 ANCHOR = "import asyncio, json"
 ROWS = {
     "anchor": ANCHOR,
-    "import holdfast": "import holdfast",
-    "holdfast.compress": "import holdfast; holdfast.compress",
+    "import foldaway": "import foldaway",
+    "foldaway.compress": "import foldaway; foldaway.compress",
     "the first result": (
-        "import holdfast; text = 'please fix the parser. ' * 200; "
-        "holdfast.compress([{'role': ('user', 'assistant')[at % 2], 'content': f'{at} {text}'} "
+        "import foldaway; text = 'please fix the parser. ' * 200; "
+        "foldaway.compress([{'role': ('user', 'assistant')[at % 2], 'content': f'{at} {text}'} "
         "for at in range(40)], target_tokens=4000)"
     ),
 }
 MEASURE = (
     "import sys, time; start = time.process_time(); {code}; taken = time.process_time() - start; "
-    "print(taken, sum(name.split('.')[0] == 'holdfast' for name in sys.modules))"
+    "print(taken, sum(name.split('.')[0] == 'foldaway' for name in sys.modules))"
 )
 
 

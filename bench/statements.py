@@ -8,7 +8,7 @@
 
 Precision is the share of claims that are right, recall the share of what is so that the view tells;
 both pooled, with 95 % intervals by session. Below: whether sizes are kept. The writer is the
-`holdfast` of PYTHONPATH, or of this tree if that is not set; the judge is always this tree's.
+`foldaway` of PYTHONPATH, or of this tree if that is not set; the judge is always this tree's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from halves.own_lab import measured_tree  # first: it decides which tree is measured
-from halves.parallel import in_parallel
-from halves.sessions import chosen_sessions, find_data, for_lab
-from halves.split import read_split
-from holdfast.lab.results import PooledShare, ScoreRow, pooled_share, statement_lines
-from holdfast.lab.scoring.session import (
+from foldaway.lab.results import PooledShare, ScoreRow, pooled_share, statement_lines
+from foldaway.lab.scoring.session import (
     JudgedView,
     LabSession,
     Message,
@@ -35,11 +31,15 @@ from holdfast.lab.scoring.session import (
     render_all,
     without_system,
 )
-from holdfast.lab.scoring.statements import judge
-from holdfast.lab.scoring.tally import STATEMENTS, StatementVerdict, tally
-from holdfast.lab.scoring.truth import truth_at
-from holdfast.lab.strategies import PLAIN, Strategy, choose_strategies
-from holdfast.tokens.estimate import estimate_text
+from foldaway.lab.scoring.statements import judge
+from foldaway.lab.scoring.tally import STATEMENTS, StatementVerdict, tally
+from foldaway.lab.scoring.truth import truth_at
+from foldaway.lab.strategies import PLAIN, Strategy, choose_strategies
+from foldaway.tokens.estimate import estimate_text
+from halves.own_lab import measured_tree  # first: it decides which tree is measured
+from halves.parallel import in_parallel
+from halves.sessions import chosen_sessions, find_data, for_lab
+from halves.split import read_split
 
 CODING = ("claude-code", "codex", "opencode", "swe-agent")
 GROUPS = {"coding": CODING, "dialogue": ("tau-bench", "tau2", "sql", "bfcl")}
@@ -55,7 +55,7 @@ def main() -> int:
     options = _options()
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     print(f"writer: {measured_tree()}")
     half = "test" if options.half == "test" else "tuning"
@@ -179,7 +179,7 @@ def _options() -> argparse.Namespace:
     add("--family", nargs="+", default=[], metavar="NAME", help="coding, dialogue, or a family")
     add("--limit", type=int, default=0, metavar="N", help="at most N sessions of each family")
     add("--cuts", nargs="+", type=float, default=[60], metavar="PERCENT")
-    add("--strategy", default="holdfast", metavar="NAME")
+    add("--strategy", default="foldaway", metavar="NAME")
     add("--show", choices=["wrong", "all"], default="", help="print verdicts")
     add("--kind", choices=["", *STATEMENTS], default="", help="of this kind only")
     add("--json", default="", metavar="FILE", help="write all rows")

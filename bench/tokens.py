@@ -2,10 +2,10 @@
 
     python bench/tokens.py            the tables, on the test half of the sessions
     python bench/tokens.py --json     the same, as JSON
-    python bench/tokens.py --fit      fit the weights of holdfast.tokens.estimate again
+    python bench/tokens.py --fit      fit the weights of foldaway.tokens.estimate again
 
 Needs bpe-openai; `--fit` also numpy, scipy and django (its translations are the prose of other
-scripts). The data is found by HOLDFAST_DATA or at ../shared/data from the repository. Sessions are
+scripts). The data is found by FOLDAWAY_DATA or at ../shared/data from the repository. Sessions are
 parted into a tuning and a test half by a hash of their id; truth is o200k_base of each text alone.
 """
 
@@ -30,8 +30,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.tokens import Calibration
-from holdfast.tokens.estimate import FEATURES, FULL_CHARS, SCRIPTS, estimate_text, feature_counts
+from foldaway.tokens import Calibration
+from foldaway.tokens.estimate import FEATURES, FULL_CHARS, SCRIPTS, estimate_text, feature_counts
 
 USAGE_SHARES = (0.25, 0.50, 0.75)
 EXACT_SLICE_CHARS = 200_000
@@ -75,7 +75,7 @@ def main() -> int:
     options = parser.parse_args()
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     truth = exact_count()
     if truth is None:
@@ -100,7 +100,7 @@ def main() -> int:
 
 def find_data() -> Path | None:
     fallback = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-    data = Path(os.environ.get("HOLDFAST_DATA", fallback))
+    data = Path(os.environ.get("FOLDAWAY_DATA", fallback))
     return data if (data / "sessions").is_dir() else None
 
 

@@ -22,8 +22,8 @@ import msgspec
 from msgspec import Struct
 
 import demo_model
-from holdfast.mcp.server import INSTRUCTIONS
-from holdfast.sessions.tools import TOOLS
+from foldaway.mcp.server import INSTRUCTIONS
+from foldaway.sessions.tools import TOOLS
 
 SYSTEM = f"You are a coding agent in /home/me/shop. Call a tool to answer. {INSTRUCTIONS}"
 OTHERS = {
@@ -49,7 +49,7 @@ class Choice(Struct, frozen=True):
 
     def is_right(self, task: Task) -> bool:
         """Whether it is a tool that will do, with everything that the task has."""
-        is_wanted = self.tool.removeprefix("holdfast_sessions_") in task.tools
+        is_wanted = self.tool.removeprefix("foldaway_sessions_") in task.tools
         return is_wanted and all(word.lower() in self.given.lower() for word in task.has)
 
 
@@ -112,7 +112,7 @@ def main() -> int:
         began = time.monotonic()
         made = choose(url, given.model, task.ask)
         right += made.is_right(task)
-        name = made.tool.removeprefix("holdfast_sessions_") or "nothing"
+        name = made.tool.removeprefix("foldaway_sessions_") or "nothing"
         print(f"| {task.ask} | {name} | `{made.given[:120]}` | {time.monotonic() - began:.0f} | "
               f"{'yes' if made.is_right(task) else 'no'} |", flush=True)  # fmt: skip
     print(f"\n{right} of {len(TASKS)} right")

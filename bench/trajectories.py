@@ -13,7 +13,7 @@
     python bench/trajectories.py --fit               how many records end over their target
     python bench/trajectories.py --json FILE         the figures as JSON too
 
-Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
+Real sessions ($FOLDAWAY_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
 compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both have the
 same vocabulary: our estimate, o200k_base by bpe-openai, and a tokenizer.json by tokenizers, which
 is what the peer has in earnest: byte-level BPE with 32,000 entries, trained on every other record.
@@ -44,7 +44,7 @@ Counted: TypeAlias = Callable[[str], int]
 
 BENCH = Path(__file__).resolve().parent
 SOURCE = BENCH.parent / "src"
-DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", BENCH.parent.parent / "shared" / "data"))
 PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
 REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "transformers>=4.50,<5", "msgspec>=0.20")
 FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
@@ -64,7 +64,7 @@ def main() -> int:
         return 0
     sys.path.insert(0, str(SOURCE))
     if not DATA.is_dir():
-        print(f"skipped: no sessions in {DATA}; set HOLDFAST_DATA")
+        print(f"skipped: no sessions in {DATA}; set FOLDAWAY_DATA")
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -115,10 +115,10 @@ def counter(name: str, tokenizer: Path | None = None, call: str = "plain") -> Co
     """Return a counter that either side may use; by words it remembers what it counted."""
     sys.path.insert(0, str(SOURCE))
     if name == "estimate":
-        return importlib.import_module("holdfast.tokens.estimate").estimate_text
+        return importlib.import_module("foldaway.tokens.estimate").estimate_text
     if name == "tokenizers":
         if call == "words":
-            counting: Any = importlib.import_module("holdfast.trajectories.counting")
+            counting: Any = importlib.import_module("foldaway.trajectories.counting")
             return counting.counter_for(str(tokenizer)).count
         loaded = importlib.import_module("tokenizers").Tokenizer.from_file(str(tokenizer))
         many: Any = loaded.encode_batch_fast
@@ -153,14 +153,14 @@ def best_of(
 
 def _ours(options: argparse.Namespace) -> Any:
     sys.path.insert(0, str(SOURCE))
-    from holdfast.dialects.jsontext import dump as dump_json
-    from holdfast.dialects.jsontext import parse
-    from holdfast.dialects.load import dump, load_parsed
-    from holdfast.redaction import RedactionPolicy, Redactor
-    from holdfast.trajectories.compress import CompressionTools, compress_transcript
-    from holdfast.trajectories.counting import Remembering
-    from holdfast.trajectories.policy import TrajectoryPolicy
-    from holdfast.trajectories.summaries import WrittenSummary
+    from foldaway.dialects.jsontext import dump as dump_json
+    from foldaway.dialects.jsontext import parse
+    from foldaway.dialects.load import dump, load_parsed
+    from foldaway.redaction import RedactionPolicy, Redactor
+    from foldaway.trajectories.compress import CompressionTools, compress_transcript
+    from foldaway.trajectories.counting import Remembering
+    from foldaway.trajectories.policy import TrajectoryPolicy
+    from foldaway.trajectories.summaries import WrittenSummary
 
     class Counter:
         name = options.counter
@@ -261,7 +261,7 @@ def _trained(lines: list[bytes], path: Path) -> Path:
 
 
 def _peer() -> str | None:
-    from holdfast.lab.peers.worker import Failure, interpreter
+    from foldaway.lab.peers.worker import Failure, interpreter
 
     found = interpreter(PEER_HOME, REQUIREMENTS, print)
     if isinstance(found, Failure):
@@ -283,7 +283,7 @@ def sharegpt_lines(limit: int) -> Iterator[bytes]:
 
 
 def _sessions(limit: int) -> Iterator[list[Any]]:
-    from holdfast import convert
+    from foldaway import convert
 
     for family in FAMILIES:
         with gzip.open(DATA / "sessions" / f"{family}.jsonl.gz") as lines:
@@ -341,7 +341,7 @@ def _write_records(path: Path, lines: list[bytes], records: int) -> int:
 
 def _measured(path: Path, out: Path, workers: int, *more: str) -> tuple[float, Any]:
     """Run a batch; return its seconds, CPU time and memory."""
-    given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o", str(out),
+    given = ["-m", "foldaway", "trajectories", "compress", str(path), "-o", str(out),
              "--target-tokens", "4096", "--workers", str(workers), "--format", "jsonl.zst",
              *more]  # fmt: skip
     began = time.monotonic()
@@ -413,12 +413,12 @@ def _quality(options: argparse.Namespace) -> Any:
     """
     from msgspec.structs import replace
 
-    from holdfast.lab.scoring.needed import common_knowledge, prepare
-    from holdfast.lab.scoring.score import case_at, score
-    from holdfast.lab.scoring.session import LabSession, is_system
-    from holdfast.lab.strategies import head_and_tail, keep_tail, message_view
-    from holdfast.trajectories.compress import compress_trajectory
-    from holdfast.trajectories.policy import TrajectoryPolicy
+    from foldaway.lab.scoring.needed import common_knowledge, prepare
+    from foldaway.lab.scoring.score import case_at, score
+    from foldaway.lab.scoring.session import LabSession, is_system
+    from foldaway.lab.strategies import head_and_tail, keep_tail, message_view
+    from foldaway.trajectories.compress import compress_trajectory
+    from foldaway.trajectories.policy import TrajectoryPolicy
 
     sessions: list[LabSession] = []
     for family in FAMILIES:
@@ -470,8 +470,8 @@ def _fit() -> Any:
 
     It has no room if it needs more than the target with the smallest summaries.
     """
-    from holdfast.trajectories.compress import compress_trajectory
-    from holdfast.trajectories.policy import TrajectoryPolicy
+    from foldaway.trajectories.compress import compress_trajectory
+    from foldaway.trajectories.policy import TrajectoryPolicy
 
     rows = {target: {"target": target, "long": 0, "over": 0, "no room": 0} for target in TARGETS}
     for path in sorted((DATA / "sessions").glob("*.jsonl.gz")):

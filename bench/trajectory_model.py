@@ -3,10 +3,10 @@
     python bench/trajectory_model.py             48 sessions of six families, target 16,384
     python bench/trajectory_model.py --limit 2   fewer of each
 
-Real sessions ($HOLDFAST_DATA, or ../shared/data) as ShareGPT records go through one shard in one
+Real sessions ($FOLDAWAY_DATA, or ../shared/data) as ShareGPT records go through one shard in one
 process: by the ledger, as an estimate, with the openai SDK and a server on loopback (the CPU of
-the server is in it), and once more with the answers that were kept. Needs `holdfast[openai]` and
-`holdfast[testing]`.
+the server is in it), and once more with the answers that were kept. Needs `foldaway[openai]` and
+`foldaway[testing]`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.testing.model_server import ModelServer
-from holdfast.trajectories.batch import count_shard
-from holdfast.trajectories.folder import ANSWERS, METRICS, STATE
-from holdfast.trajectories.model_client import client_for
-from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
-from holdfast.trajectories.reading import RawRecord, Shard, cut_shards
-from holdfast.trajectories.shard import RecordThreads, ShardRun, do_shard, tools_for
-from holdfast.trajectories.summaries import ModelAnswer, ModelQuestion
+from foldaway.testing.model_server import ModelServer
+from foldaway.trajectories.batch import count_shard
+from foldaway.trajectories.folder import ANSWERS, METRICS, STATE
+from foldaway.trajectories.model_client import client_for
+from foldaway.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
+from foldaway.trajectories.reading import RawRecord, Shard, cut_shards
+from foldaway.trajectories.shard import RecordThreads, ShardRun, do_shard, tools_for
+from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
 from trajectories import DATA, sharegpt_lines
 
 POLICY = TrajectoryPolicy(target_tokens=16_384)
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=8, help="records of each family")
     options = parser.parse_args()
     if not DATA.is_dir():
-        print(f"skipped: no sessions in {DATA}; set HOLDFAST_DATA")
+        print(f"skipped: no sessions in {DATA}; set FOLDAWAY_DATA")
         return 0
     os.environ.setdefault("OPENAI_API_KEY", "none")
     entries = [RawRecord("", at, line) for at, line in enumerate(sharegpt_lines(options.limit), 1)]

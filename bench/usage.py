@@ -1,4 +1,4 @@
-"""Speed and growth of `holdfast` and `holdfast usage` on a synthetic home of Claude Code sessions.
+"""Speed and growth of `foldaway` and `foldaway usage` on a synthetic home of Claude Code sessions.
 
     python bench/usage.py                 40 and 400 files of about 620 KB
     python bench/usage.py --files 100     100 and 1,000
@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = 120
 RESULT = "src/module_{0}.py:{0}: def handler_{0}(request): return lookup(request, {0})\n"
-RUNS = ("start", "usage, first", "usage, again", "usage, one grew", "holdfast, first", "again")
+RUNS = ("start", "usage, first", "usage, again", "usage, one grew", "foldaway, first", "again")
 
 
 def main() -> int:
@@ -98,11 +98,11 @@ def session(number: int) -> list[dict[str, Any]]:
 
 def _run(home: Path, *arguments: str) -> float:
     """Return the CPU seconds of one command in a process of its own."""
-    places = {"HOME": str(home), "HOLDFAST_HOME": str(home / "h"), "PYTHONPATH": str(ROOT / "src")}
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")}
+    places = {"HOME": str(home), "FOLDAWAY_HOME": str(home / "h"), "PYTHONPATH": str(ROOT / "src")}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("FOLDAWAY_")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, "-m", "holdfast", *arguments], env=kept | places, cwd=home, check=True,
+        [sys.executable, "-m", "foldaway", *arguments], env=kept | places, cwd=home, check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

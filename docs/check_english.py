@@ -41,10 +41,10 @@ def texts() -> Iterator[tuple[str, int, str]]:
         name = path.relative_to(ROOT).as_posix()
         if name not in GENERATED:
             yield name, 1, path.read_text(encoding="utf-8")
-    public = ROOT / "src" / "holdfast" / "__init__.py"
+    public = ROOT / "src" / "foldaway" / "__init__.py"
     tree = ast.parse(public.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("holdfast."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("foldaway."):
             names = {one.name for one in node.names}
             yield from docstrings(str(node.module), names)
 

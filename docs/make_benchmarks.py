@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from msgspec import Struct
 
-from holdfast.errors import HoldfastError
-from holdfast.lab.figures import FAULTS, SPEED, glossary, title_of
-from holdfast.lab.output import read_summary
-from holdfast.lab.report.tables import (
+from foldaway.errors import FoldawayError
+from foldaway.lab.figures import FAULTS, SPEED, glossary, title_of
+from foldaway.lab.output import read_summary
+from foldaway.lab.report.tables import (
     COLUMNS,
     command_of,
     failures,
@@ -35,7 +35,7 @@ from holdfast.lab.report.tables import (
     groups,
     title,
 )
-from holdfast.lab.report.verdict import (
+from foldaway.lab.report.verdict import (
     LEAST_SESSIONS,
     MAIN_SCORES,
     ScoreDifference,
@@ -53,8 +53,8 @@ from holdfast.lab.report.verdict import (
     own,
     write_headline,
 )
-from holdfast.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
-from holdfast.lab.run import read_rows
+from foldaway.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
+from foldaway.lab.run import read_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "benchmarks-"
@@ -62,7 +62,7 @@ CLEAN = re.compile(r"^How clean the test half is: (.+)$", re.MULTILINE)
 AIMS = (
     ("files R", 0.98), ("files P", 0.98), ("errors", 0.9), ("constraints", 0.95), ("reach", 0.97),
 )  # fmt: skip
-"""Least scores of Holdfast without a model, at 20 % of the tokens."""
+"""Least scores of Foldaway without a model, at 20 % of the tokens."""
 DRIFT_AIM = -0.05
 CANNOT_SHOW = (
     "Whether the agent would have solved its task: no model and no environment was run. What is "
@@ -126,7 +126,7 @@ def main() -> int:
     try:
         run = read(options.run)
         full = read(options.full) if options.full else None
-    except HoldfastError as error:
+    except FoldawayError as error:
         sys.stderr.write(f"make_benchmarks: {error}\n")
         return 2
     names = copy_plots(options.run / "plots", options.docs / "pictures")
@@ -164,7 +164,7 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     yield from part(title, without_intervals(verdict(run, is_short=True)))
     yield from picture("scores", plots)
     lost = (line for line in losses(run) if not line.startswith(CPU_LINE))
-    yield from part(f"Where Holdfast loses, at {run.share}", without_intervals(lost))
+    yield from part(f"Where Foldaway loses, at {run.share}", without_intervals(lost))
     yield from part("Method", method(run))
     yield from part("Data", data(run))
     yield from part("What it cannot show", [CANNOT_SHOW, ""])
@@ -180,7 +180,7 @@ def details(run: Run, full: Run | None) -> Iterator[str]:
     yield "Made by `docs/make_benchmarks.py`, with [docs/benchmarks.md](../../docs/benchmarks.md)."
     yield ""
     yield from part(f"Verdict at {run.share}", verdict(run))
-    yield from part("Where Holdfast loses", where_it_loses(run))
+    yield from part("Where Foldaway loses", where_it_loses(run))
     yield from part("Aims", aims(run))
     yield from part("Why some are missed", WHY)
     yield from part("The halves, and how clean they are", halves(run))
@@ -211,11 +211,11 @@ def part(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def aims(run: Run) -> Iterator[str]:
-    """Yield the aims of Holdfast without a model and whether they are reached."""
+    """Yield the aims of Foldaway without a model and whether they are reached."""
     ours = [line for line in run.main if line.strategy == OURS and line.figures]
     if not ours:
         return
-    yield "Holdfast without a model at the main budget; ✓ by the mean."
+    yield "Foldaway without a model at the main budget; ✓ by the mean."
     yield ""
     yield f"| aim | {' | '.join(line.family for line in ours)} |"
     yield "| --- |" + " --- |" * len(ours)
@@ -250,7 +250,7 @@ def aims(run: Run) -> Iterator[str]:
 
 
 def _led(found: Sequence[ScoreFinding]) -> str:
-    """Return how many of its equals Holdfast is ahead of in a family."""
+    """Return how many of its equals Foldaway is ahead of in a family."""
     if not found or not found[0].against:
         return "–"
     ahead, all_of = len(found[0].of("ahead")), len(found[0].against)
@@ -272,7 +272,7 @@ def method(run: Run) -> Iterator[str]:
         f"strategy sees what came before and gets {budgets} % of its tokens (peers "
         f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %), without "
         "system prompt and tool definitions. What the agent used after the cut is the truth, found "
-        "by code that shares nothing with Holdfast's own. If Holdfast cannot go as low as asked, "
+        "by code that shares nothing with Foldaway's own. If Foldaway cannot go as low as asked, "
         "all others get as many tokens as it took. More: [lab.md](lab.md), the peers: "
         "[lab-peers.md](../bench/notes/lab-peers.md)."
     )
@@ -303,7 +303,7 @@ def halves(run: Run) -> Iterator[str]:
     known = {name: half for half, names in split["sessions"].items() for name in names}
     counts = Counter(known.get(one, "") for one in run.summary.manifest.sessions)
     yield (
-        "Sessions are parted into a tuning half, on which Holdfast is improved, and a test half "
+        "Sessions are parted into a tuning half, on which Foldaway is improved, and a test half "
         f"(`bench/quality_split.json`). Of this run's sessions {counts['test']} are of the test "
         f"half, {counts['tuning']} of the tuning half, {counts['']} of neither."
     )
@@ -368,7 +368,7 @@ def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
     yield ""
     yield (
         "“Ahead” and “behind” mean that the 95 % interval of the difference, session by session, "
-        f"is wholly on one side of zero, with at least {LEAST_SESSIONS} sessions. Holdfast runs "
+        f"is wholly on one side of zero, with at least {LEAST_SESSIONS} sessions. Foldaway runs "
         "without a model. A strategy that takes more than it was allowed in more than one of ten "
         "cuts, or that keeps no usable text, is reported separately."
     )
@@ -380,13 +380,13 @@ def verdict(run: Run, *, is_short: bool = False) -> Iterator[str]:
         if not mine:
             continue
         yield (
-            f"Holdfast minus the others, {title_of(score)} (bold: beyond chance; †: took more "
+            f"Foldaway minus the others, {title_of(score)} (bold: beyond chance; †: took more "
             "tokens than allowed):"
         )
         yield ""
         yield f"| | {' | '.join(map(_flat, mine))} |"
         yield "| --- |" + " --- |" * len(mine)
-        yield f"| holdfast | {' | '.join(format_interval(one.ours) for one in mine.values())} |"
+        yield f"| foldaway | {' | '.join(format_interval(one.ours) for one in mine.values())} |"
         for other in others:
             cells = [
                 _difference(one.against, other, "")
@@ -408,7 +408,7 @@ def _difference(against: Sequence[ScoreDifference], other: str, mark: str) -> st
 
 
 def losses(run: Run) -> Iterator[str]:
-    """Yield what speaks against Holdfast among strategies that kept to the budget."""
+    """Yield what speaks against Foldaway among strategies that kept to the budget."""
     for family, sentences in list_losses(run.summary, run.found).items():
         yield f"- **{family}**" + ("" if sentences else ": nowhere beyond chance, among equals.")
         for sentence in sentences:
@@ -417,7 +417,7 @@ def losses(run: Run) -> Iterator[str]:
 
 
 def where_it_loses(run: Run) -> Iterator[str]:
-    """Yield what speaks against Holdfast."""
+    """Yield what speaks against Foldaway."""
     yield from losses(run)
     yield "With more tokens than allowed, or without usable text:"
     yield ""
@@ -480,7 +480,7 @@ def again_and_again(run: Run) -> Iterator[str]:
     """Yield what compactions in a row change."""
     yield (
         "What the most compactions change beside a single one, over the sessions that are long "
-        "enough. `holdfast-long-lived` keeps its state, as in an agent; `holdfast` knows only "
+        "enough. `foldaway-long-lived` keeps its state, as in an agent; `foldaway` knows only "
         "the transcript that the last compaction left."
     )
     yield ""
@@ -493,7 +493,7 @@ def again_and_again(run: Run) -> Iterator[str]:
 
 
 def beside_own(run: Run) -> Iterator[str]:
-    """Yield how Holdfast stands to summaries that agents wrote themselves."""
+    """Yield how Foldaway stands to summaries that agents wrote themselves."""
     yield "In as many tokens as the summary that the agent of the session wrote itself:"
     yield ""
     for sentence in own(run.found):

@@ -21,9 +21,9 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
-from holdfast import compress
-from holdfast.cli import holdfast
-from holdfast.transcript import Text as TextPart
+from foldaway import compress
+from foldaway.cli import foldaway
+from foldaway.transcript import Text as TextPart
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
@@ -87,7 +87,7 @@ def record(session: str, cut: str, percent: str) -> str:
     small = compress(log, target_tokens=tokens * int(percent) // 100)
     texts = [part.text for message in small.transcript.messages for part in message.parts
              if isinstance(part, TextPart)]  # fmt: skip
-    return next(text for text in texts if text.startswith("[holdfast summary"))
+    return next(text for text in texts if text.startswith("[foldaway summary"))
 
 
 def command_help(path: str) -> str:
@@ -106,7 +106,7 @@ def command_help(path: str) -> str:
         with formatter.section("Shared options"):
             formatter.write(indent(names, "  ") + "\n")
     if not path:
-        holdfast.format_commands(context, formatter)
+        foldaway.format_commands(context, formatter)
     command.format_epilog(context, formatter)
     return formatter.getvalue().rstrip()
 
@@ -144,7 +144,7 @@ def contexts() -> dict[str, click.Context]:
     found: dict[str, click.Context] = {}
 
     def visit(command: click.Command, path: str, parent: click.Context | None) -> None:
-        name = path.split()[-1] if path else "holdfast"
+        name = path.split()[-1] if path else "foldaway"
         context = click.Context(command, parent, name, **command.context_settings)
         found[path] = context
         if isinstance(command, click.Group):
@@ -152,7 +152,7 @@ def contexts() -> dict[str, click.Context]:
                 if child := command.get_command(context, inner):
                     visit(child, f"{path} {inner}".strip(), context)
 
-    visit(holdfast, "", None)
+    visit(foldaway, "", None)
     return found
 
 
@@ -165,7 +165,7 @@ def output(
     if colour:
         env |= {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color"}
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *arguments], cwd=ROOT, env=env,
+        [sys.executable, "-m", "foldaway", *arguments], cwd=ROOT, env=env,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.stderr:
@@ -180,7 +180,7 @@ def picture(
     """Write a picture of what the real command prints."""
     shown = " ".join(arguments).replace(*hide) if hide[0] else " ".join(arguments)
     text = output(*arguments, colour=True, columns=COLUMNS, env=env)
-    command = Text(f"$ holdfast {shown}", "bold")
+    command = Text(f"$ foldaway {shown}", "bold")
     draw(name, command, Text.from_ansi(text.replace(*hide) if hide[0] else text))
 
 
@@ -190,7 +190,7 @@ def draw(name: str, *lines: Text) -> None:
     for one in lines:
         console.print(one)
     svg = console.export_svg(
-        title="holdfast", code_format=FONT.sub("", CONSOLE_SVG_FORMAT), unique_id=name
+        title="foldaway", code_format=FONT.sub("", CONSOLE_SVG_FORMAT), unique_id=name
     )
     target = ROOT / "docs" / "pictures" / f"{name}.svg"
     target.parent.mkdir(exist_ok=True)

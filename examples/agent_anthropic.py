@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anthropic import Anthropic
 
-from holdfast import Session
+from foldaway import Session
 
 MODEL = os.environ.get("MODEL", "claude-sonnet-5-5")
 WINDOW = int(os.environ.get("WINDOW", "200000"))

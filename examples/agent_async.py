@@ -13,7 +13,7 @@ from typing import Any
 from openai import AsyncOpenAI
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from holdfast import Session
+from foldaway import Session
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from openai import OpenAI
 
-from holdfast import Session, repair
+from foldaway import Session, repair
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

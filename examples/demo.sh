@@ -4,14 +4,14 @@
 # the session kept in a store of its own, searched, compacted, and an original recalled from there.
 set -eu
 cd "$(dirname "$0")/.."
-holdfast="${BIN:-.venv/bin}/holdfast"
+foldaway="${BIN:-.venv/bin}/foldaway"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 step() {
-  printf '\n$ holdfast %s\n' "$*"
+  printf '\n$ foldaway %s\n' "$*"
   status=0
-  "$holdfast" "$@" || status=$?
+  "$foldaway" "$@" || status=$?
 }
 
 for name in broken-chat broken-anthropic; do
@@ -27,10 +27,10 @@ step compress examples/session.json.gz -o "$out/small.json" --target-tokens 1200
 [ "$status" -eq 0 ]
 step check "$out/small.json"
 [ "$status" -eq 0 ]
-reference=$(grep -o 'digest: original at hf-[0-9a-f]*' "$out/small.json" | head -n 1 | sed 's/.* //')
-printf '\n$ holdfast recall %s --originals %s > original.json\n' \
+reference=$(grep -o 'digest: original at fa-[0-9a-f]*' "$out/small.json" | head -n 1 | sed 's/.* //')
+printf '\n$ foldaway recall %s --originals %s > original.json\n' \
   "$reference" "$out/small.json.originals.jsonl"
-"$holdfast" recall "$reference" --originals "$out/small.json.originals.jsonl" > "$out/original.json"
+"$foldaway" recall "$reference" --originals "$out/small.json.originals.jsonl" > "$out/original.json"
 gzip -dc examples/session.json.gz > "$out/session.json"
 LC_ALL=C grep -qF -f "$out/original.json" "$out/session.json"
 printf '%s bytes, the same as in the input\n' "$(($(wc -c < "$out/original.json") - 1))"
@@ -38,19 +38,19 @@ step undo "$out/small.json"
 cmp "$out/session.json" "$out/small.json"
 echo 'byte for byte the input'
 
-HOLDFAST_HOME="$out/home"
-export HOLDFAST_HOME
+FOLDAWAY_HOME="$out/home"
+export FOLDAWAY_HOME
 step import "$out/session.json"
 [ "$status" -eq 0 ]
 step search "permission denied" --most 2
 [ "$status" -eq 0 ]
-session=$("$holdfast" sessions list --json | grep -o '"session":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+session=$("$foldaway" sessions list --json | grep -o '"session":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
 step sessions compact "$session" --context-length 64000
 [ "$status" -eq 0 ]
-"$holdfast" sessions export "$session" --view > "$out/view.jsonl"
-reference=$(grep -o 'digest: original at hf-[0-9a-f]*' "$out/view.jsonl" | head -n 1 | sed 's/.* //')
-printf '\n$ holdfast recall %s > kept.json\n' "$reference"
-"$holdfast" recall "$reference" > "$out/kept.json"
-"$holdfast" sessions export "$session" > "$out/log.jsonl"
+"$foldaway" sessions export "$session" --view > "$out/view.jsonl"
+reference=$(grep -o 'digest: original at fa-[0-9a-f]*' "$out/view.jsonl" | head -n 1 | sed 's/.* //')
+printf '\n$ foldaway recall %s > kept.json\n' "$reference"
+"$foldaway" recall "$reference" > "$out/kept.json"
+"$foldaway" sessions export "$session" > "$out/log.jsonl"
 LC_ALL=C grep -qxF -f "$out/kept.json" "$out/log.jsonl"
 printf '%s bytes, the same as in the log\n' "$(($(wc -c < "$out/kept.json") - 1))"

@@ -8,7 +8,7 @@ The model is a stub that follows a script, since none can run here; all else is 
 import tempfile
 from pathlib import Path
 
-from holdfast import Chat, open_memory, open_store
+from foldaway import Chat, open_memory, open_store
 
 FILLING = "Here is another paragraph of the manual, to be read and put aside. " * 30
 NOTE = {"action": "add", "target": "user", "content": "Likes short answers."}
@@ -33,7 +33,7 @@ def work(home: Path, title: str, *texts: str) -> None:
     """Do a session as a process of its own would: store and memory are opened anew."""
     print(title)
     with open_store(home / "sessions.db") as store:
-        memory = open_memory(store, environment={"HOLDFAST_HOME": str(home)})
+        memory = open_memory(store, environment={"FOLDAWAY_HOME": str(home)})
         with Chat(store, memory, system="You are a careful agent.", context_length=8_000) as chat:
             answers = [turn(chat, text) for text in texts]
             print("  answer:", answers[-1])

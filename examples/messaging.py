@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
 
-from holdfast import Session, open_store
-from holdfast.commands import Commands, as_text
-from holdfast.sessions import Inbox, InboxWorker
+from foldaway import Session, open_store
+from foldaway.commands import Commands, as_text
+from foldaway.sessions import Inbox, InboxWorker
 
 MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
 store, reply_url = open_store(os.environ["STORE"]), os.environ["REPLY_URL"]

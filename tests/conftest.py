@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.testing.postgres_server import (
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.testing.postgres_server import (
     PostgresServer,
     ServerUnavailable,
     postgres_database,
@@ -48,7 +48,7 @@ settings.register_profile("soak", settings.get_profile("default"), max_examples=
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--soak`; `HOLDFAST_SOAK=1` does the same."""
+    """Add `--soak`; `FOLDAWAY_SOAK=1` does the same."""
     parser.addoption("--soak", action="store_true", help="10,000 examples for every law")
     parser.addoption("--same-examples", action="store_true", help="the same ones in every run")
     parser.addoption("--examples", type=int, help="this many new examples for every law")
@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the profile."""
-    soak = config.getoption("--soak") or os.environ.get("HOLDFAST_SOAK") == "1"
+    soak = config.getoption("--soak") or os.environ.get("FOLDAWAY_SOAK") == "1"
     same = "same" if config.getoption("--same-examples") else "default"
     settings.load_profile("soak" if soak else same)
     if examples := config.getoption("--examples"):
@@ -131,10 +131,10 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database, of our own server or of the one that `HOLDFAST_TEST_POSTGRES` names; tests keep
+    """A database, of our own server or of the one that `FOLDAWAY_TEST_POSTGRES` names; tests keep
     apart by their tenants.
     """
-    if given := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+    if given := os.environ.get("FOLDAWAY_TEST_POSTGRES"):
         with postgres_database(given) as url:
             yield url
     else:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from holdfast.adapters.hermes import HermesEngine
-from holdfast.config import (
+from foldaway.adapters.hermes import HermesEngine
+from foldaway.config import (
     FOLDER_MAY_SET,
     OTHER_VARIABLES,
     SECTIONS,
@@ -24,9 +24,9 @@ from holdfast.config import (
     untrust_folder,
     value_of,
 )
-from holdfast.errors import InvalidSetting, NotReadable, NotWritable
-from holdfast.policy import Policy, budget_for
-from holdfast.redaction import Redactor
+from foldaway.errors import InvalidSetting, NotReadable, NotWritable
+from foldaway.policy import Policy, budget_for
+from foldaway.redaction import Redactor
 
 Put = Callable[[str], Path]
 
@@ -74,8 +74,8 @@ def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> N
     path = str(toml(f"[compression]\n{name} = {written}\n"))
     for file, environment in (
         (path, {}),
-        (None, {f"HOLDFAST_COMPRESSION_{name.upper()}": text, "HOME": "/nowhere"}),
-        (None, {f"HOLDFAST_{name.upper()}": text, "HOME": "/nowhere"}),
+        (None, {f"FOLDAWAY_COMPRESSION_{name.upper()}": text, "HOME": "/nowhere"}),
+        (None, {f"FOLDAWAY_{name.upper()}": text, "HOME": "/nowhere"}),
     ):
         found = read_settings(file, environment=environment)
         assert getattr(found.policy, name) == value
@@ -84,8 +84,8 @@ def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> N
 @pytest.mark.parametrize("text", ["Bash", "Bash=many", "Bash=1.5"])
 def test_limits_that_are_no_numbers_are_refused(text: str) -> None:
     """By the variable and by the file, with the place."""
-    with pytest.raises(InvalidSetting, match="HOLDFAST_ARRIVAL_TOOLS"):
-        read_settings(environment={"HOLDFAST_ARRIVAL_TOOLS": text, "HOME": "/nowhere"})
+    with pytest.raises(InvalidSetting, match="FOLDAWAY_ARRIVAL_TOOLS"):
+        read_settings(environment={"FOLDAWAY_ARRIVAL_TOOLS": text, "HOME": "/nowhere"})
 
 
 @pytest.mark.parametrize("given", ["arrival = 3", 'arrival = "some"', "arrival_tools = 3",
@@ -100,7 +100,7 @@ def test_what_arrival_cannot_be_is_refused(toml: Put, given: str) -> None:
 def test_the_command_line_wins_over_the_environment_over_the_file(toml: Put) -> None:
     """Each layer overrides the one below it, key by key."""
     path = str(toml("[compression]\nthreshold = 0.1\nprotect_last = 7\nprotect_first = 1\n"))
-    environment = {"HOLDFAST_THRESHOLD": "0.2", "HOLDFAST_PROTECT_LAST": "8"}
+    environment = {"FOLDAWAY_THRESHOLD": "0.2", "FOLDAWAY_PROTECT_LAST": "8"}
     flags = {"compression.threshold": ("--threshold", 0.3)}
     policy = read_settings(path, flags=flags, environment=environment).policy
     assert (policy.threshold, policy.protect_last, policy.protect_first) == (0.3, 8, 1)
@@ -109,7 +109,7 @@ def test_the_command_line_wins_over_the_environment_over_the_file(toml: Put) -> 
 def test_the_long_form_of_a_variable_wins_over_the_short_one() -> None:
     """Both set: the more exact name decides."""
     environment = {
-        "HOLDFAST_THRESHOLD": "0.2", "HOLDFAST_COMPRESSION_THRESHOLD": "0.3", "HOME": "/nowhere",
+        "FOLDAWAY_THRESHOLD": "0.2", "FOLDAWAY_COMPRESSION_THRESHOLD": "0.3", "HOME": "/nowhere",
     }  # fmt: skip
     assert read_settings(environment=environment).policy.threshold == 0.3
 
@@ -127,9 +127,9 @@ def test_a_model_by_name_drops_the_window_of_another(toml: Put) -> None:
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """An empty folder to work in, and the configuration folders of a user."""
     found = {
-        "here": tmp_path / "here" / "holdfast.toml",
-        "home": tmp_path / "home" / ".config" / "holdfast" / "config.toml",
-        "xdg": tmp_path / "xdg" / "holdfast" / "config.toml",
+        "here": tmp_path / "here" / "foldaway.toml",
+        "home": tmp_path / "home" / ".config" / "foldaway" / "config.toml",
+        "xdg": tmp_path / "xdg" / "foldaway" / "config.toml",
     }
     for path in found.values():
         path.parent.mkdir(parents=True)
@@ -139,13 +139,13 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 def of_user(places: dict[str, Path], **variables: str) -> dict[str, str]:
     home = places["home"].parents[2]
-    return {"HOME": str(home), "HOLDFAST_HOME": str(home / "kept"), **variables}
+    return {"HOME": str(home), "FOLDAWAY_HOME": str(home / "kept"), **variables}
 
 
 def test_the_folders_file_lies_over_the_users_own_and_a_named_one_stands_alone(
     places: dict[str, Path], tmp_path: Path
 ) -> None:
-    """--config or HOLDFAST_CONFIG, else the user's own file with holdfast.toml here over it."""
+    """--config or FOLDAWAY_CONFIG, else the user's own file with foldaway.toml here over it."""
 
     def seen(file: str | None = None, **variables: str) -> tuple[float, int, list[str]]:
         found = read_settings(file, environment=of_user(places, **variables))
@@ -161,11 +161,11 @@ def test_the_folders_file_lies_over_the_users_own_and_a_named_one_stands_alone(
     assert seen(XDG_CONFIG_HOME="../xdg") == (0.1, 7, ["own"])  # relative: not to be followed
     places["here"].write_text("[compression]\nthreshold = 0.3\n")
     assert seen(XDG_CONFIG_HOME=xdg) == (0.3, 7, ["own", "folder"])
-    assert seen(HOLDFAST_PROTECT_LAST="9") == (0.3, 9, ["own", "folder"])
+    assert seen(FOLDAWAY_PROTECT_LAST="9") == (0.3, 9, ["own", "folder"])
     named = tmp_path / "named.toml"
     named.write_text("[compression]\nthreshold = 0.4\n")
-    assert seen(HOLDFAST_CONFIG=str(named)) == (0.4, 20, ["named"])
-    assert seen(str(named), HOLDFAST_CONFIG="/no/such.toml") == (0.4, 20, ["named"])
+    assert seen(FOLDAWAY_CONFIG=str(named)) == (0.4, 20, ["named"])
+    assert seen(str(named), FOLDAWAY_CONFIG="/no/such.toml") == (0.4, 20, ["named"])
 
 
 ANOTHER = {
@@ -191,7 +191,7 @@ def test_a_folder_may_set_what_is_listed_and_nothing_else(
     found = read_settings(environment=of_user(places))
     if name in FOLDER_MAY_SET:
         assert value_of(found, name) != value_of(Settings(), name)
-        assert found.origins == {name: f"holdfast.toml: {name}"}
+        assert found.origins == {name: f"foldaway.toml: {name}"}
         assert (found.files[0].state, found.warnings) == ("applied", ())
     else:
         assert value_of(found, name) == value_of(Settings(), name)
@@ -221,7 +221,7 @@ def test_what_a_folder_has_wrong_is_ignored_and_the_rest_applies(places: dict[st
     assert "compression.protect_last is 0; it must be at least 1 (and 2 more)" in warning
     assert len(found.files[0].ignored) == 3
     with pytest.raises(InvalidSetting):
-        read_settings("holdfast.toml", environment={})
+        read_settings("foldaway.toml", environment={})
 
 
 def test_a_folder_is_trusted_for_one_content(places: dict[str, Path]) -> None:
@@ -251,7 +251,7 @@ def test_a_record_that_cannot_be_read_is_no_trust(places: dict[str, Path], recor
     places["here"].write_text('[engine]\nname = "evil"\n')
     trust_folder(".", places["here"].read_bytes(), environment)
     assert read_settings(environment=environment).engine == "evil"
-    (path,) = (Path(environment["HOLDFAST_HOME"]) / "trusted").iterdir()
+    (path,) = (Path(environment["FOLDAWAY_HOME"]) / "trusted").iterdir()
     path.write_bytes(record)
     assert read_settings(environment=environment).engine == "compressor"
 
@@ -261,10 +261,10 @@ def test_a_home_in_the_current_folder_holds_no_trust(places: dict[str, Path]) ->
     environment = of_user(places)
     places["here"].write_text('[engine]\nname = "evil"\n')
     data = places["here"].read_bytes()
-    relative = {**environment, "HOLDFAST_HOME": "kept"}
+    relative = {**environment, "FOLDAWAY_HOME": "kept"}
     with pytest.raises(NotWritable, match="absolute path"):
         trust_folder(".", data, relative)
-    trust_folder(".", data, {**environment, "HOLDFAST_HOME": str(Path("kept").absolute())})
+    trust_folder(".", data, {**environment, "FOLDAWAY_HOME": str(Path("kept").absolute())})
     assert read_settings(environment=relative).engine == "compressor"
 
 
@@ -284,7 +284,7 @@ def test_a_key_is_not_used_for_another_address_than_its_own(toml: Put) -> None:
     assert variable(model="anthropic:b") == ""
     assert variable(url="https://other/v1") == ""
     assert variable(url="https://other/v1", key_variable="OTHER") == "OTHER"
-    assert variable({"HOLDFAST_SUMMARIZER_URL": "https://other/v1"}) == ""
+    assert variable({"FOLDAWAY_SUMMARIZER_URL": "https://other/v1"}) == ""
 
 
 BAD_FILES = {
@@ -331,20 +331,20 @@ def test_a_setting_keeps_its_old_name(toml: Put) -> None:
     assert found.reuse_prompt_cache
     assert found.origins["summarizer.reuse_prompt_cache"].endswith("summarizer.rides_prefix")
     for name in ("RIDES_PREFIX", "REUSE_PROMPT_CACHE"):
-        variables = {f"HOLDFAST_SUMMARIZER_{name}": "on"}
+        variables = {f"FOLDAWAY_SUMMARIZER_{name}": "on"}
         assert read_settings(str(toml("")), environment=variables).reuse_prompt_cache
     with pytest.raises(InvalidSetting, match="rides_prefix is 1; it must be true or false"):
         read_settings(str(toml("[summarizer]\nrides_prefix = 1")), environment={})
 
 
 BAD_VARIABLES = {
-    "HOLDFAST_THRESHOLD=much": "a number from 0 to 1",
-    "HOLDFAST_THRESHOLD=7": "from 0 to 1",
-    "HOLDFAST_TARGET_RATIO=0.9": "from 0.1 to 0.8",
-    "HOLDFAST_PROTECT_LAST=0": "at least 1",
-    "HOLDFAST_PROTECT_LAST=many": "a whole number of at least 1",
-    "HOLDFAST_ENABLED=perhaps": "true or false",
-    "HOLDFAST_MODEL_CONTEXT_LENGTH=big": "a whole number of at least 1",
+    "FOLDAWAY_THRESHOLD=much": "a number from 0 to 1",
+    "FOLDAWAY_THRESHOLD=7": "from 0 to 1",
+    "FOLDAWAY_TARGET_RATIO=0.9": "from 0.1 to 0.8",
+    "FOLDAWAY_PROTECT_LAST=0": "at least 1",
+    "FOLDAWAY_PROTECT_LAST=many": "a whole number of at least 1",
+    "FOLDAWAY_ENABLED=perhaps": "true or false",
+    "FOLDAWAY_MODEL_CONTEXT_LENGTH=big": "a whole number of at least 1",
 }
 
 
@@ -358,10 +358,10 @@ def test_a_bad_variable_is_named_with_its_range(given: str) -> None:
 
 
 @pytest.mark.parametrize(("variable", "hint"), [
-    ("HOLDFAST_TRESHOLD", "; did you mean HOLDFAST_THRESHOLD?"),
-    ("HOLDFAST_COMPRESSION_ENABLD", "; did you mean HOLDFAST_COMPRESSION_ENABLED?"),
-    ("HOLDFAST_HOMR", "; did you mean HOLDFAST_HOME?"),
-    ("HOLDFAST_QQQQQQQQQQQQQQQQQQQ", ""),
+    ("FOLDAWAY_TRESHOLD", "; did you mean FOLDAWAY_THRESHOLD?"),
+    ("FOLDAWAY_COMPRESSION_ENABLD", "; did you mean FOLDAWAY_COMPRESSION_ENABLED?"),
+    ("FOLDAWAY_HOMR", "; did you mean FOLDAWAY_HOME?"),
+    ("FOLDAWAY_QQQQQQQQQQQQQQQQQQQ", ""),
 ])  # fmt: skip
 def test_an_unknown_variable_is_a_warning_with_the_near_miss(variable: str, hint: str) -> None:
     """It may be of another version; its value, which may be a secret, is not shown."""
@@ -372,7 +372,7 @@ def test_an_unknown_variable_is_a_warning_with_the_near_miss(variable: str, hint
 
 def test_variables_that_are_no_settings_are_left_alone() -> None:
     """Ours for other purposes, and everybody else's."""
-    environment = dict.fromkeys(OTHER_VARIABLES - {"HOLDFAST_CONFIG"}, "x")
+    environment = dict.fromkeys(OTHER_VARIABLES - {"FOLDAWAY_CONFIG"}, "x")
     found = read_settings(environment={**environment, "PATH": "/bin", "HOME": "/nowhere"})
     assert (found.policy, found.warnings) == (Policy(), ())
 
@@ -410,12 +410,12 @@ def test_redaction_rules_of_the_users_own_come_from_the_settings(toml: Put, tmp_
     assert (settings.rules_files, settings.rules_without) == ([str(rules)], ["email"])
     out = Redactor(redaction_policy(settings, personal=True))("acme_k3y5k3y5z a@mailhost.org")
     assert re.fullmatch(r"\[redacted:acme-key:\w+\] a@mailhost\.org", out)
-    variables = {"HOLDFAST_REDACTION_RULES_FILES": f"{rules}, ~/x.toml"}
+    variables = {"FOLDAWAY_REDACTION_RULES_FILES": f"{rules}, ~/x.toml"}
     assert read_settings(environment=variables).rules_files == [str(rules), "~/x.toml"]
     engine = open_engine(settings=settings)
     assert isinstance(engine, HermesEngine)
     assert "[redacted:acme-key:" in engine.session.engine.settings.redact("acme_k3y5k3y5z")
-    memory = open_memory(settings=settings, environment={"HOLDFAST_HOME": str(tmp_path)})
+    memory = open_memory(settings=settings, environment={"FOLDAWAY_HOME": str(tmp_path)})
     memory.close()
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 pytest.importorskip("openai", reason="the demo asks through the openai SDK")
 
-from holdfast.testing.model_server import ModelServer
+from foldaway.testing.model_server import ModelServer
 
 SCRIPT = Path(__file__).parent.parent / "bench" / "demo_model.py"
 NOTE = {

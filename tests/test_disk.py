@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.disk import replace_file, swap_files
+from foldaway.disk import replace_file, swap_files
 
 
 def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:

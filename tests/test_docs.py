@@ -25,27 +25,27 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from holdfast import errors
-from holdfast.cli import holdfast as GROUP  # noqa: N812 - a constant of this file
-from holdfast.cli import run
-from holdfast.config.sections import SECTIONS
+from foldaway import errors
+from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
+from foldaway.cli import run
+from foldaway.config.sections import SECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 NAVIGATION = re.findall(r"([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
 FENCE = re.compile(r"^( *)(`{3,})(\w*)$")
-REFERENCE = "hf-0123456789"
+REFERENCE = "fa-0123456789"
 """Stands for a reference of the file of originals that the command names."""
 SAID = {"--workers 8": "--workers 1"}
 """What is typed otherwise here: eight processes take seconds to start."""
 
 NOT_RUN = {
-    r"^holdfast (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
-    r"^holdfast chat\b": "talks to a person; tests/chat does",
-    r"^holdfast run ": "starts another program; tests/running does",
-    r"^holdfast install\b(?!.*--)": "asks before it writes",
+    r"^foldaway (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
+    r"^foldaway chat\b": "talks to a person; tests/chat does",
+    r"^foldaway run ": "starts another program; tests/running does",
+    r"^foldaway install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
     r"--engine ray": "needs a cluster",
-    r"^holdfast lab ": "takes minutes; tests/cli and tests/lab run it",
+    r"^foldaway lab ": "takes minutes; tests/cli and tests/lab run it",
     r"FILE|OUT\.jsonl|\.\./shared/": "names files that only the benchmarks have",
 }
 """Commands of the program that are only parsed, and why."""
@@ -63,8 +63,8 @@ OTHERS = {
 }
 """Programs that are not ours, and what is done with them."""
 BEFORE = {
-    "docs/operations.md": ("holdfast import",),
-    "docs/erasure.md": ("holdfast import", "holdfast sessions backup backup.db"),
+    "docs/operations.md": ("foldaway import",),
+    "docs/erasure.md": ("foldaway import", "foldaway sessions backup backup.db"),
 }
 """What a page takes for granted."""
 RUN_BY_OTHERS = {"py": "tests/test_examples.py: it is the end of a script that runs there"}
@@ -101,7 +101,7 @@ class Command(NamedTuple):
     def reason(self) -> str:
         """Why it is not run; "" if it is."""
         program = Path(self.words[0]).name
-        if program != "holdfast":
+        if program != "foldaway":
             assert program in OTHERS, f"{program}: say in OTHERS what is done with it"
             return OTHERS[program]
         typed = f"{shlex.join(self.words)} "
@@ -182,9 +182,9 @@ def read_toml(block: Block) -> None:
     found = tomllib.loads(block.text)
     Path("block.toml").write_text(block.text)
     if set(found) <= set(SECTIONS):
-        run_command(Command("holdfast config check block.toml"))
+        run_command(Command("foldaway config check block.toml"))
     elif "rule" in found:
-        run_command(Command("holdfast redact --rules block.toml --check session.json"), {0, 1})
+        run_command(Command("foldaway redact --rules block.toml --check session.json"), {0, 1})
     else:
         assert set(found) == {"project"}
 
@@ -212,7 +212,7 @@ def run_command(command: Command, codes: frozenset[int] | set[int] = frozenset({
     words = Command(typed).words[1:]
     if REFERENCE in words:
         kept = Path(words[words.index("--originals") + 1]).read_text()
-        words[words.index(REFERENCE)] = re.findall(r"hf-[0-9a-f]{10}", kept)[0]
+        words[words.index(REFERENCE)] = re.findall(r"fa-[0-9a-f]{10}", kept)[0]
     words = [one for word in words for one in sorted(glob.glob(word)) or [word]]
     said, wrong = io.BytesIO(), io.StringIO()
     printed = io.TextIOWrapper(said, encoding="utf-8", write_through=True)
@@ -227,11 +227,11 @@ def check_command(command: Command) -> None:
     """A command, its options, script, target or extras exist."""
     program, *arguments = command.words
     match Path(program).name:
-        case "holdfast":
+        case "foldaway":
             parse(arguments)
         case "pip":
             extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-            for named in re.findall(r"holdfast\[([\w,]+)\]", command.typed):
+            for named in re.findall(r"foldaway\[([\w,]+)\]", command.typed):
                 assert set(named.split(",")) <= set(extras["optional-dependencies"]), named
         case "make":
             made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -251,7 +251,7 @@ def check_command(command: Command) -> None:
 def parse(arguments: list[str], wrong: type[click.UsageError] = click.UsageError) -> None:
     """Fail with the sentence of the program if a command or an option does not exist."""
     command: click.Command = GROUP
-    context = click.Context(command, info_name="holdfast", **GROUP.context_settings)
+    context = click.Context(command, info_name="foldaway", **GROUP.context_settings)
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
         name, *arguments = arguments
         found = command.get_command(context, name)
@@ -272,8 +272,8 @@ def assert_shown(line: str, said: str) -> None:
         assert " ".join(piece.split()) in flat, f"{piece!r} is not in\n{said}"
 
 
-INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?holdfast [a-z][^`…]*)`")
-HELP = re.compile(r"^  (holdfast [a-z].*)$", re.MULTILINE)
+INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?foldaway [a-z][^`…]*)`")
+HELP = re.compile(r"^  (foldaway [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
     "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
@@ -351,9 +351,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work, home = tmp_path / "work", tmp_path / "home"
     (work / "runs").mkdir(parents=True)
     for name in list(os.environ):
-        if name.startswith(("HOLDFAST_", "XDG_")):
+        if name.startswith(("FOLDAWAY_", "XDG_")):
             monkeypatch.delenv(name)
-    for name, value in {"HOME": home, "HOLDFAST_HOME": home / "kept", "EDITOR": "true",
+    for name, value in {"HOME": home, "FOLDAWAY_HOME": home / "kept", "EDITOR": "true",
                         "COLUMNS": 80, "XDG_CONFIG_HOME": home / "config"}.items():  # fmt: skip
         monkeypatch.setenv(name, str(value))
     monkeypatch.chdir(work)

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Session, check, compress
-from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends, Waits
+from foldaway import Session, check, compress
+from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Sends, Waits
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -59,12 +59,12 @@ class ScriptedAgent:
         assert check(body["messages"], dialect=self.api) == []
         self.sizes.append(len(request.raw))
         self.steps += 1
-        folded = re.search(r"recall (hf-[0-9a-f]{10})", json.dumps(body["messages"]))
+        folded = re.search(r"recall (fa-[0-9a-f]{10})", json.dumps(body["messages"]))
         if self.steps % FILES and not (self.recalled and self.steps > FILES):
             return self.calls("read_file", {"path": f"module_{self.steps % FILES}.txt"})
         if folded and not self.recalled:
             self.recalled = folded[1]
-            return self.calls("holdfast_recall", {"ref": folded[1]})
+            return self.calls("foldaway_recall", {"ref": folded[1]})
         return self.says("All is read.", stream=bool(body.get("stream")))
 
     def calls(self, name: str, arguments: dict[str, str]) -> Reply:
@@ -253,7 +253,7 @@ def test_the_messaging_host_is_steered_and_takes_commands(
         agent.steps += 1
         if messages[-1]["content"] == "Find the valves.":
             asked.set()
-            call = agent.calls("holdfast_search", {"query": "valves"})
+            call = agent.calls("foldaway_search", {"query": "valves"})
             assert isinstance(call, Sends)
             return Waits(go_on, call)
         said = " | ".join(one["content"] for one in messages if one["role"] == "user")

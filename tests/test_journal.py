@@ -13,27 +13,27 @@ from typing import Any
 
 import pytest
 
-from holdfast import Model, Options, Session, compress
-from holdfast.caching.prices import Prices
-from holdfast.config import read_settings
-from holdfast.engine.compressor import Compressor
-from holdfast.errors import SummarizerFailed
-from holdfast.importers import sessions_in
-from holdfast.journal import EVENTS, listens, log_event
-from holdfast.memory.manager import MemoryLimits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, MemoryTurn
-from holdfast.policy import Policy
-from holdfast.sessions import Inbox, InboxWorker
-from holdfast.sessions.finding import discover
-from holdfast.sessions.hooks import Hooks
-from holdfast.sessions.importing import take_all
-from holdfast.sessions.standing import mended
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
-from holdfast.testing import ScriptedSummarizer
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.writing.writers import Writers
+from foldaway import Model, Options, Session, compress
+from foldaway.caching.prices import Prices
+from foldaway.config import read_settings
+from foldaway.engine.compressor import Compressor
+from foldaway.errors import SummarizerFailed
+from foldaway.importers import sessions_in
+from foldaway.journal import EVENTS, listens, log_event
+from foldaway.memory.manager import MemoryLimits, MemoryManager
+from foldaway.memory.provider import MemoryProvider, MemoryTurn
+from foldaway.policy import Policy
+from foldaway.sessions import Inbox, InboxWorker
+from foldaway.sessions.finding import discover
+from foldaway.sessions.hooks import Hooks
+from foldaway.sessions.importing import take_all
+from foldaway.sessions.standing import mended
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
+from foldaway.testing import ScriptedSummarizer
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.writing.writers import Writers
 
 MARK = "Zebulon"
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
@@ -123,7 +123,7 @@ class Unleased:
 def settings(place: Path) -> None:
     """A variable that nobody knows."""
     assert read_settings(
-        environment={"HOLDFAST_HOME": str(place), f"HOLDFAST_{MARK}": SECRET}
+        environment={"FOLDAWAY_HOME": str(place), f"FOLDAWAY_{MARK}": SECRET}
     ).warnings
 
 
@@ -202,17 +202,17 @@ def test_every_decision_has_its_record_and_no_record_has_content(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """At every level, in the message and in all fields."""
-    caplog.set_level(logging.DEBUG, "holdfast")
+    caplog.set_level(logging.DEBUG, "foldaway")
     for flow in FLOWS:
         flow(tmp_path)
-    ours = [record for record in caplog.records if record.name.startswith("holdfast")]
-    assert {vars(record)["holdfast_event"] for record in ours} == set(EVENTS) - GATEWAY
+    ours = [record for record in caplog.records if record.name.startswith("foldaway")]
+    assert {vars(record)["foldaway_event"] for record in ours} == set(EVENTS) - GATEWAY
     said = "\n".join(f"{record.getMessage()} {vars(record)}" for record in ours)
     assert MARK not in said
     assert SECRET[4:] not in said
     for record in ours:
-        event, facts = vars(record)["holdfast_event"], vars(record)["holdfast_facts"]
-        assert record.name == f"holdfast.{event.partition('.')[0]}"
+        event, facts = vars(record)["foldaway_event"], vars(record)["foldaway_facts"]
+        assert record.name == f"foldaway.{event.partition('.')[0]}"
         assert record.levelno == EVENTS[event][0]
         assert record.getMessage().startswith(event)
         assert all(isinstance(value, (int, float, str)) for value in facts.values())
@@ -220,7 +220,7 @@ def test_every_decision_has_its_record_and_no_record_has_content(
 
 def test_a_record_is_one_line_whatever_a_name_holds(caplog: pytest.LogCaptureFixture) -> None:
     """Nobody can write a second line into a log with the name of a file."""
-    caplog.set_level(logging.DEBUG, "holdfast")
+    caplog.set_level(logging.DEBUG, "foldaway")
     log_event("import.skipped", file="a\nERROR root: done\x1b[2J" + "x" * 900, agent="")
     (record,) = caplog.records
     assert record.getMessage().startswith("import.skipped file='a\\nERROR root: done\\x1b[2J")
@@ -231,10 +231,10 @@ def test_a_record_is_one_line_whatever_a_name_holds(caplog: pytest.LogCaptureFix
 def test_a_process_that_asks_for_no_log_gets_none() -> None:
     """No handler of ours writes, and no level is set."""
     script = (
-        "import logging, holdfast.journal as journal\n"
+        "import logging, foldaway.journal as journal\n"
         "journal.log_event('summary.failed')\n"
         "assert not journal.listens('compaction.done')\n"
-        "family = logging.getLogger('holdfast')\n"
+        "family = logging.getLogger('foldaway')\n"
         "assert [type(one).__name__ for one in family.handlers] == ['NullHandler']\n"
         "assert family.level == logging.NOTSET and family.propagate\n"
     )

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidSetting
-from holdfast.policy import Policy, budget_for
+from foldaway.errors import InvalidSetting
+from foldaway.policy import Policy, budget_for
 
 
 def test_the_budgets_of_a_window_of_200_000() -> None:

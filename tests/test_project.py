@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-import holdfast
+import foldaway
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTES = [*(ROOT / "bench").glob("*.md"), *(ROOT / "bench" / "notes").glob("*.md")]
@@ -35,11 +35,11 @@ def name_of(page: Path) -> str:
 def test_the_public_names_are_sorted_few_and_there() -> None:
     """At most 33 names, in order, each importable, each with a docstring where it can have one; the
     last that came is `wrap`: the one line of an agent that uses a client of its provider."""
-    names = holdfast.__all__
+    names = foldaway.__all__
     assert list(names) == sorted(names)
     assert len(set(names)) == len(names) <= 33
     for name in names:
-        assert getattr(holdfast, name).__doc__
+        assert getattr(foldaway, name).__doc__
 
 
 PUBLIC_MODULES = (
@@ -47,28 +47,28 @@ PUBLIC_MODULES = (
     "redaction", "reduction", "sessions", "stores", "summarizers", "testing",
     "testing.model_server", "tokens", "trajectories",
 )  # fmt: skip
-"""What is promised beside `import holdfast`; docs/architecture.md says the same."""
+"""What is promised beside `import foldaway`; docs/architecture.md says the same."""
 
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)
 def test_a_public_module_says_what_is_public(module: str) -> None:
     """It names its public names, each is there, and the page about the code names the module."""
-    found = importlib.import_module(f"holdfast.{module}")
+    found = importlib.import_module(f"foldaway.{module}")
     assert found.__doc__
     assert [name for name in found.__all__ if getattr(found, name, None) is None] == []
     page = (ROOT / "docs" / "architecture.md").read_text()
-    assert f"`holdfast.{module}`" in page
+    assert f"`foldaway.{module}`" in page
 
 
 def test_examples_import_public_names_only() -> None:
-    """What a document or an example imports is promised: from `holdfast` or a public module."""
+    """What a document or an example imports is promised: from `foldaway` or a public module."""
     texts = {page.name: "\n".join(PYTHON_BLOCK.findall(page.read_text())) for page in PAGES}
     texts |= {path.name: path.read_text() for path in sorted((ROOT / "examples").glob("*.py"))}
     deep: list[str] = []
     for name, text in texts.items():
-        for module, names in re.findall(r"^\s*from holdfast\.(\S+) import ([^\n(]+)", text, re.M):
+        for module, names in re.findall(r"^\s*from foldaway\.(\S+) import ([^\n(]+)", text, re.M):
             promised = (
-                importlib.import_module(f"holdfast.{module}").__all__
+                importlib.import_module(f"foldaway.{module}").__all__
                 if module in PUBLIC_MODULES
                 else []
             )
@@ -84,36 +84,36 @@ def test_the_reference_has_every_public_name_with_an_example() -> None:
     used = {
         name
         for block in blocks
-        for line in re.findall(r"^from holdfast import (.*)$", block, re.M)
+        for line in re.findall(r"^from foldaway import (.*)$", block, re.M)
         for name in line.split(", ")
         if len(re.findall(rf"\b{name}\b", block)) > 1
     }
-    assert used == set(holdfast.__all__)
-    assert [name for name in holdfast.__all__ if f"`{name}" not in words] == []
+    assert used == set(foldaway.__all__)
+    assert [name for name in foldaway.__all__ if f"`{name}" not in words] == []
 
 
 def test_compress_and_compressor_take_few_parameters() -> None:
     """Nine for a run and nine for a conversation; what is rarer is in a value that one of them
     takes.
     """
-    assert len(signature(holdfast.compress).parameters) <= 9
-    assert len(signature(holdfast.Compressor).parameters) <= 10
+    assert len(signature(foldaway.compress).parameters) <= 9
+    assert len(signature(foldaway.Compressor).parameters) <= 10
 
 
 def test_the_version_is_the_one_of_the_project() -> None:
     """What is installed says the version that pyproject.toml names."""
     try:
-        installed = version("holdfast")
+        installed = version("foldaway")
     except PackageNotFoundError:
-        pytest.skip("holdfast is on the path and not installed")
-    assert installed == project()["project"]["version"] == holdfast.__version__
+        pytest.skip("foldaway is on the path and not installed")
+    assert installed == project()["project"]["version"] == foldaway.__version__
 
 
 def test_the_newest_heading_of_the_changes_is_the_version() -> None:
     """Whoever reads CHANGELOG.md reads of the version that is here."""
     heading = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert heading is not None
-    assert heading[1] == holdfast.__version__
+    assert heading[1] == foldaway.__version__
 
 
 def test_the_image_of_the_gateway_fits_the_project() -> None:
@@ -133,7 +133,7 @@ def test_the_image_of_the_gateway_fits_the_project() -> None:
 
 def test_the_command_is_the_one_of_the_project() -> None:
     """The script that pip makes calls a function that is there."""
-    module, _, function = project()["project"]["scripts"]["holdfast"].partition(":")
+    module, _, function = project()["project"]["scripts"]["foldaway"].partition(":")
     assert callable(getattr(importlib.import_module(module), function))
 
 
@@ -179,9 +179,9 @@ def test_no_file_names_a_package_index() -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What `make demo` prints."""
     tmp_path = tmp_path_factory.mktemp("demo")
-    script = tmp_path / "holdfast"
+    script = tmp_path / "foldaway"
     script.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m holdfast "$@"\n'
+        f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m foldaway "$@"\n'
     )
     script.chmod(0o755)
     done = subprocess.run(
@@ -235,7 +235,7 @@ def test_scripts_import_what_is_there() -> None:
     for path in sorted([*(ROOT / "bench").rglob("*.py"), *(ROOT / "docs").glob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
             module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-            if not module.startswith("holdfast"):
+            if not module.startswith("foldaway"):
                 continue
             found = importlib.import_module(module)
             for name in (one.name for one in cast("ast.ImportFrom", node).names):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from holdfast.regex import Regex
+from foldaway.regex import Regex
 
 CALLS = {
     "findall": ("a1b22",),

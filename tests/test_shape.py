@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 MODULES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted((SOURCE / "holdfast").rglob("*.py"))
+    for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
 EXPLAINED = ("compaction", "engine", "facts", "writing")
@@ -43,7 +43,7 @@ def layers_below(name: str, package: str) -> int:
     own = [
         one
         for one in imports(name)
-        if one.startswith(f"holdfast.{package}.") and not name.startswith(f"{one}.")
+        if one.startswith(f"foldaway.{package}.") and not name.startswith(f"{one}.")
     ]
     return 1 + max((layers_below(one, package) for one in own), default=0)
 
@@ -76,15 +76,15 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_has_few_layers(package: str) -> None:
     """At most eight."""
-    own = [name for name in MODULES if name.startswith(f"holdfast.{package}.")]
+    own = [name for name in MODULES if name.startswith(f"foldaway.{package}.")]
     assert max(layers_below(name, package) for name in own) <= 8
 
 
 def test_the_first_compaction_loads_few_modules() -> None:
     """Of ours, in a process of its own."""
     script = (
-        "import sys, holdfast; holdfast.compress; "
-        "print(sum(name.split('.')[0] == 'holdfast' for name in sys.modules))"
+        "import sys, foldaway; foldaway.compress; "
+        "print(sum(name.split('.')[0] == 'foldaway' for name in sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -120,7 +120,7 @@ def test_every_number_says_what_it_decides(package: str) -> None:
     names no origin was chosen and not measured."""
     bare: list[str] = []
     for name in MODULES:
-        if not name.startswith(f"holdfast.{package}"):
+        if not name.startswith(f"foldaway.{package}"):
             continue
         body = ast.parse(MODULES[name].read_text()).body
         for node, below in zip_longest(body, body[1:]):

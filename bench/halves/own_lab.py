@@ -13,11 +13,11 @@ OWN = Path(__file__).resolve().parents[2] / "src"
 if not os.environ.get("PYTHONPATH"):
     sys.path.insert(0, str(OWN))
 
-import holdfast.lab  # noqa: E402  the tree is chosen above
+import foldaway.lab  # noqa: E402  the tree is chosen above
 
-holdfast.lab.__path__ = [str(OWN / "holdfast" / "lab")]
+foldaway.lab.__path__ = [str(OWN / "foldaway" / "lab")]
 
 
 def measured_tree() -> Path:
-    """Return the tree whose Holdfast is measured."""
-    return Path(holdfast.__file__).parent
+    """Return the tree whose Foldaway is measured."""
+    return Path(foldaway.__file__).parent

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.lab.reading import own_summaries
-from holdfast.lab.scoring.session import LabSession
+from foldaway.lab.reading import own_summaries
+from foldaway.lab.scoring.session import LabSession
 
 Message = dict[str, Any]
 
@@ -53,8 +53,8 @@ class Recorded:
 
 
 def find_data() -> Path | None:
-    """Return the folder with `sessions/`, by HOLDFAST_DATA or beside the repository."""
-    named = os.environ.get("HOLDFAST_DATA")
+    """Return the folder with `sessions/`, by FOLDAWAY_DATA or beside the repository."""
+    named = os.environ.get("FOLDAWAY_DATA")
     root = Path(__file__).resolve().parents[2]
     for folder in (Path(named) if named else None, root.parent / "shared" / "data"):
         if folder is not None and (folder / "sessions").is_dir():

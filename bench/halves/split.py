@@ -171,7 +171,7 @@ def _by_size(groups: list[list[Recorded]]) -> dict[str, str]:
 def main() -> int:
     data = find_data()
     if data is None:
-        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        print("skipped: no data; set FOLDAWAY_DATA or put it at ../shared/data")
         return 0
     sessions = [session for family in FAMILIES for session in read_family(data, family)]
     halves = make_split(sessions)

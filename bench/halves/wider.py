@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from foldaway.lab.reading import read_sessions
+from foldaway.lab.scoring.session import LabSession, render_all
+from foldaway.tokens.estimate import estimate_text
 from halves.sessions import FAMILIES, Message, for_lab, read_file
 from halves.split import DATED, apart_from_test
-from holdfast.lab.reading import read_sessions
-from holdfast.lab.scoring.session import LabSession, render_all
-from holdfast.tokens.estimate import estimate_text
 
 _LEAST_TOKENS = 1_000
 _SHORT_TOKENS = 12_000

@@ -1,10 +1,10 @@
-"""The sessions where Holdfast loses most, with what it lost: what to read before changing it."""
+"""The sessions where Foldaway loses most, with what it lost: what to read before changing it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.lab.results import OURS, ScoreRow
+from foldaway.lab.results import OURS, ScoreRow
 
 _KINDS = ("far", "bound", "files P", "files R", "errors", "constraints")
 _TITLES = {

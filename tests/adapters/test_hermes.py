@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from tests.sessions.test_bad_input import Broken
 
-from holdfast import Policy, check
-from holdfast.adapters.contract import ContextEngine
-from holdfast.adapters.hermes import HermesEngine
-from holdfast.caching.prices import Prices
-from holdfast.engine.run import Model
-from holdfast.errors import Conflict, InvalidSetting, StoreUnavailable, SummarizerFailed
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.testing.fakes import ScriptedSummarizer
-from holdfast.testing.long_lists import Exchange, written
+from foldaway import Policy, check
+from foldaway.adapters.contract import ContextEngine
+from foldaway.adapters.hermes import HermesEngine
+from foldaway.caching.prices import Prices
+from foldaway.engine.run import Model
+from foldaway.errors import Conflict, InvalidSetting, StoreUnavailable, SummarizerFailed
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.testing.fakes import ScriptedSummarizer
+from foldaway.testing.long_lists import Exchange, written
 
 WINDOW: Any = {
     "context_length": 8_000,
@@ -39,7 +39,7 @@ def reference(made: HermesEngine) -> str:
 
 
 def recalled(made: HermesEngine, ref: str) -> str:
-    answer = made.handle_tool_call("holdfast_recall", {"ref": ref}, messages=[])
+    answer = made.handle_tool_call("foldaway_recall", {"ref": ref}, messages=[])
     return json.loads(answer)["result"]
 
 
@@ -155,15 +155,15 @@ def test_the_tools_answer_in_json_and_never_raise() -> None:
     made = HermesEngine(**WINDOW)
     made.compress(ITEMS, force=True)
     assert "Ask" in recalled(made, reference(made))
-    assert "trying again cannot help" in recalled(made, "hf-0")
+    assert "trying again cannot help" in recalled(made, "fa-0")
     for name, arguments, said in (
-        ("holdfast_search", {"text": "Ask 2"}, "Ask 2"),
-        ("holdfast_search", {"text": "qqqq"}, "nothing"),
+        ("foldaway_search", {"text": "Ask 2"}, "Ask 2"),
+        ("foldaway_search", {"text": "qqqq"}, "nothing"),
         ("other", {}, "no tool"),
     ):
         assert said in json.loads(made.handle_tool_call(name, arguments, task_id="t"))["result"]
     made.get_tool_schemas()[0]["name"] = "spoiled"
-    assert made.get_tool_schemas()[0]["name"] == "holdfast_recall"
+    assert made.get_tool_schemas()[0]["name"] == "foldaway_recall"
 
 
 def test_a_compaction_boundary_keeps_everything(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_host_that_said_to_pass_goes_on_without_its_store(is_read: bool, tmp_p
     made.update_from_response({"prompt_tokens": 50, "completion_tokens": 5})
     assert made.should_compress(7_900)
     assert made.get_status()["last_prompt_tokens"] == 50
-    assert made.handle_tool_call("holdfast_recall", {"ref": "hf-0123456789"})
+    assert made.handle_tool_call("foldaway_recall", {"ref": "fa-0123456789"})
     made.on_session_end("a", longer)
     made.on_session_start("b", boundary_reason="compression", old_session_id="a")
     assert made.compress(longer) == longer

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from tests.adapters.test_hermes import ITEMS, TheirEngine, more
 
-from holdfast import Policy
-from holdfast.adapters.hermes import HermesEngine
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway import Policy
+from foldaway.adapters.hermes import HermesEngine
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
 
@@ -65,11 +65,11 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Any]:
         module = ModuleType(name)
         module.__dict__.update(found)
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setenv("HOLDFAST_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("FOLDAWAY_CONFIG", str(tmp_path / "none.toml"))
     (tmp_path / "none.toml").write_text("")
-    sys.modules.pop("holdfast.hermes", None)
-    yield importlib.import_module("holdfast.hermes")
-    sys.modules.pop("holdfast.hermes", None)
+    sys.modules.pop("foldaway.hermes", None)
+    yield importlib.import_module("foldaway.hermes")
+    sys.modules.pop("foldaway.hermes", None)
 
 
 def agent(plugin: Any, session_id: str, sessions: Any = None, platform: str = "cli") -> Any:
@@ -93,7 +93,7 @@ def agent(plugin: Any, session_id: str, sessions: Any = None, platform: str = "c
 
 
 def stored(tmp_path: Path) -> list[Any]:
-    store = open_store(tmp_path / "holdfast" / "sessions")
+    store = open_store(tmp_path / "foldaway" / "sessions")
     found = store.sessions(SessionFilter(kind="any"), most=20).sessions
     store.close()
     return list(found)
@@ -104,13 +104,13 @@ def reference(made: Any) -> str:
 
 
 def recalled(made: Any, ref: str) -> str:
-    return json.loads(made.handle_tool_call("holdfast_recall", {"ref": ref}, messages=[]))["result"]
+    return json.loads(made.handle_tool_call("foldaway_recall", {"ref": ref}, messages=[]))["result"]
 
 
 def test_its_sessions_are_in_hermes_folder_under_its_ids(plugin: Any, tmp_path: Path) -> None:
     """A new process goes on with them, and recalls what an older one gave out."""
     made = agent(plugin, "s1")
-    assert (made.name, made._session_id) == ("holdfast", "s1")
+    assert (made.name, made._session_id) == ("foldaway", "s1")
     sent = made.compress(ITEMS, force=True)
     roles = [one["role"] for one in sent]
     assert not any(one == two == "user" for one, two in pairwise(roles))
@@ -212,7 +212,7 @@ def test_past_sessions_are_a_memory(plugin: Any) -> None:
     """What fits a turn, and tools to search; the session that asks is not its own past."""
     made = agent(plugin, "s1")
     made.on_session_end("s1", ITEMS)
-    memory = plugin.HoldfastMemory()
+    memory = plugin.FoldawayMemory()
     assert isinstance(memory, StandInMemory)
     memory.initialize("s2", hermes_home="", platform="cli")
     assert memory.is_available()

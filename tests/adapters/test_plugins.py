@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from holdfast import open_engine, reduce
-from holdfast.adapters.hermes import HermesEngine
-from holdfast.adapters.plugins import GROUP, engine_named
-from holdfast.cli import run
-from holdfast.config import read_settings
-from holdfast.engine.reducing import REDUCERS_GROUP, reducer_named
-from holdfast.errors import InvalidSetting, UnknownName
-from holdfast.policy import Policy
+from foldaway import open_engine, reduce
+from foldaway.adapters.hermes import HermesEngine
+from foldaway.adapters.plugins import GROUP, engine_named
+from foldaway.cli import run
+from foldaway.config import read_settings
+from foldaway.engine.reducing import REDUCERS_GROUP, reducer_named
+from foldaway.errors import InvalidSetting, UnknownName
+from foldaway.policy import Policy
 
 ENGINE = """
-from holdfast.adapters.contract import ContextEngine
+from foldaway.adapters.contract import ContextEngine
 
 class Quiet(ContextEngine):
     def __init__(self, **settings):
@@ -79,10 +79,10 @@ def test_the_settings_choose_the_engine(tmp_path: Path, monkeypatch: pytest.Monk
     of the same file; what the caller gives wins."""
     install(tmp_path, "quiet_engine", ENGINE, f"[{GROUP}]\nquiet = quiet_engine:Quiet\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    file = tmp_path / "holdfast.toml"
+    file = tmp_path / "foldaway.toml"
     rest = "[compression]\nprotect_last = 7\n[model]\nname = 'm'\ncontext_length = 9000\n"
     file.write_text(rest)
-    ours = open_engine(environment={"HOLDFAST_CONFIG": str(file)})
+    ours = open_engine(environment={"FOLDAWAY_CONFIG": str(file)})
     assert isinstance(ours, HermesEngine)
     assert ours.context_length == 9_000
     file.write_text(f"{rest}[engine]\nname = 'quiet'\n")
@@ -113,7 +113,7 @@ def test_a_package_that_makes_no_engine_is_named(
 
 
 def test_an_unknown_reducer_is_refused() -> None:
-    """No reducer comes with Holdfast under this group."""
+    """No reducer comes with Foldaway under this group."""
     with pytest.raises(UnknownName, match="no-such-reducer"):
         reducer_named("no-such-reducer")
 

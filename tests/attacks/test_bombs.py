@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.dialects.limits import Limits, bounded_lines, unpack
-from holdfast.errors import NotReadable
-from holdfast.importers import read_file
-from holdfast.importers.imported import SessionDraft, refuse_too_many
+from foldaway.dialects.limits import Limits, bounded_lines, unpack
+from foldaway.errors import NotReadable
+from foldaway.importers import read_file
+from foldaway.importers.imported import SessionDraft, refuse_too_many
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 MEMORY = 1_000_000_000
@@ -41,9 +41,9 @@ ONE_LINE = bomb(b"a" * PIECE, 40, before=b'{"role":"user","content":"', after=b'
 
 def limited(*arguments: object, home: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command with little memory."""
-    places = {"HOME": str(home), "HOLDFAST_HOME": str(home / "h"), "PYTHONPATH": str(SOURCE)}
+    places = {"HOME": str(home), "FOLDAWAY_HOME": str(home / "h"), "PYTHONPATH": str(SOURCE)}
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", *map(str, arguments)],
+        [sys.executable, "-m", "foldaway", *map(str, arguments)],
         env={**os.environ, **places, **more}, cwd=home, capture_output=True, text=True,
         check=False, stdin=subprocess.DEVNULL,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
@@ -94,7 +94,7 @@ def test_every_command_refuses_a_bomb(
 ) -> None:
     """The same limits and words everywhere; memory stays far below what it unpacks to."""
     path = put("bomb.json.gz", ONE_LINE)
-    seen = limited(*command, path, home=tmp_path, HOLDFAST_INPUT_MAX_STREAM_MB="16")
+    seen = limited(*command, path, home=tmp_path, FOLDAWAY_INPUT_MAX_STREAM_MB="16")
     assert seen.returncode == 2
     assert seen.stderr.count("\n") == 1
     assert f"raise input.{limit}" in seen.stderr

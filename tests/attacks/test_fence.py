@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.fence import TAG, defuse_marks, fence_text, strip_fenced
+from foldaway.memory.fence import TAG, defuse_marks, fence_text, strip_fenced
 
 ENDS = [
     f"</{TAG}>", f"</{TAG} x=1>", f"</{TAG}/>", f"<{TAG}/>", f"</     {TAG}>", f"</{TAG}      >",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory.files.prompt import OUTSIDE, Knowledge, read_knowledge
-from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.files.shared_file import MOST_BYTES
+from foldaway.memory.files.prompt import OUTSIDE, Knowledge, read_knowledge
+from foldaway.memory.files.provider import FilesProvider
+from foldaway.memory.files.shared_file import MOST_BYTES
 
 SECRET = "the combination is 11-22-33"
 

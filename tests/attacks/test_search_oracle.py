@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.dialects.registry import dialect_named
-from holdfast.sessions.finding import Show, recall_from
-from holdfast.sessions.rows import new_message
-from holdfast.sessions.showing import redactor_of
-from holdfast.sessions.tools import Library, answer
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+from foldaway.dialects.registry import dialect_named
+from foldaway.sessions.finding import Show, recall_from
+from foldaway.sessions.rows import new_message
+from foldaway.sessions.showing import redactor_of
+from foldaway.sessions.tools import Library, answer
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 PASSWORD = "wombatzephyr7"
 LETTERS = string.ascii_lowercase + string.digits
@@ -63,7 +63,7 @@ def keep_secret(store: Store, secret: str) -> None:
 
 def search(library: Library, **arguments: Any) -> str:
     """Return the answer of the tool; a tag is the digest of a secret, and the same for all."""
-    found = answer(library, "holdfast_sessions_search", {"most": 20, **arguments})
+    found = answer(library, "foldaway_sessions_search", {"most": 20, **arguments})
     assert not found.failed
     return TAG.sub(r"[redacted:\1]", found.text)
 
@@ -236,7 +236,7 @@ def test_an_error_does_not_say_whether_a_guess_is_right(
         source_id=f"https://host/?password={PASSWORD}",
     ))  # fmt: skip
     answers = {
-        answer(library, f"holdfast_sessions_{name}", {
+        answer(library, f"foldaway_sessions_{name}", {
             key: text.format(guess) for key, text in arguments.items()
         })
         for guess in (PASSWORD, "wombatzephyr8")

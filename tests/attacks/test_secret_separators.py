@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.redactor import HOLD, Stream
-from holdfast.redaction.rules import built_in_rules
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.redactor import HOLD, Stream
+from foldaway.redaction.rules import built_in_rules
 
 REDACTOR = Redactor(RedactionPolicy(key="test", mentions=True))
 SEPARATORS = ("\0", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029")
@@ -122,9 +122,9 @@ def test_a_separator_at_the_seam_of_two_blocks_ends_a_value(separator: str) -> N
 
 
 def test_the_command_redacts_an_environment_from_a_pipe() -> None:
-    """`holdfast redact -` hides the value before a NUL and keeps every other byte."""
+    """`foldaway redact -` hides the value before a NUL and keeps every other byte."""
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", "redact", "-"],
+        [sys.executable, "-m", "foldaway", "redact", "-"],
         input=ENVIRONMENT.replace("\n", "\0").encode(),
         capture_output=True,
         check=True,

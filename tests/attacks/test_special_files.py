@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import NotReadable
-from holdfast.importers import ImportedSession, sessions_in
-from holdfast.lab.reading import read_sessions
-from holdfast.trajectories.reading import find_sources
+from foldaway.errors import NotReadable
+from foldaway.importers import ImportedSession, sessions_in
+from foldaway.lab.reading import read_sessions
+from foldaway.trajectories.reading import find_sources
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 WAIT_SECONDS = 60
@@ -39,13 +39,13 @@ def told(folder: Path, **options: Any) -> tuple[list[str], dict[str, str]]:
     return ids, said
 
 
-def holdfast(
+def foldaway(
     *arguments: object, home: Path, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command as a process, so that one that hangs can be ended."""
-    places = {"HOME": str(home), "HOLDFAST_HOME": str(home / "h"), "PYTHONPATH": str(SOURCE)}
+    places = {"HOME": str(home), "FOLDAWAY_HOME": str(home / "h"), "PYTHONPATH": str(SOURCE)}
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", *map(str, arguments)],
+        [sys.executable, "-m", "foldaway", *map(str, arguments)],
         env={**os.environ, **places}, cwd=cwd or home, capture_output=True, text=True,
         timeout=WAIT_SECONDS, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -66,7 +66,7 @@ def test_an_import_skips_pipes_and_sockets_and_says_so(folder: Path, tmp_path: P
     os.mkfifo(folder / "notes.md")
     with socket.socket(socket.AF_UNIX) as open_socket:
         open_socket.bind(os.path.relpath(folder / "b.json"))
-        seen = holdfast("import", folder, "--json", home=tmp_path)
+        seen = foldaway("import", folder, "--json", home=tmp_path)
     report = json.loads(seen.stdout)
     assert (seen.returncode, report["agents"][0]["messages"]) == (0, 1)
     said = {Path(row["path"]).name: row["problem"] for row in report["unreadable"]}
@@ -78,7 +78,7 @@ def test_an_import_skips_pipes_and_sockets_and_says_so(folder: Path, tmp_path: P
 def test_a_pipe_that_is_named_is_refused_with_a_remedy(tmp_path: Path) -> None:
     """An import reads a file twice: once to see what it is. That is said, and nothing waits."""
     os.mkfifo(tmp_path / "x.jsonl")
-    seen = holdfast("import", tmp_path / "x.jsonl", home=tmp_path)
+    seen = foldaway("import", tmp_path / "x.jsonl", home=tmp_path)
     assert seen.returncode == 2
     assert "is a pipe" in seen.stdout
     assert "save its content to a file" in " ".join(seen.stdout.split())
@@ -93,9 +93,9 @@ def test_a_device_is_refused_unopened(device: str) -> None:
 
 
 def test_a_pipe_is_a_good_input_for_a_command_that_reads_once(tmp_path: Path) -> None:
-    """`holdfast check <(…)` and standard input still work."""
+    """`foldaway check <(…)` and standard input still work."""
     body = json.dumps([{"role": "user", "content": "hi"}])
-    command = f"{sys.executable} -m holdfast check <(echo '{body}') /dev/stdin"
+    command = f"{sys.executable} -m foldaway check <(echo '{body}') /dev/stdin"
     seen = subprocess.run(
         ["bash", "-c", command], input=body, text=True, capture_output=True, cwd=tmp_path,
         timeout=WAIT_SECONDS, check=False, env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -106,7 +106,7 @@ def test_a_pipe_is_a_good_input_for_a_command_that_reads_once(tmp_path: Path) ->
 def test_a_device_that_never_ends_is_read_no_further_than_the_limit(tmp_path: Path) -> None:
     """A command that holds its input whole stops at the limit and names the setting."""
     (tmp_path / "c.toml").write_text("[input]\nmax_file_mb = 1\n")
-    seen = holdfast("inspect", "/dev/zero", "--config", "c.toml", home=tmp_path)
+    seen = foldaway("inspect", "/dev/zero", "--config", "c.toml", home=tmp_path)
     assert seen.returncode == 2
     assert "/dev/zero: is larger than 1 MB" in seen.stderr
     assert "input.max_file_mb" in seen.stderr
@@ -139,7 +139,7 @@ def test_links_out_of_the_folder_are_skipped_and_named(folder: Path, tmp_path: P
     assert set(said) == {"file.jsonl", "packed.jsonl.gz", "sub"}
     assert {what.partition(";")[0] for what in said.values()} == {"is a link out of the folder"}
     assert told(folder, follow_links=True) == (["good", "secret"], {})
-    seen = holdfast("import", folder, "--follow-links", "--json", home=tmp_path)
+    seen = foldaway("import", folder, "--follow-links", "--json", home=tmp_path)
     assert [row["source_id"] for row in json.loads(seen.stdout)["sessions"]] == ["good", "secret"]
 
 
@@ -150,10 +150,10 @@ def test_a_history_that_nobody_named_may_not_be_a_link_out(tmp_path: Path) -> No
         one.mkdir()
     (outside / "secret.jsonl").write_text(line("secret", "mine"))
     (cloned / "trajectories").symlink_to(outside)
-    seen = holdfast("import", home=home, cwd=cloned)
+    seen = foldaway("import", home=home, cwd=cloned)
     assert seen.returncode == 2
     assert "trajectories: is a link out of the folder; it was skipped" in seen.stdout
-    assert "1 new message" in holdfast("import", "--follow-links", home=home, cwd=cloned).stdout
+    assert "1 new message" in foldaway("import", "--follow-links", home=home, cwd=cloned).stdout
 
 
 def test_a_folder_that_is_itself_a_link_is_read(folder: Path, tmp_path: Path) -> None:

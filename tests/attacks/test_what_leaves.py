@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli import run
-from holdfast.config import open_store
-from holdfast.policy import Policy
-from holdfast.sessions.exporting import export
-from holdfast.sessions.finding import recall_from
-from holdfast.sessions.leaving import Project, project_at, project_of
-from holdfast.sessions.session import Session
-from holdfast.sessions.tools import TOOLS, Library, answer
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter
+from foldaway.cli import run
+from foldaway.config import open_store
+from foldaway.policy import Policy
+from foldaway.sessions.exporting import export
+from foldaway.sessions.finding import recall_from
+from foldaway.sessions.leaving import Project, project_at, project_of
+from foldaway.sessions.session import Session
+from foldaway.sessions.tools import TOOLS, Library, answer
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession, SessionFilter
 
 PROMPT = "quokka"
 """A word that only prompts and definitions of tools have."""
@@ -69,7 +69,7 @@ def all_answers(library: Library, session: str, ref: str, word: str) -> Iterator
         for named in ({}, {"session": session})
     ]  # fmt: skip
     for name, arguments in asked:
-        done = answer(library, f"holdfast_sessions_{name}", {**arguments, "max_tokens": 10_000})
+        done = answer(library, f"foldaway_sessions_{name}", {**arguments, "max_tokens": 10_000})
         yield done.text
 
 
@@ -111,15 +111,15 @@ def test_no_prompt_leaves_through_a_tool(store: Store, case: str) -> None:
         frame=json.dumps(frame).encode(),
     )  # fmt: skip
     library = Library(store)
-    texts = [*all_answers(library, session.id, "hf-0", PROMPT)]
+    texts = [*all_answers(library, session.id, "fa-0", PROMPT)]
     assert not [text for text in texts if re.search(rf"(?<!session:){PROMPT}", text)]
-    rows = json.loads(answer(library, "holdfast_sessions_read", {"session": session.id}).text)
+    rows = json.loads(answer(library, "foldaway_sessions_read", {"session": session.id}).text)
     positions = [row["position"] for row in rows["first"]]
     assert positions == list(range(session.info.length))
     (shown,) = (row for row in rows["first"] if row.get("text"))
     assert (shown["position"], shown["text"]) == (len(PROMPTS[case]), "hello there")
     assert rows["title"] == "hello there"
-    hits = json.loads(answer(library, "holdfast_sessions_search", {"query": "hello"}).text)["hits"]
+    hits = json.loads(answer(library, "foldaway_sessions_search", {"query": "hello"}).text)["hits"]
     assert hits[0]["position"] == len(PROMPTS[case])
 
 
@@ -135,7 +135,7 @@ def test_no_prompt_leaves_through_a_reference(store: Store) -> None:
     assert refs
     for ref in refs:
         arguments = {"ref": ref.ref, "max_tokens": 10_000}
-        found = json.loads(answer(Library(store), "holdfast_sessions_recall", arguments).text)
+        found = json.loads(answer(Library(store), "foldaway_sessions_recall", arguments).text)
         assert PROMPT not in found["originals"]
         assert found["left_out"] == [7]
         assert found["positions"] == list(ref.positions)
@@ -176,11 +176,11 @@ def test_sessions_of_other_projects_are_unknown(store: Store, projects: Path) ->
             assert "theirs" not in text.replace("'20-theirs'", "").replace("session:20-theirs", "")
             assert f"{FOREIGN} 1" not in text
     assert store.pins(theirs.id) == ()
-    found = json.loads(answer(limited, "holdfast_sessions_read", {}).text)
+    found = json.loads(answer(limited, "foldaway_sessions_read", {}).text)
     assert [one["session"] for one in found["sessions"]] == [mine.id]
-    assert answer(limited, "holdfast_sessions_read", {"session": "20"}).text.count("hello") == 2
-    assert answer(limited, "holdfast_sessions_recall", {"ref": ref}).failed
-    assert not answer(Library(store), "holdfast_sessions_recall", {"ref": ref}).failed
+    assert answer(limited, "foldaway_sessions_read", {"session": "20"}).text.count("hello") == 2
+    assert answer(limited, "foldaway_sessions_recall", {"ref": ref}).failed
+    assert not answer(Library(store), "foldaway_sessions_recall", {"ref": ref}).failed
 
 
 def test_a_session_that_goes_on_elsewhere_is_not_shown_there(store: Store, projects: Path) -> None:
@@ -193,9 +193,9 @@ def test_a_session_that_goes_on_elsewhere_is_not_shown_there(store: Store, proje
     )  # fmt: skip
     assert child.cwd != mine.info.cwd
     limited = Library(store, project=project_at(projects / "mine"))
-    for text in all_answers(limited, "first", "hf-0", "hello"):
+    for text in all_answers(limited, "first", "fa-0", "hello"):
         assert "second" not in text
-    assert not answer(Library(store), "holdfast_sessions_read", {"session": "second"}).failed
+    assert not answer(Library(store), "foldaway_sessions_read", {"session": "second"}).failed
 
 
 def test_an_empty_answer_says_what_is_not_offered(store: Store, projects: Path) -> None:
@@ -204,7 +204,7 @@ def test_an_empty_answer_says_what_is_not_offered(store: Store, projects: Path) 
     for at in range(3):
         begin(store, said("user", FOREIGN), cwd="" if at else str(projects / "theirs"))
     for name, arguments in (("search", {"query": FOREIGN}), ("read", {}), ("status", {})):
-        found = json.loads(answer(limited, f"holdfast_sessions_{name}", arguments).text)
+        found = json.loads(answer(limited, f"foldaway_sessions_{name}", arguments).text)
         assert found["offered"]["sessions"] == 0
         assert "without a known folder: 3; " in found["offered"]["not_offered"]
         assert "--all-projects" in found["offered"]["not_offered"]
@@ -303,7 +303,7 @@ def test_what_is_made_from_a_private_file_is_private(
     out.chmod(0o400)
     assert run(arguments) == 0
     assert mode_of(out) == 0o400
-    assert not list(tmp_path.glob(".holdfast-*"))
+    assert not list(tmp_path.glob(".foldaway-*"))
 
 
 @pytest.mark.usefixtures("open_umask")

@@ -13,11 +13,11 @@ from recall import DATA, ask, quality
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(not (DATA / "qa").exists(), reason="no shared data: set HOLDFAST_DATA")
+@pytest.mark.skipif(not (DATA / "qa").exists(), reason="no shared data: set FOLDAWAY_DATA")
 def test_a_question_finds_its_evidence_better_than_plain_forms_do() -> None:
     """Ahead of AND, OR, windows and fusion, on a conversation that no weight was chosen on."""
     [forms] = quality(ask(DATA, "locomo/conv-30")).values()
-    ours = forms.pop("Holdfast")
+    ours = forms.pop("Foldaway")
     assert forms.pop("questions") == 105
     for name, plain in forms.items():
         for cut in ("at 5", "at 10"):

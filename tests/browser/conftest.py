@@ -18,17 +18,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.importers import sessions_in
-from holdfast.sessions.importing import take_all
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.importers import sessions_in
+from foldaway.sessions.importing import take_all
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 playwright = pytest.importorskip("playwright.sync_api", reason="run `make test-browser`")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DATA = Path(os.environ.get("HOLDFAST_DATA") or ROOT.parent / "shared" / "data")
-AXE = Path(os.environ.get("HOLDFAST_AXE", ROOT / ".venv" / "browser" / "node_modules" / "axe-core"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA") or ROOT.parent / "shared" / "data")
+AXE = Path(os.environ.get("FOLDAWAY_AXE", ROOT / ".venv" / "browser" / "node_modules" / "axe-core"))
 AGENTS = ("claude-code", "codex", "pi", "opencode", "openhands", "aider-chat-history")
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
@@ -42,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with sessions of six agents; the longest of each was compacted, some twice."""
     native = DATA / "native"
     if not native.is_dir():
-        pytest.skip(f"no real sessions at {native}; set HOLDFAST_DATA")
+        pytest.skip(f"no real sessions at {native}; set FOLDAWAY_DATA")
     folder = tmp_path_factory.mktemp("home")
     with open_store(folder / "sessions") as store:
         for agent in AGENTS:
@@ -58,15 +58,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(*arguments: str) -> Iterator[str]:
-    """Run `holdfast open`, and give the address that lets a browser in."""
+    """Run `foldaway open`, and give the address that lets a browser in."""
     with running(*arguments) as (address, _):
         yield address
 
 
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[str, int]]:
-    """Run `holdfast open`, and give the address that lets a browser in and the process id."""
-    command = [sys.executable, "-m", "holdfast", "open", "--no-browser", *arguments]
+    """Run `foldaway open`, and give the address that lets a browser in and the process id."""
+    command = [sys.executable, "-m", "foldaway", "open", "--no-browser", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         lines = []
@@ -86,7 +86,7 @@ def running(*arguments: str) -> Iterator[tuple[str, int]]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """One browser for all tests."""
-    program = os.environ.get("HOLDFAST_CHROMIUM") or shutil.which("chromium")
+    program = os.environ.get("FOLDAWAY_CHROMIUM") or shutil.which("chromium")
     if program is None:
         pytest.skip("no chromium; run `make test-browser`")
     with playwright.sync_playwright() as started:

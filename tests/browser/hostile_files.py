@@ -38,7 +38,7 @@ HOSTILE = {
     "signs": "👩‍👩‍👧‍👦🏳️‍🌈 漢字かな交じり文 ﷽ ह̶̢̧ " + "e\u0301" + "\u0300" * 400,
     "code": f"```html\n<script>{RUN}</script>\n```\n~~~\"onload={RUN}\n|a|b|\n|-|-|\n|<b>|`<i>`|",
     "nested": "[" * 3_000 + ">" * 500 + " " + "*_" * 1_500,
-    "reference": 'hf-0123456789 [redacted:github-token:d454] "hf-aaaaaaaaaa"><script>',
+    "reference": 'fa-0123456789 [redacted:github-token:d454] "fa-aaaaaaaaaa"><script>',
 }  # fmt: skip
 """A kind of trick, and a text that tries it; every text is a message, a title, a name, a path."""
 SENDABLE = {

@@ -39,10 +39,10 @@ def test_strategies_are_tried_on_a_session(visitor: Any) -> None:
     choose(page, "session", at)
     page.get_by_role("button", name="Choose it").click()
     page.get_by_role("button", name="Measure this session").click()
-    page.get_by_text("Where Holdfast loses here").wait_for(timeout=240_000)
+    page.get_by_text("Where Foldaway loses here").wait_for(timeout=240_000)
     address = page.url.removeprefix(visitor.origin)
     for size, theme in LOOKS:
         shown = visitor.page(address, size=size, theme=theme)
-        assert shown.locator("tr.ours").first.text_content().strip().startswith("holdfast")
+        assert shown.locator("tr.ours").first.text_content().strip().startswith("foldaway")
         assert shown.locator("svg.plot circle").count() >= 2
         visitor.check(shown)

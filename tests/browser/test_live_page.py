@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.inspector.serving import gateway_with_pages
 
-from holdfast.testing.model_server import ModelServer
+from foldaway.testing.model_server import ModelServer
 
 HOSTILE = "<img src=x onerror=alert(1)> \x1b[31mred \u202eright"
 
@@ -39,7 +39,7 @@ def talk(url: str, name: str, steps: range) -> None:
             httpx.post(
                 f"{url}/v1/chat/completions", timeout=60,
                 json={"model": "gpt-5", "messages": messages, "tools": tools},
-                headers={"x-holdfast-session": name, "user-agent": "opencode/1.0"},
+                headers={"x-foldaway-session": name, "user-agent": "opencode/1.0"},
             ).raise_for_status()  # fmt: skip
 
 
@@ -85,15 +85,15 @@ def test_notices_come_before_and_after_a_compaction(
     page.get_by_role("button", name="Notifications are on").wait_for()
     page.wait_for_timeout(400)  # the first look only learns what was said before
     talk(gateway, "notices", range(40))
-    page.wait_for_function("window.shown.includes('Holdfast: Compacted')")
+    page.wait_for_function("window.shown.includes('Foldaway: Compacted')")
     shown = page.evaluate("window.shown")
-    assert shown.index("Holdfast: Compacted") > 0, shown
+    assert shown.index("Foldaway: Compacted") > 0, shown
     assert "Compact" in page.locator("#said").text_content() or "compaction" in shown[-1]
 
 
 def test_a_file_that_is_written_to_is_shown_without_a_gateway(visitor: Any, tmp_path: Path) -> None:
-    """`holdfast open` says how to get a gateway."""
+    """`foldaway open` says how to get a gateway."""
     page = visitor.page("/inspector/live")
-    page.get_by_text("holdfast serve").wait_for()
+    page.get_by_text("foldaway serve").wait_for()
     page.get_by_text("reading files", exact=True).wait_for()
     visitor.check(page)

@@ -1,6 +1,6 @@
 """A session of 50,000 messages stays small and smooth in the page.
 
-The store is the one of `bench/inspector.py`; HOLDFAST_LONG_STORE names its folder.
+The store is the one of `bench/inspector.py`; FOLDAWAY_LONG_STORE names its folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.browser.conftest import ROOT, Visitor, running
 
-STORE = Path(os.environ.get("HOLDFAST_LONG_STORE", ROOT / "bench/.out/inspector-1000000"))
+STORE = Path(os.environ.get("FOLDAWAY_LONG_STORE", ROOT / "bench/.out/inspector-1000000"))
 SESSION, LENGTH, STEPS = "/inspector/session/s50000", 50_000, 200
 WATCH = """
 window.tasks = [];
@@ -93,7 +93,7 @@ def long_visit(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
         with running("--home", str(home)) as (address, process):
             made = LongVisit(Visitor(chromium, address), process)
             yield made
-            if name := os.environ.get("HOLDFAST_LONG_FIGURES"):
+            if name := os.environ.get("FOLDAWAY_LONG_FIGURES"):
                 Path(name).write_text(json.dumps(made.figures, indent=1) + "\n")
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from tests.browser.conftest import Visitor, opened
 
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
 
 WORD = "zebrafish"
 READS = ("/inspector", "/inspector/sessions", "/inspector/session/ID", "/inspector/search?q=zebra",
          "/inspector/session/ID/rows", "/inspector/session/ID/message/0", "/inspector/reading",
-         "/inspector/session/ID?export=1", "/holdfast/sessions", "/holdfast/sessions/ID",
+         "/inspector/session/ID?export=1", "/foldaway/sessions", "/foldaway/sessions/ID",
          "/inspector/live/state")  # fmt: skip
-CHANGES = ("/holdfast/sessions/ID/compact", "/holdfast/sessions/ID/undo",
-           "/holdfast/sessions/ID/pins/3", "/inspector/search/files", "/inspector/lab/session/ID",
+CHANGES = ("/foldaway/sessions/ID/compact", "/foldaway/sessions/ID/undo",
+           "/foldaway/sessions/ID/pins/3", "/inspector/search/files", "/inspector/lab/session/ID",
            "/inspector/session/ID/secret")  # fmt: skip
 ATTACK = """
 async ([origin, reads, changes]) => {
@@ -58,7 +58,7 @@ async ([origin, reads, changes]) => {
   opened?.close();
   for (const path of changes) {
     for (const method of ["POST", "DELETE", "PUT"]) {
-      for (const headers of [{}, { "content-type": "application/json", "x-holdfast-page": "x" }]) {
+      for (const headers of [{}, { "content-type": "application/json", "x-foldaway-page": "x" }]) {
         const asked = { method, headers, credentials: "include", body: "{}" };
         const answer = await fetch(origin + path, asked).catch(() => null);
         if (answer) got.push(`${method} answered ${answer.status} ${path}`);

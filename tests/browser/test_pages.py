@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter, SessionInfo
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter, SessionInfo
 
 
 def press(page: Any, where: str) -> None:

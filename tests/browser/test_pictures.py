@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from tests.browser.conftest import DATA, ROOT, Visitor, opened
 
-from holdfast.importers import ImportedSession, sessions_in
-from holdfast.sessions import Session
-from holdfast.sessions.importing import take_all
-from holdfast.stores import NewSession, Store, open_store
+from foldaway.importers import ImportedSession, sessions_in
+from foldaway.sessions import Session
+from foldaway.sessions.importing import take_all
+from foldaway.stores import NewSession, Store, open_store
 
 PICTURES = ROOT / "docs" / "pictures" / "inspector"
 AGENTS = ("claude-code", "codex", "opencode", "pi")
@@ -33,7 +33,7 @@ _TWO_DAYS = 172_800
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of four agents, with other names of home folders."""
     if not (DATA / "native").is_dir():
-        pytest.skip(f"no real sessions at {DATA / 'native'}; set HOLDFAST_DATA")
+        pytest.skip(f"no real sessions at {DATA / 'native'}; set FOLDAWAY_DATA")
     folder = tmp_path_factory.mktemp("files")
     for agent in AGENTS:
         for path in (DATA / "native" / agent).glob("*.gz"):
@@ -91,7 +91,7 @@ def take(page: Any, name: str, *, height: int = 860) -> None:
     page.screenshot(path=PICTURES / f"{name}.png")
 
 
-@pytest.mark.skipif("HOLDFAST_NO_PICTURES" in os.environ, reason="no pictures are wanted")
+@pytest.mark.skipif("FOLDAWAY_NO_PICTURES" in os.environ, reason="no pictures are wanted")
 def test_the_pictures_of_the_page(shown: tuple[Visitor, str]) -> None:
     """Six pages, each with something to see."""
     visitor, name = shown

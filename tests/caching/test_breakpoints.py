@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.caching.breakpoints import (
+from foldaway.caching.breakpoints import (
     KEY,
     MOST_MARKS,
     wants_breakpoints,
@@ -226,9 +226,9 @@ def test_marks_are_wanted_for_claude_on_two_providers(
 
 def test_a_marked_request_keeps_the_rules_of_the_provider() -> None:
     """What we mark passes the check of cache markers."""
-    from holdfast.dialects.check import check_transcript
-    from holdfast.dialects.load import load
-    from holdfast.dialects.profiles import profile_for
+    from foldaway.dialects.check import check_transcript
+    from foldaway.dialects.load import load
+    from foldaway.dialects.profiles import profile_for
 
     request = {
         "model": "claude-sonnet-4-5", "max_tokens": 10, "system": "s",

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.caching.economics import (
+from foldaway.caching.economics import (
     PayoffRule,
     Situation,
     expected_growth,
@@ -17,10 +17,10 @@ from holdfast.caching.economics import (
     usd,
     weigh,
 )
-from holdfast.caching.prices import Prices, bill
-from holdfast.errors import InvalidSetting
-from holdfast.lab.simulate import expected_after
-from holdfast.policy import Policy, budget_for
+from foldaway.caching.prices import Prices, bill
+from foldaway.errors import InvalidSetting
+from foldaway.lab.simulate import expected_after
+from foldaway.policy import Policy, budget_for
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.caching.breakpoints import SESSION, STATIC, prefix_key
-from holdfast.errors import NotReadable
+from foldaway.caching.breakpoints import SESSION, STATIC, prefix_key
+from foldaway.errors import NotReadable
 
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5)),

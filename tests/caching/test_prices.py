@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.caching.prices import Bill, Prices, bill, minimum_for, prices_from
-from holdfast.catalog import prices_of
-from holdfast.errors import InvalidSetting
+from foldaway.caching.prices import Bill, Prices, bill, minimum_for, prices_from
+from foldaway.catalog import prices_of
+from foldaway.errors import InvalidSetting
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

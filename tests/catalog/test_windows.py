@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from holdfast.catalog import context_window
-from holdfast.errors import MissingExtra
+from foldaway.catalog import context_window
+from foldaway.errors import MissingExtra
 
 prices = pytest.mark.skipif(
     subprocess.run([sys.executable, "-c", "import genai_prices"], capture_output=True).returncode
@@ -38,17 +38,17 @@ def test_where_the_package_is_missing_the_extra_is_named() -> None:
     """The error says what to install, and importing the module needs nothing."""
     code = (
         "import sys; sys.modules['genai_prices'] = None\n"
-        "from holdfast.catalog import context_window\n"
+        "from foldaway.catalog import context_window\n"
         "try:\n    context_window('gpt-4o')\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(MissingExtra.__name__)
-    assert "install holdfast[prices]" in done.stdout
+    assert "install foldaway[prices]" in done.stdout
 
 
 def test_the_package_is_imported_only_when_it_is_asked() -> None:
     """It brings a validation library and an HTTP client: nobody pays for it unasked."""
-    code = "import sys, holdfast.cli.compress; print('genai_prices' in sys.modules)"
+    code = "import sys, foldaway.cli.compress; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import check
-from holdfast.testing.model_replies import sse
-from holdfast.testing.model_server import ModelRequest, ModelServer, Reply, Sends
+from foldaway import check
+from foldaway.testing.model_replies import sse
+from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Sends
 
 pytest.importorskip("prompt_toolkit")
 
@@ -22,7 +22,7 @@ WIRES = ("openai", "anthropic")
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep everything in a folder of the test, and have keys that are none."""
     home = tmp_path / "home"
-    monkeypatch.setenv("HOLDFAST_HOME", str(home))
+    monkeypatch.setenv("FOLDAWAY_HOME", str(home))
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
     monkeypatch.chdir(tmp_path)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from holdfast import Chat, Policy, open_memory, open_store
-from holdfast.catalog import PriceList
-from holdfast.chat.screen import Flow, visible
-from holdfast.chat.status import status_line
+from foldaway import Chat, Policy, open_memory, open_store
+from foldaway.catalog import PriceList
+from foldaway.chat.screen import Flow, visible
+from foldaway.chat.status import status_line
 
 WIDTHS = (60, 80, 120)
 

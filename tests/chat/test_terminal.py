@@ -1,4 +1,4 @@
-"""`holdfast chat` in a real pseudo-terminal, against a real HTTP server."""
+"""`foldaway chat` in a real pseudo-terminal, against a real HTTP server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import check, open_store
-from holdfast.cli import run
-from holdfast.sessions.session import Session
-from holdfast.stores.values import SessionFilter
-from holdfast.testing.model_server import (
+from foldaway import check, open_store
+from foldaway.cli import run
+from foldaway.sessions.session import Session
+from foldaway.stores.values import SessionFilter
+from foldaway.testing.model_server import (
     ModelRequest,
     ModelServer,
     Reply,
@@ -28,7 +28,7 @@ from holdfast.testing.model_server import (
     Waits,
     openai_error,
 )
-from holdfast.transcript import texts
+from foldaway.transcript import texts
 
 from ..running.conftest import Screen
 from .conftest import calls
@@ -75,12 +75,12 @@ class Terminal(Screen):
 
 @pytest.fixture
 def start(own_home: Path) -> Iterator[Start]:
-    """Start `holdfast chat` in a terminal; what is left is killed."""
+    """Start `foldaway chat` in a terminal; what is left is killed."""
     made: list[Terminal] = []
 
     def begin(*arguments: object, columns: int = 80) -> Terminal:
         variables = {**os.environ, "TERM": "xterm-256color", "PYTHONWARNINGS": "error"}
-        command = [sys.executable, "-m", "holdfast", "chat", *map(str, arguments)]
+        command = [sys.executable, "-m", "foldaway", "chat", *map(str, arguments)]
         made.append(Terminal(command, variables, columns))
         return made[-1]
 
@@ -249,7 +249,7 @@ def test_a_smaller_model_is_compacted_for_before_it_is_asked(
 def test_lines_of_a_pipe_are_turns(server: ModelServer) -> None:
     """Plain text on standard output, and nothing else."""
     server.replies(lambda request: f"heard {last_ask(request)}")
-    command = [sys.executable, "-m", "holdfast", "chat", *map(str, on(server))]
+    command = [sys.executable, "-m", "foldaway", "chat", *map(str, on(server))]
     done = subprocess.run(command, input="one\n/title Two\nthree\n", capture_output=True, text=True,
                           check=False)  # fmt: skip
     assert done.returncode == 0
@@ -261,7 +261,7 @@ def test_lines_of_a_pipe_are_turns(server: ModelServer) -> None:
 
 def test_an_interrupt_ends_a_chat_without_a_terminal() -> None:
     """At once, also while it waits for its first line."""
-    command = [sys.executable, "-m", "holdfast", "chat", "--demo"]
+    command = [sys.executable, "-m", "foldaway", "chat", "--demo"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as chat:
         assert chat.stderr is not None
         assert b"a scripted model" in chat.stderr.readline()
@@ -271,7 +271,7 @@ def test_an_interrupt_ends_a_chat_without_a_terminal() -> None:
 
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
-    "no model": ([], "try `holdfast chat --demo`"),
+    "no model": ([], "try `foldaway chat --demo`"),
     "no key": (["--model", "openai:model"], "OPENAI_API_KEY"),
     "no session": (["--model", "openai:model", "--base-url", "http://127.0.0.1:9/v1",
                     "--resume", "nothing"], "nothing"),

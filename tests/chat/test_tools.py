@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Chat, open_memory, open_store
-from holdfast.chat.tools import Toolbox, read_servers, run_command
-from holdfast.errors import NotReadable
-from holdfast.transcript import ToolCall
+from foldaway import Chat, open_memory, open_store
+from foldaway.chat.tools import Toolbox, read_servers, run_command
+from foldaway.errors import NotReadable
+from foldaway.transcript import ToolCall
 
 SERVER = Path(__file__).resolve().parent.parent / "memory" / "external" / "memory_server.py"
 

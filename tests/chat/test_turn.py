@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Chat, Policy, open_memory, open_store
-from holdfast.chat.model import ChatModel
-from holdfast.chat.tools import Toolbox
-from holdfast.chat.turn import INTERRUPTED, LOST, Turns
-from holdfast.errors import SummarizerFailed
-from holdfast.testing.model_server import (
+from foldaway import Chat, Policy, open_memory, open_store
+from foldaway.chat.model import ChatModel
+from foldaway.chat.tools import Toolbox
+from foldaway.chat.turn import INTERRUPTED, LOST, Turns
+from foldaway.errors import SummarizerFailed
+from foldaway.testing.model_server import (
     Cuts,
     ModelRequest,
     ModelServer,
@@ -26,7 +26,7 @@ from holdfast.testing.model_server import (
     anthropic_error,
     openai_error,
 )
-from holdfast.transcript import ToolCall, ToolResult, texts
+from foldaway.transcript import ToolCall, ToolResult, texts
 
 from .conftest import WIRES, calls, url_of  # pyright: ignore
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from holdfast.cli import run
+from foldaway.cli import run
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -38,7 +38,7 @@ Run: TypeAlias = Callable[..., Outcome]
 
 
 @pytest.fixture
-def holdfast(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+def foldaway(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Call the command line in this process; `stdin` is what it may read."""
     monkeypatch.setenv("COLUMNS", "100")
 
@@ -57,7 +57,7 @@ def process() -> Run:
 
     def call(*arguments: object, stdin: bytes = b"", **options: Any) -> Outcome:
         done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *map(str, arguments)],
+            [sys.executable, "-m", "foldaway", *map(str, arguments)],
             input=stdin, capture_output=True, env=process_environment(), check=False, **options,
         )  # fmt: skip
         return Outcome(done.returncode, done.stdout, done.stderr.decode())
@@ -83,14 +83,14 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
-        if name.startswith("HOLDFAST_"):
+        if name.startswith("FOLDAWAY_"):
             monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def own_settings(own_folder: None, tmp_path: Path) -> Path:
     """The user's own settings file, which is not there yet."""
-    path = tmp_path / "config" / "holdfast" / "config.toml"
+    path = tmp_path / "config" / "foldaway" / "config.toml"
     path.parent.mkdir(parents=True)
     return path
 
@@ -100,7 +100,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_folder: None) -> P
     """A home of sessions and of agents that is empty, and a folder to work in beside it."""
     folder = tmp_path / "home"
     folder.mkdir()
-    for name, value in {"HOLDFAST_HOME": folder / "holdfast", "HOME": folder}.items():
+    for name, value in {"FOLDAWAY_HOME": folder / "foldaway", "HOME": folder}.items():
         monkeypatch.setenv(name, str(value))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "HERMES_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -108,7 +108,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_folder: None) -> P
 
 
 @pytest.fixture
-def talked(holdfast: Run, put: Callable[[str, object], Path], home: Path) -> str:
+def talked(foldaway: Run, put: Callable[[str, object], Path], home: Path) -> str:
     """The id of a kept session of 41 messages."""
     messages: list[Any] = [{"role": "system", "content": "You help."}]
     for number in range(20):
@@ -117,12 +117,12 @@ def talked(holdfast: Run, put: Callable[[str, object], Path], home: Path) -> str
             {"role": "user", "content": words + "word " * 80},
             {"role": "assistant", "content": f"Answer {number}. " + "so on " * 90},
         ]
-    (report,) = holdfast("import", put("talk.json", messages), "--json").reports
+    (report,) = foldaway("import", put("talk.json", messages), "--json").reports
     return report["sessions"][0]["session"]
 
 
 def process_environment() -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if key != "HOLDFAST_DEBUG"}
+    inherited = {key: value for key, value in os.environ.items() if key != "FOLDAWAY_DEBUG"}
     return {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "100", "PYTHONUTF8": "1"}
 
 
@@ -132,6 +132,6 @@ def bare_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "kept"))
+    monkeypatch.setenv("FOLDAWAY_HOME", str(tmp_path / "kept"))
     monkeypatch.setenv("PATH", "")
     return tmp_path

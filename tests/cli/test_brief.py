@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli import brief as command
-from holdfast.installing.clients import clients, opening_clients
+from foldaway.cli import brief as command
+from foldaway.installing.clients import clients, opening_clients
 
 pytestmark = pytest.mark.usefixtures("home")
 DATA = Path(__file__).resolve().parents[1] / "importers" / "data"
@@ -23,39 +23,39 @@ TALK = [
 ]
 
 
-def test_a_file_and_what_was_imported_of_it_have_the_same_record(holdfast: Any) -> None:
+def test_a_file_and_what_was_imported_of_it_have_the_same_record(foldaway: Any) -> None:
     """As Markdown, with the sources of its entries; nothing is stored by it."""
-    plain = holdfast("brief", DATA / "codex.jsonl")
+    plain = foldaway("brief", DATA / "codex.jsonl")
     assert (plain.code, plain.err) == (0, "")
     assert plain.text.startswith("## ")
     assert "[m" in plain.text
-    assert holdfast("sessions", "list").code == 1
-    holdfast("import", DATA / "codex.jsonl")
+    assert foldaway("sessions", "list").code == 1
+    foldaway("import", DATA / "codex.jsonl")
     for name in ("last", "019d"):
-        assert holdfast("brief", name).text == plain.text
-    assert holdfast("brief", "-", stdin=(DATA / "codex.jsonl").read_bytes()).text == plain.text
+        assert foldaway("brief", name).text == plain.text
+    assert foldaway("brief", "-", stdin=(DATA / "codex.jsonl").read_bytes()).text == plain.text
 
 
-def test_programs_get_one_object_for_each_session(holdfast: Any, tmp_path: Path) -> None:
+def test_programs_get_one_object_for_each_session(foldaway: Any, tmp_path: Path) -> None:
     """And people a heading; what could not be read is named."""
     folder = tmp_path / "mine"
     folder.mkdir()
     for name in ("codex.jsonl", "qwen-code.jsonl"):
         shutil.copy(DATA / name, folder / name)
     (folder / "notes.json").write_text("{}")
-    rows = holdfast("brief", "--json", folder, "--tokens", 300).reports
+    rows = foldaway("brief", "--json", folder, "--tokens", 300).reports
     assert [set(row) for row in rows] == [
         {"file", "record", "line", "text", "tokens", "messages"}
     ] * 2
     assert all(0 < row["tokens"] <= 300 for row in rows)
-    seen = holdfast("brief", folder)
+    seen = foldaway("brief", folder)
     assert "# codex 019d-0001\n" in seen.text
     assert "notes.json" in seen.err
 
 
-def test_secrets_and_control_codes_are_not_shown(holdfast: Any, put: Any) -> None:
+def test_secrets_and_control_codes_are_not_shown(foldaway: Any, put: Any) -> None:
     """It goes to other people, terminals and command lines."""
-    seen = holdfast("brief", put("t.json", TALK))
+    seen = foldaway("brief", put("t.json", TALK))
     assert "Never touch legacy.py." in seen.text
     assert SECRET not in seen.text
     assert not {"\x1b", "\x00"} & set(seen.text)
@@ -73,12 +73,12 @@ def test_secrets_and_control_codes_are_not_shown(holdfast: Any, put: Any) -> Non
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_sentence(
-    holdfast: Any, put: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+    foldaway: Any, put: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
     """With exit 2, before anything is printed."""
     put("t.json", TALK)
     monkeypatch.setenv("PATH", "/nowhere")
-    seen = holdfast("brief", *arguments)
+    seen = foldaway("brief", *arguments)
     assert (seen.code, seen.out) == (2, b"")
     assert said in seen.err
 
@@ -109,7 +109,7 @@ def test_the_agent_takes_the_place_of_the_command(
 
 
 def test_every_agent_has_its_own_way_to_take_a_prompt(
-    holdfast: Any, put: Any, program: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, put: Any, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By its command and by the name that other commands use."""
     called: list[list[Any]] = []
@@ -121,17 +121,17 @@ def test_every_agent_has_its_own_way_to_take_a_prompt(
     monkeypatch.setattr(command.os, "execv", keep)
     file = put("t.json", TALK)
     for name, client in opening_clients().items():
-        holdfast("brief", file, "--to", name)
+        foldaway("brief", file, "--to", name)
         path, _, *options, prompt = called.pop()
         assert path == str(program / client.program)
         assert tuple(options) == client.prompt
-        assert prompt.startswith(b"[holdfast summary")
+        assert prompt.startswith(b"[foldaway summary")
     programs = {"claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen"}
     assert set(opening_clients()) == programs | (set(opening_clients()) & set(clients()))
 
 
 def test_one_session_is_given_to_an_agent(
-    holdfast: Any, put: Any, program: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, put: Any, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not several, and none that a command line has no room for."""
 
@@ -140,23 +140,23 @@ def test_one_session_is_given_to_an_agent(
 
     monkeypatch.setattr(command.os, "execv", refuse)
     lines = b"\n".join([json.dumps({"messages": TALK}).encode()] * 2)
-    seen = holdfast("brief", put("two.jsonl", lines), "--to", "codex")
+    seen = foldaway("brief", put("two.jsonl", lines), "--to", "codex")
     assert (seen.code, "there are 2 sessions; name the file of one" in seen.err) == (2, True)
-    seen = holdfast("brief", put("t.json", TALK), "--to", "codex")
+    seen = foldaway("brief", put("t.json", TALK), "--to", "codex")
     assert (seen.code, "too long); give fewer --tokens" in seen.err) == (2, True)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_terminal_gets_lines_that_fit(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, columns: int
+    foldaway: Any, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     """Every word of the record is there."""
-    piped = holdfast("brief", DATA / "codex.jsonl").text
+    piped = foldaway("brief", DATA / "codex.jsonl").text
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True)
-    first, *lines = holdfast("brief", DATA / "codex.jsonl").text.splitlines()
+    first, *lines = foldaway("brief", DATA / "codex.jsonl").text.splitlines()
     assert "codex.jsonl  11 messages in " in first
     assert max(map(len, lines)) <= columns
     assert "".join(piped.replace("#", "").split()) == "".join("".join(lines).split())

@@ -15,9 +15,9 @@ from typing import Any
 import click
 import pytest
 
-from holdfast.cli import COMMANDS
-from holdfast.cli import holdfast as GROUP  # noqa: N812 - a constant of this file
-from holdfast.dialects.profiles import PROFILES
+from foldaway.cli import COMMANDS
+from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
+from foldaway.dialects.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = [
@@ -30,100 +30,100 @@ CHAT = [
 LOSSY = [{"role": "user", "content": "hi", "private_note": {"keep": "me"}}]
 
 
-def test_convert_writes_the_other_dialect(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_convert_writes_the_other_dialect(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """What was converted is read as the dialect that was asked for, and is valid there."""
     out = tmp_path / "out.json"
-    seen = holdfast("convert", "--json", put("c.json", CHAT), "--to", "anthropic", "-o", out)
+    seen = foldaway("convert", "--json", put("c.json", CHAT), "--to", "anthropic", "-o", out)
     (report,) = seen.reports
     assert (seen.code, report["lossless"], report["losses"]) == (0, True, [])
     assert (report["dialect"], report["to"], report["output"]) == (
         "openai-chat", "anthropic", str(out),
     )  # fmt: skip
-    (checked,) = holdfast("check", "--json", out).reports
+    (checked,) = foldaway("check", "--json", out).reports
     assert (checked["valid"], checked["dialect"]) == (True, "anthropic")
 
 
-def test_convert_refuses_what_would_be_lost(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_convert_refuses_what_would_be_lost(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """Losses are listed, nothing is written, exit 1; --allow-loss goes on."""
     path, out = put("c.json", LOSSY), tmp_path / "out.json"
-    seen = holdfast("convert", path, "--to", "gemini", "-o", out)
+    seen = foldaway("convert", path, "--to", "gemini", "-o", out)
     assert (seen.code, seen.out) == (1, b"")
     assert "nothing was written" in seen.err
     assert "--allow-loss" in seen.err
     assert not out.exists()
-    (report,) = holdfast("convert", "--json", path, "--to", "gemini", "-o", out).reports
+    (report,) = foldaway("convert", "--json", path, "--to", "gemini", "-o", out).reports
     assert (report["output"], report["lossless"]) == (None, False)
     assert report["losses"][0]["path"].startswith("$[0]")
     assert not out.exists()
-    assert holdfast("convert", path, "--to", "gemini", "--allow-loss", "-o", out).code == 0
+    assert foldaway("convert", path, "--to", "gemini", "--allow-loss", "-o", out).code == 0
     assert json.loads(out.read_bytes())
 
 
-def test_convert_to_its_own_dialect_keeps_the_bytes(holdfast: Any, put: Any) -> None:
+def test_convert_to_its_own_dialect_keeps_the_bytes(foldaway: Any, put: Any) -> None:
     """There is nothing to convert."""
     data = json.dumps(CHAT, indent=3).encode()
-    seen = holdfast("convert", put("c.json", data), "--to", "openai-chat")
+    seen = foldaway("convert", put("c.json", data), "--to", "openai-chat")
     assert (seen.code, seen.out) == (0, data)
 
 
-def test_convert_keeps_the_layout_of_the_file(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_convert_keeps_the_layout_of_the_file(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """A transcript a line stays a transcript a line, and the report goes beside it."""
     line = json.dumps({"messages": CHAT}).encode() + b"\n"
     out = tmp_path / "out.jsonl.gz"
     path = put("c.jsonl", line * 3)
-    assert holdfast("convert", path, "--to", "openai-responses", "-o", out).code == 0
+    assert foldaway("convert", path, "--to", "openai-responses", "-o", out).code == 0
     assert len(gzip.decompress(out.read_bytes()).splitlines()) == 3
-    (report,) = holdfast("check", "--json", out).reports
+    (report,) = foldaway("check", "--json", out).reports
     assert (report["dialect"], report["transcripts"]) == ("openai-responses", 3)
-    seen = holdfast("convert", "--json", path, "--to", "openai-responses")
+    seen = foldaway("convert", "--json", path, "--to", "openai-responses")
     assert len(seen.out.splitlines()) == 3
     assert json.loads(seen.err)["output"] == "-"
 
 
 @pytest.mark.parametrize("provider", PROFILES)
-def test_rules_are_listed_with_their_sentence(holdfast: Any, provider: str) -> None:
+def test_rules_are_listed_with_their_sentence(foldaway: Any, provider: str) -> None:
     """Every rule of a provider is there, by name."""
-    seen = holdfast("rules", provider)
+    seen = foldaway("rules", provider)
     assert seen.code == 0
     assert all(rule.name in seen.text for rule in PROFILES[provider].rules)
-    (report,) = holdfast("rules", "--json", provider).reports
+    (report,) = foldaway("rules", "--json", provider).reports
     assert [rule["name"] for rule in report["rules"]] == [
         rule.name for rule in PROFILES[provider].rules
     ]
     assert all(rule["states"] for rule in report["rules"])
 
 
-def test_rules_without_a_provider_lists_all(holdfast: Any) -> None:
+def test_rules_without_a_provider_lists_all(foldaway: Any) -> None:
     """One object for each provider."""
-    reports = holdfast("rules", "--json").reports
+    reports = foldaway("rules", "--json").reports
     assert [report["provider"] for report in reports] == list(PROFILES)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_the_script_of_a_shell(holdfast: Any, shell: str) -> None:
+def test_completion_prints_the_script_of_a_shell(foldaway: Any, shell: str) -> None:
     """The script asks the program itself for the words."""
-    seen = holdfast("completion", shell)
+    seen = foldaway("completion", shell)
     assert (seen.code, seen.err) == (0, "")
-    assert f"_HOLDFAST_COMPLETE={shell}_complete" in seen.text
+    assert f"_FOLDAWAY_COMPLETE={shell}_complete" in seen.text
 
 
 def test_the_program_answers_the_shell() -> None:
     """What the script asks for is answered: commands, options, names of dialects."""
-    asked = {"COMP_WORDS": "holdfast convert x --to open", "COMP_CWORD": "4"}
+    asked = {"COMP_WORDS": "foldaway convert x --to open", "COMP_CWORD": "4"}
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **asked}
     done = subprocess.run(
-        [sys.executable, "-c", "from holdfast.cli import main; main()"],
-        env={**env, "_HOLDFAST_COMPLETE": "bash_complete"}, capture_output=True, text=True,
+        [sys.executable, "-c", "from foldaway.cli import main; main()"],
+        env={**env, "_FOLDAWAY_COMPLETE": "bash_complete"}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert done.stdout.split() == ["plain,openai-chat", "plain,openai-responses"]
 
 
-def test_the_version_is_printed(holdfast: Any) -> None:
+def test_the_version_is_printed(foldaway: Any) -> None:
     """`--version` names the program and its version."""
-    seen = holdfast("--version")
+    seen = foldaway("--version")
     assert seen.code == 0
-    assert re.fullmatch(r"holdfast (\d+\.\d+\.\d+\S*|\(not installed\))\n", seen.text)
+    assert re.fullmatch(r"foldaway (\d+\.\d+\.\d+\S*|\(not installed\))\n", seen.text)
 
 
 def _paths() -> list[str]:
@@ -143,7 +143,7 @@ def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:
     assert make_docs["with_help"](page) == page
     blocks = {match[2]: match[0].split("\n", 3)[3] for match in make_docs["BLOCK"].finditer(page)}
     assert set(blocks) == {"", make_docs["SHARED"], *_paths()}
-    without = [path for path in _paths() if f"holdfast {path}" not in blocks[path]]
+    without = [path for path in _paths() if f"foldaway {path}" not in blocks[path]]
     assert without == ["lab strategies"]
 
 

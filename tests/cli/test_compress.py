@@ -37,11 +37,11 @@ def long(put: Any) -> Path:
 
 
 def test_the_result_is_smaller_valid_and_recoverable(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """What comes out is accepted, has the size that was asked for, and says where the rest is."""
     out = tmp_path / "out.json"
-    seen = holdfast("compress", "--json", long, "-o", out, "--target-tokens", 6000)
+    seen = foldaway("compress", "--json", long, "-o", out, "--target-tokens", 6000)
     (report,) = seen.reports
     assert (seen.code, seen.err, report["status"], report["reason"]) == (0, "", "compacted", "")
     assert report["tokens_after"] < report["tokens_before"]
@@ -50,13 +50,13 @@ def test_the_result_is_smaller_valid_and_recoverable(
     assert report["originals"] == f"{out}.originals.jsonl"
     assert report["references"]
     assert all(row.keys() == {"ref", "positions", "kind"} for row in report["references"])
-    assert holdfast("check", out).code == 0
+    assert foldaway("check", out).code == 0
 
 
-def test_the_report_has_what_programs_need(holdfast: Any, long: Path, tmp_path: Path) -> None:
+def test_the_report_has_what_programs_need(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """--report writes the same object that --json prints."""
     report = tmp_path / "report.json"
-    seen = holdfast(
+    seen = foldaway(
         "compress", "--json", long, "-o", tmp_path / "o.json", "--report", report,
         "--target-tokens", 6000,
     )  # fmt: skip
@@ -76,48 +76,48 @@ def test_the_report_has_what_programs_need(holdfast: Any, long: Path, tmp_path: 
     assert written["kept"] + written["rewritten"] + written["folded"] == 161
 
 
-def test_kept_messages_keep_their_bytes(holdfast: Any, long: Path, tmp_path: Path) -> None:
+def test_kept_messages_keep_their_bytes(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """The newest messages stand in the output as they stood in the input, spaces and all."""
     out = tmp_path / "out.json"
-    holdfast("compress", long, "-o", out, "--target-tokens", 6000)
+    foldaway("compress", long, "-o", out, "--target-tokens", 6000)
     newest = long.read_bytes()[-300:]
     assert out.read_bytes().endswith(newest)
 
 
 def test_the_originals_are_private_and_hold_the_source(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Mode 0600 whatever the umask; the whole input text in one line."""
     before = os.umask(0)
     try:
-        holdfast("compress", long, "-o", tmp_path / "out.json", "--target-tokens", 6000)
+        foldaway("compress", long, "-o", tmp_path / "out.json", "--target-tokens", 6000)
     finally:
         os.umask(before)
     originals = tmp_path / "out.json.originals.jsonl"
     assert stat.S_IMODE(originals.stat().st_mode) == 0o600
     (line,) = originals.read_bytes().splitlines()
     row = json.loads(line)
-    assert (row["holdfast"], row["version"], row["generation"]) == ("originals", 1, 1)
+    assert (row["foldaway"], row["version"], row["generation"]) == ("originals", 1, 1)
     assert row["source"].encode() == long.read_bytes()
 
 
 @pytest.mark.parametrize("place", ["missing/folder.jsonl", "."])
 def test_where_the_originals_cannot_be_written_there_is_no_output(
-    holdfast: Any, long: Path, tmp_path: Path, place: str
+    foldaway: Any, long: Path, tmp_path: Path, place: str
 ) -> None:
     """Originals first: nothing is replaced before they are safe."""
     out = tmp_path / "out.json"
     out.write_bytes(b"as it was")
-    seen = holdfast("compress", long, "-o", out, "--originals", tmp_path / place)
+    seen = foldaway("compress", long, "-o", out, "--originals", tmp_path / place)
     assert (seen.code, seen.out) == (2, b"")
     assert out.read_bytes() == b"as it was"
 
 
 def test_an_output_that_cannot_be_written_leaves_no_originals(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """As on a full disk: "nothing was written" is true."""
-    seen = holdfast("compress", long, "-o", "/dev/full", "--originals", tmp_path / "o.jsonl")
+    seen = foldaway("compress", long, "-o", "/dev/full", "--originals", tmp_path / "o.jsonl")
     assert seen.code == 2
     assert "No space left" in seen.err
     assert "nothing was written" in seen.err
@@ -125,25 +125,25 @@ def test_an_output_that_cannot_be_written_leaves_no_originals(
 
 
 def test_what_stays_beside_an_output_that_cannot_be_written_is_named(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Originals that were there before gain a generation; a report comes after the output."""
     out, originals = tmp_path / "out.json", tmp_path / "o.jsonl"
-    assert holdfast("compress", long, "-o", out, "--originals", originals).code == 0
-    again = holdfast("compress", long, "-o", "/dev/full", "--originals", originals)
+    assert foldaway("compress", long, "-o", out, "--originals", originals).code == 0
+    again = foldaway("compress", long, "-o", "/dev/full", "--originals", originals)
     assert (again.code, str(originals) in again.err) == (2, True)
     assert "nothing was written" not in again.err
-    last = holdfast("compress", long, "-o", out, "--report", "/dev/full")
+    last = foldaway("compress", long, "-o", out, "--report", "/dev/full")
     assert (last.code, str(out) in last.err) == (2, True)
 
 
 def test_a_compaction_that_cannot_be_is_not_shown_as_done(
-    holdfast: Any, put: Any, tmp_path: Path
+    foldaway: Any, put: Any, tmp_path: Path
 ) -> None:
     """OUT is FILE, the reason is said, exit 3."""
     said = [{"role": "system", "content": "so " * 9_000}, {"role": "user", "content": "hi"}]
     path, out = put("large.json", said), tmp_path / "out.json"
-    seen = holdfast("compress", path, "-o", out, "--context-length", 1000)
+    seen = foldaway("compress", path, "-o", out, "--context-length", 1000)
     assert seen.code == 3
     assert "nothing changed (cannot)" in seen.text
     assert "✓" not in seen.text
@@ -151,11 +151,11 @@ def test_a_compaction_that_cannot_be_is_not_shown_as_done(
 
 
 def test_an_originals_file_that_is_none_is_not_overwritten(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """What stands there may be somebody's only copy."""
     (tmp_path / "out.json.originals.jsonl").write_bytes(b"notes\n")
-    seen = holdfast("compress", long, "-o", tmp_path / "out.json")
+    seen = foldaway("compress", long, "-o", tmp_path / "out.json")
     assert seen.code == 2
     assert "is no line of an originals file" in seen.err
     assert (tmp_path / "out.json.originals.jsonl").read_bytes() == b"notes\n"
@@ -163,54 +163,54 @@ def test_an_originals_file_that_is_none_is_not_overwritten(
 
 
 def test_on_standard_output_there_are_no_references(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Nothing points at originals that nobody kept; the picture says so, on standard error."""
-    seen = holdfast("compress", long, "--target-tokens", 6000)
+    seen = foldaway("compress", long, "--target-tokens", 6000)
     assert seen.code == 0
-    assert b"hf-" not in seen.out
+    assert b"fa-" not in seen.out
     assert len(json.loads(seen.out)) < 161
     assert "originals: not kept" in seen.err
     assert list(tmp_path.iterdir()) == [long]
 
 
 def test_on_standard_output_originals_go_where_they_are_asked_for(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """With --originals the references are there, and resolve."""
     kept = tmp_path / "kept.jsonl"
-    seen = holdfast("compress", "--json", long, "--originals", kept, "--target-tokens", 6000)
+    seen = foldaway("compress", "--json", long, "--originals", kept, "--target-tokens", 6000)
     report = json.loads(seen.err)
     assert report["references"][0]["ref"].encode() in seen.out
-    assert holdfast("recall", report["references"][0]["ref"], "--originals", kept).code == 0
+    assert foldaway("recall", report["references"][0]["ref"], "--originals", kept).code == 0
 
 
-def test_a_device_gets_no_originals_beside_it(holdfast: Any, long: Path) -> None:
+def test_a_device_gets_no_originals_beside_it(foldaway: Any, long: Path) -> None:
     """Nothing is written into /dev."""
-    assert holdfast("compress", long, "-o", "/dev/null", "--target-tokens", 6000).code == 0
+    assert foldaway("compress", long, "-o", "/dev/null", "--target-tokens", 6000).code == 0
     assert not Path("/dev/null.originals.jsonl").exists()
 
 
-def test_a_preview_writes_nothing(holdfast: Any, long: Path, tmp_path: Path) -> None:
+def test_a_preview_writes_nothing(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """It shows what would happen; the numbers are those of the real run."""
     out = tmp_path / "out.json"
-    seen = holdfast("compress", long, "-o", out, "--preview", "--target-tokens", 6000)
+    seen = foldaway("compress", long, "-o", out, "--preview", "--target-tokens", 6000)
     assert seen.code == 0
     assert "would be written" in seen.text
     assert list(tmp_path.iterdir()) == [long]
-    (preview,) = holdfast("compress", "--json", "--preview", long, "-o", out).reports
-    (real,) = holdfast("compress", "--json", long, "-o", out).reports
+    (preview,) = foldaway("compress", "--json", "--preview", long, "-o", out).reports
+    (real,) = foldaway("compress", "--json", long, "-o", out).reports
     assert (preview["output"], preview["originals"]) == (None, None)
     assert preview["tokens_after"] == real["tokens_after"]
 
 
 def test_what_cannot_be_made_smaller_comes_out_as_it_was(
-    holdfast: Any, put: Any, tmp_path: Path
+    foldaway: Any, put: Any, tmp_path: Path
 ) -> None:
     """The reason in a sentence, exit 0, bytes out equal bytes in, no originals."""
     path = put("short.json", b'[ {"role":"user","content":"hi"} ]\n')
     out = tmp_path / "out.json"
-    seen = holdfast("compress", path, "-o", out)
+    seen = foldaway("compress", path, "-o", out)
     assert seen.code == 0
     assert "nothing changed (nothing to compact): " in seen.text
     assert "✓" not in seen.text
@@ -219,75 +219,75 @@ def test_what_cannot_be_made_smaller_comes_out_as_it_was(
 
 
 def test_a_broken_list_is_mended_first_and_undone_whole(
-    holdfast: Any, put: Any, tmp_path: Path
+    foldaway: Any, put: Any, tmp_path: Path
 ) -> None:
     """The report says what was mended; references stand for places in the file as it was."""
     broken = session()
     broken.insert(5, {"role": "tool", "tool_call_id": "gone", "content": "orphan"})
     path, out = put("broken.json", broken), tmp_path / "out.json"
-    (report,) = holdfast("compress", "--json", path, "-o", out, "--target-tokens", 6000).reports
+    (report,) = foldaway("compress", "--json", path, "-o", out, "--target-tokens", 6000).reports
     assert report["repaired"]
     originals = tmp_path / "out.json.originals.jsonl"
     for row in report["references"]:
-        seen = holdfast("recall", row["ref"], "--originals", originals)
+        seen = foldaway("recall", row["ref"], "--originals", originals)
         assert seen.reports == broken[slice(*row["positions"])]
-    assert holdfast("check", out).code == 0
-    assert holdfast("undo", out).code == 0
+    assert foldaway("check", out).code == 0
+    assert foldaway("undo", out).code == 0
     assert out.read_bytes() == path.read_bytes()
 
 
-def test_what_cannot_be_mended_is_refused(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_mended_is_refused(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """Exit 2 with the violations, and nothing written."""
     path = put("bad.json", [*session(), {"role": "wizard", "content": "x"}])
-    seen = holdfast("compress", path, "-o", tmp_path / "out.json")
+    seen = foldaway("compress", path, "-o", tmp_path / "out.json")
     assert seen.code == 2
     assert "role-known" in seen.err
-    (report,) = holdfast("compress", "--json", path, "-o", tmp_path / "out.json").reports
+    (report,) = foldaway("compress", "--json", path, "-o", tmp_path / "out.json").reports
     assert report["violations"][0]["path"] == "$[161].role"
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_every_transcript_of_a_file_is_compressed(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_every_transcript_of_a_file_is_compressed(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """A line each, a report each, references that name their record."""
     lines = b"".join(
         json.dumps({"id": n, "messages": session(20 + n)}).encode() + b"\n" for n in range(3)
     )
     out = tmp_path / "out.jsonl.gz"
-    seen = holdfast("compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 3000)
+    seen = foldaway("compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 3000)
     assert [(row["record"], row["line"]) for row in seen.reports] == [(0, 1), (1, 2), (2, 3)]
     assert all(row["status"] == "compacted" for row in seen.reports)
     written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
     assert [row["id"] for row in written] == [0, 1, 2]
     originals = f"{out}.originals.jsonl"
     row = seen.reports[2]["references"][0]
-    found = holdfast("recall", row["ref"], "--originals", originals).reports
+    found = foldaway("recall", row["ref"], "--originals", originals).reports
     assert found == session(22)[slice(*row["positions"])]
-    picture = holdfast("compress", tmp_path / "s.jsonl", "-o", tmp_path / "p.jsonl").text
+    picture = foldaway("compress", tmp_path / "s.jsonl", "-o", tmp_path / "p.jsonl").text
     assert "line 3" in picture
 
 
 def test_keep_last_starts_the_tail_at_a_user_message(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """The last two exchanges stay, and what is before them is folded."""
     out = tmp_path / "out.json"
-    (report,) = holdfast("compress", "--json", long, "-o", out, "--keep-last", 2).reports
+    (report,) = foldaway("compress", "--json", long, "-o", out, "--keep-last", 2).reports
     assert report["boundary"][1] == 161 - 8
     assert json.loads(out.read_bytes())[-8:] == session()[-8:]
 
 
 @pytest.mark.parametrize("name", ["m101", "101"])
 def test_above_folds_what_stands_above_a_message(
-    holdfast: Any, long: Path, tmp_path: Path, name: str
+    foldaway: Any, long: Path, tmp_path: Path, name: str
 ) -> None:
     """By its place, with or without the letter."""
-    (report,) = holdfast(
+    (report,) = foldaway(
         "compress", "--json", long, "-o", tmp_path / "out.json", "--above", name
     ).reports
     assert report["boundary"][1] == 101
 
 
-def test_above_takes_the_id_of_the_wire(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_above_takes_the_id_of_the_wire(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """Where messages have ids, those are their labels."""
     items = [
         {"type": "message", "id": f"msg_{n}", "role": "assistant" if n % 2 else "user",
@@ -295,7 +295,7 @@ def test_above_takes_the_id_of_the_wire(holdfast: Any, put: Any, tmp_path: Path)
         for n in range(40)
     ]  # fmt: skip
     out = tmp_path / "out.json"
-    (report,) = holdfast(
+    (report,) = foldaway(
         "compress", "--json", put("r.json", items), "-o", out, "--above", "msg_30"
     ).reports
     assert report["boundary"][1] == 30
@@ -326,10 +326,10 @@ BAD_CALLS = {
 
 @pytest.mark.parametrize("arguments", BAD_CALLS, ids=" ".join)
 def test_a_wrong_call_is_named_in_one_sentence(
-    holdfast: Any, long: Path, tmp_path: Path, arguments: tuple[str, ...]
+    foldaway: Any, long: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     """Exit 2, the option and its range, nothing written."""
-    seen = holdfast("compress", long, "-o", tmp_path / "out.json", *arguments)
+    seen = foldaway("compress", long, "-o", tmp_path / "out.json", *arguments)
     assert (seen.code, seen.out) == (2, b"")
     assert BAD_CALLS[arguments] in seen.err
     assert seen.err.count("\n") == 1
@@ -337,69 +337,69 @@ def test_a_wrong_call_is_named_in_one_sentence(
 
 
 def test_settings_come_from_file_environment_and_command_line(
-    holdfast: Any, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each layer over the one below; what is wrong in one of them is named."""
 
     def threshold(*arguments: object) -> int:
-        (report,) = holdfast("compress", "--json", "--preview", long, *arguments).reports
+        (report,) = foldaway("compress", "--json", "--preview", long, *arguments).reports
         return report["threshold_tokens"]
 
-    (tmp_path / "holdfast.toml").write_text(
+    (tmp_path / "foldaway.toml").write_text(
         "[compression]\nthreshold = 0.6\n[model]\ncontext_length = 200_000\n"
     )
     assert threshold() == 120_000
-    monkeypatch.setenv("HOLDFAST_COMPRESSION_THRESHOLD", "0.7")
+    monkeypatch.setenv("FOLDAWAY_COMPRESSION_THRESHOLD", "0.7")
     assert threshold() == 140_000
     assert threshold("--threshold", "0.8") == 160_000
-    monkeypatch.setenv("HOLDFAST_TRESHOLD", "0.7")
-    seen = holdfast("compress", "--preview", long)
+    monkeypatch.setenv("FOLDAWAY_TRESHOLD", "0.7")
+    seen = foldaway("compress", "--preview", long)
     assert seen.code == 0
-    assert "warning: HOLDFAST_TRESHOLD is not a setting" in seen.err
-    monkeypatch.setenv("HOLDFAST_THRESHOLD", "7")
-    monkeypatch.delenv("HOLDFAST_COMPRESSION_THRESHOLD")
-    seen = holdfast("compress", long)
+    assert "warning: FOLDAWAY_TRESHOLD is not a setting" in seen.err
+    monkeypatch.setenv("FOLDAWAY_THRESHOLD", "7")
+    monkeypatch.delenv("FOLDAWAY_COMPRESSION_THRESHOLD")
+    seen = foldaway("compress", long)
     assert (seen.code, seen.out) == (2, b"")
-    assert "HOLDFAST_THRESHOLD" in seen.err
+    assert "FOLDAWAY_THRESHOLD" in seen.err
 
 
-def test_the_golden_budgets_reach_the_report(holdfast: Any, long: Path) -> None:
+def test_the_golden_budgets_reach_the_report(foldaway: Any, long: Path) -> None:
     """200,000 are assumed, and said to be; a window of 64,000 has its threshold below it."""
-    (report,) = holdfast("compress", "--json", "--preview", long).reports
+    (report,) = foldaway("compress", "--json", "--preview", long).reports
     assert (report["context_length"], report["context_length_source"]) == (200_000, "assumed")
     assert report["threshold_tokens"] == 100_000
     assert any("window assumed 200,000" in note for note in report["notes"])
-    (small,) = holdfast("compress", "--json", "--preview", long, "--context-length", 64_000).reports
+    (small,) = foldaway("compress", "--json", "--preview", long, "--context-length", 64_000).reports
     assert small["context_length_source"] == "given"
     assert small["threshold_tokens"] < 64_000
 
 
 def test_an_output_reservation_makes_the_window_smaller(
-    holdfast: Any, long: Path, tmp_path: Path
+    foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Effective window = context length − output reservation."""
-    (tmp_path / "holdfast.toml").write_text(
+    (tmp_path / "foldaway.toml").write_text(
         "[model]\ncontext_length = 200_000\noutput_tokens = 20_000\n"
     )
-    (report,) = holdfast("compress", "--json", "--preview", long).reports
+    (report,) = foldaway("compress", "--json", "--preview", long).reports
     assert (report["context_length"], report["effective_window"]) == (200_000, 180_000)
     assert report["threshold_tokens"] == 90_000
 
 
-def test_the_model_gives_the_window(holdfast: Any, long: Path) -> None:
+def test_the_model_gives_the_window(foldaway: Any, long: Path) -> None:
     """From the data of the package where it is installed."""
     pytest.importorskip("genai_prices", reason="the extra `prices` is not installed")
-    (report,) = holdfast("compress", "--json", "--preview", long, "--model", "gpt-4o").reports
+    (report,) = foldaway("compress", "--json", "--preview", long, "--model", "gpt-4o").reports
     assert (report["context_length"], report["context_length_source"]) == (128_000, "model")
-    (unknown,) = holdfast("compress", "--json", "--preview", long, "--model", "zz-9").reports
+    (unknown,) = foldaway("compress", "--json", "--preview", long, "--model", "zz-9").reports
     assert unknown["context_length_source"] == "assumed"
     assert any("'zz-9' is not known" in note for note in unknown["notes"])
 
 
-def test_the_picture_shows_before_and_after(holdfast: Any, long: Path, tmp_path: Path) -> None:
+def test_the_picture_shows_before_and_after(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """Headline, strips, bars, where the originals are, how to recall one; no words of anybody."""
     out = tmp_path / "out.json"
-    text = holdfast("compress", long, "-o", out, "--target-tokens", 6000).text
+    text = foldaway("compress", long, "-o", out, "--target-tokens", 6000).text
     first = text.splitlines()[0]
     assert "161 messages, " in first
     assert " → " in first
@@ -407,7 +407,7 @@ def test_the_picture_shows_before_and_after(holdfast: Any, long: Path, tmp_path:
     assert "−" in first
     for words in ("before ", "after ", "kept", "folded", "tool results", "summary",
                   "token figures are estimates", f"originals: {out}.originals.jsonl",
-                  "holdfast recall hf-"):  # fmt: skip
+                  "foldaway recall fa-"):  # fmt: skip
         assert words in text
     assert "Please look at" not in text
     assert max(len(line) for line in text.splitlines()[1:5]) <= 100
@@ -415,14 +415,14 @@ def test_the_picture_shows_before_and_after(holdfast: Any, long: Path, tmp_path:
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])
 def test_every_dialect_is_compressed(
-    holdfast: Any, long: Path, tmp_path: Path, dialect: str
+    foldaway: Any, long: Path, tmp_path: Path, dialect: str
 ) -> None:
     """The output is of the same dialect and valid there; undo gives the input back."""
     source, out = tmp_path / "in.json", tmp_path / "out.json"
-    assert holdfast("convert", long, "--to", dialect, "--allow-loss", "-o", source).code == 0
-    (report,) = holdfast("compress", "--json", source, "-o", out, "--target-tokens", 6000).reports
+    assert foldaway("convert", long, "--to", dialect, "--allow-loss", "-o", source).code == 0
+    (report,) = foldaway("compress", "--json", source, "-o", out, "--target-tokens", 6000).reports
     assert report["status"] == "compacted"
-    (checked,) = holdfast("check", "--json", out).reports
+    (checked,) = foldaway("check", "--json", out).reports
     assert (checked["valid"], checked["dialect"]) == (True, dialect)
-    assert holdfast("undo", out).code == 0
+    assert foldaway("undo", out).code == 0
     assert out.read_bytes() == source.read_bytes()

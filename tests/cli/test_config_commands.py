@@ -1,4 +1,4 @@
-"""`holdfast config`: what is in effect, where it comes from, and which folders are trusted."""
+"""`foldaway config`: what is in effect, where it comes from, and which folders are trusted."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from holdfast.config import SECTIONS, Settings, read_settings
+from foldaway.config import SECTIONS, Settings, read_settings
 
 pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
-    holdfast: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For people and for programs; no password and no option of a memory is printed."""
     own_settings.write_text(
         '[sessions]\nstore = "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3"\n'
         '[memory.mcp]\nurl = "http://hunter4.example"\n[compression]\narrival_tools = {Bash = 5}\n'
     )
-    (tmp_path / "holdfast.toml").write_text(
+    (tmp_path / "foldaway.toml").write_text(
         '[compression]\nthreshold = 0.6\nevil = 1\n[summarizer]\nmodel = "openai:evil"\n'
     )
-    monkeypatch.setenv("HOLDFAST_PROTECT_LAST", "9")
-    (found,) = holdfast("config", "show", "--json").reports
+    monkeypatch.setenv("FOLDAWAY_PROTECT_LAST", "9")
+    (found,) = foldaway("config", "show", "--json").reports
     settings = found["settings"]
     folder = found["files"][1]
     assert [file["whose"] for file in found["files"]] == ["own", "folder"]
@@ -37,45 +37,45 @@ def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
     ]
     assert settings["compression.threshold"] == {
         "value": 0.6,
-        "origin": "holdfast.toml: compression.threshold",
+        "origin": "foldaway.toml: compression.threshold",
     }
-    assert settings["compression.protect_last"] == {"value": 9, "origin": "HOLDFAST_PROTECT_LAST"}
+    assert settings["compression.protect_last"] == {"value": 9, "origin": "FOLDAWAY_PROTECT_LAST"}
     assert settings["compression.arrival_tools"]["value"] == {"Bash": 5}
     assert settings["summarizer.model"] == {"value": "none", "origin": "default"}
     assert settings["memory.mcp"]["value"] == {"url": "…"}
     assert len(found["warnings"]) == 2
-    seen = holdfast("config", "show")
+    seen = foldaway("config", "show")
     assert "ignored summarizer.model" in seen.text
-    assert "HOLDFAST_PROTECT_LAST" in seen.text
+    assert "FOLDAWAY_PROTECT_LAST" in seen.text
     assert "hunter" not in seen.text + seen.err + str(found)
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
 def test_show_names_every_setting_in_full(
-    holdfast: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+    foldaway: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     """A name that is cut off cannot be told from its neighbors, however narrow the terminal."""
     monkeypatch.setenv("COLUMNS", columns)
-    (tmp_path / "holdfast.toml").write_text("[compression]\nthreshold = 0.6\n")
-    lines = holdfast("config", "show", "--all").text.splitlines()
+    (tmp_path / "foldaway.toml").write_text("[compression]\nthreshold = 0.6\n")
+    lines = foldaway("config", "show", "--all").text.splitlines()
     names = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
     assert [line.split()[0] for line in lines[1:] if line.split()[0] in names] == names
     assert max(map(len, lines[1:])) <= int(columns)
     (row,) = (line.split() for line in lines if " compression.threshold " in line)
     assert row[:2] == ["compression.threshold", "0.6"]
-    assert "holdfast.toml".startswith(row[2])
+    assert "foldaway.toml".startswith(row[2])
 
 
-def test_what_cannot_be_read_is_named_once(holdfast: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_once(foldaway: Any, tmp_path: Path) -> None:
     """A broken file is ignored as a whole; a folder in its place, or none, cannot be trusted."""
-    file = tmp_path / "holdfast.toml"
-    assert "holdfast.toml: does not exist; check the folder" in holdfast("config", "trust", ".").err
+    file = tmp_path / "foldaway.toml"
+    assert "foldaway.toml: does not exist; check the folder" in foldaway("config", "trust", ".").err
     file.mkdir()
-    seen = holdfast("config", "trust", ".")
+    seen = foldaway("config", "trust", ".")
     assert (seen.code, "it is not a file" in seen.err) == (2, True)
     file.rmdir()
     file.write_bytes(b"\xff")
-    assert "  ignored it is not UTF-8" in holdfast("config", "show").text.splitlines()
+    assert "  ignored it is not UTF-8" in foldaway("config", "show").text.splitlines()
 
 
 class Terminal:
@@ -97,70 +97,70 @@ def test_trust_asks_on_a_terminal(
     answer: str, code: int, engine: str,
 ) -> None:  # fmt: skip
     """What the file would set is shown, and only a yes counts."""
-    from holdfast.cli import run
-    from holdfast.config import read_settings
+    from foldaway.cli import run
+    from foldaway.config import read_settings
 
-    (tmp_path / "holdfast.toml").write_text('[engine]\nname = "x"\n')
+    (tmp_path / "foldaway.toml").write_text('[engine]\nname = "x"\n')
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     assert run(["config", "trust", "."]) == code
     assert 'engine.name = "x"' in capsys.readouterr().out
     assert read_settings().engine == engine
 
 
-def test_what_needs_no_trust_is_not_recorded(holdfast: Any, tmp_path: Path, home: Path) -> None:
+def test_what_needs_no_trust_is_not_recorded(foldaway: Any, tmp_path: Path, home: Path) -> None:
     """It applies already; and what was never trusted cannot be taken back."""
-    (tmp_path / "holdfast.toml").write_text("[compression]\nthreshold = 0.6\n")
-    seen = holdfast("config", "trust", ".", "--yes")
+    (tmp_path / "foldaway.toml").write_text("[compression]\nthreshold = 0.6\n")
+    seen = foldaway("config", "trust", ".", "--yes")
     assert (seen.code, "applies already" in seen.text) == (0, True)
-    assert not (home / "holdfast").exists()
-    seen = holdfast("config", "untrust", ".")
+    assert not (home / "foldaway").exists()
+    seen = foldaway("config", "untrust", ".")
     assert (seen.code, "was not trusted" in seen.err) == (1, True)
-    assert holdfast("config", "trust", tmp_path / "missing").code == 2
+    assert foldaway("config", "trust", tmp_path / "missing").code == 2
     (tmp_path / "empty").mkdir()
-    seen = holdfast("config", "trust", tmp_path / "empty")
-    assert (seen.code, "holdfast.toml" in seen.err) == (2, True)
+    seen = foldaway("config", "trust", tmp_path / "empty")
+    assert (seen.code, "foldaway.toml" in seen.err) == (2, True)
 
 
-def test_a_settings_file_begins_with_all_that_there_is(holdfast: Any, own_settings: Path) -> None:
+def test_a_settings_file_begins_with_all_that_there_is(foldaway: Any, own_settings: Path) -> None:
     """`init` names every setting, sets none, is right, and replaces nothing."""
-    assert holdfast("config", "init").code == 0
+    assert foldaway("config", "init").code == 0
     text = own_settings.read_text()
     for section, keys in SECTIONS.items():
         assert f"[{section}]" in text
         assert all(f"\n# {key} = " in text for key in keys)
-    seen = holdfast("config", "check")
+    seen = foldaway("config", "check")
     assert (seen.code, seen.err) == (0, "")
     assert "0 settings given, 0 ignored" in seen.text
-    again = holdfast("config", "init")
+    again = foldaway("config", "init")
     assert again.code == 1
     assert own_settings.read_text() == text
 
 
 def test_each_default_of_the_settings_file_is_a_value_that_it_takes(
-    holdfast: Any, own_settings: Path
+    foldaway: Any, own_settings: Path
 ) -> None:
     """Without its mark every line of it can be read, and changes nothing."""
-    holdfast("config", "init")
+    foldaway("config", "init")
     lines = own_settings.read_text().split("\n[", 1)
     rows = [line for line in f"[{lines[1]}".splitlines() if " =   # " not in line]
     given = [line.removeprefix("# ") for line in rows]
     own_settings.write_text("\n".join(given))
-    assert holdfast("config", "check").code == 0
+    assert foldaway("config", "check").code == 0
     read = replace(read_settings(), files=(), origins={})
     assert json.encode(read) == json.encode(Settings())
 
 
-def test_check_names_what_is_wrong(holdfast: Any, own_settings: Path) -> None:
+def test_check_names_what_is_wrong(foldaway: Any, own_settings: Path) -> None:
     """Exit 2 with the setting and what it may be."""
     own_settings.write_text("[compression]\nthreshhold = 0.3\n")
-    seen = holdfast("config", "check")
+    seen = foldaway("config", "check")
     assert seen.code == 2
     assert "threshold" in seen.err
 
 
-def test_the_schema_describes_every_setting(holdfast: Any) -> None:
+def test_the_schema_describes_every_setting(foldaway: Any) -> None:
     """As JSON Schema: what is unknown is refused, defaults and choices are there."""
-    schema = json.decode(holdfast("config", "schema").out)
+    schema = json.decode(foldaway("config", "schema").out)
     sections = schema["properties"]
     assert {name: set(one["properties"]) for name, one in sections.items()} == {
         name: set(keys) for name, keys in SECTIONS.items()

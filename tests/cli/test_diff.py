@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.difference import difference
-from holdfast.transcript import Message, Text
+from foldaway.engine.difference import difference
+from foldaway.transcript import Message, Text
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -22,14 +22,14 @@ def talk(*texts: str) -> list[dict[str, str]]:
     ]
 
 
-def test_the_same_file_is_kept_whole(holdfast: Any, put: Any) -> None:
+def test_the_same_file_is_kept_whole(foldaway: Any, put: Any) -> None:
     """Nothing changed, nothing else reported."""
     path = put("a.json", talk("a", "b", "c"))
-    (row,) = holdfast("diff", "--json", path, path).reports
+    (row,) = foldaway("diff", "--json", path, path).reports
     assert (row["kept"], row["rewritten"], row["folded"], row["added"]) == (3, 0, 0, 0)
 
 
-def test_a_compression_is_told_from_its_two_files(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_a_compression_is_told_from_its_two_files(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """The same counts as in the report of the run that made it, and its tokens but for rounding."""
     call = [{"id": "c%d", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]
     found: list[Any] = [{"role": "system", "content": "s"}]
@@ -42,8 +42,8 @@ def test_a_compression_is_told_from_its_two_files(holdfast: Any, put: Any, tmp_p
             {"role": "assistant", "content": f"done {n}"},
         ]  # fmt: skip
     before, after = put("before.json", found), tmp_path / "after.json"
-    (report,) = holdfast("compress", "--json", before, "-o", after, "--target-tokens", 5000).reports
-    (row,) = holdfast("diff", "--json", before, after).reports
+    (report,) = foldaway("compress", "--json", before, "-o", after, "--target-tokens", 5000).reports
+    (row,) = foldaway("diff", "--json", before, after).reports
     for key in ("kept", "rewritten", "folded", "messages_before", "messages_after"):
         assert row[key] == report[key], key
     assert row["added"] == 1
@@ -53,24 +53,24 @@ def test_a_compression_is_told_from_its_two_files(holdfast: Any, put: Any, tmp_p
     assert {one["name"] for one in row["categories"]} == {
         one["name"] for one in report["categories"]
     }
-    text = holdfast("diff", before, after).text
+    text = foldaway("diff", before, after).text
     for words in ("before ", "after ", "tool results", f"{row['folded']} folded", "1 added", " → "):
         assert words in text
     assert "ask 1" not in text
 
 
-def test_files_of_two_dialects_are_refused(holdfast: Any, put: Any) -> None:
+def test_files_of_two_dialects_are_refused(foldaway: Any, put: Any) -> None:
     """Comparing payloads of two formats says nothing."""
     other = [{"role": "user", "parts": [{"text": "a"}]}]
-    seen = holdfast("diff", put("a.json", talk("a")), put("b.json", {"contents": other}))
+    seen = foldaway("diff", put("a.json", talk("a")), put("b.json", {"contents": other}))
     assert (seen.code, seen.out) == (2, b"")
     assert "convert one of them first" in seen.err
 
 
-def test_a_file_of_several_transcripts_is_refused(holdfast: Any, put: Any) -> None:
+def test_a_file_of_several_transcripts_is_refused(foldaway: Any, put: Any) -> None:
     """One against one."""
     lines = put("s.jsonl", (json.dumps({"messages": talk("a")}).encode() + b"\n") * 2)
-    seen = holdfast("diff", put("a.json", talk("a")), lines)
+    seen = foldaway("diff", put("a.json", talk("a")), lines)
     assert seen.code == 2
     assert "holds 2 transcripts" in seen.err
 

@@ -13,23 +13,23 @@ import pytest
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def test_doctor_says_how_things_stand(holdfast: Any, talked: str, home: Path) -> None:
+def test_doctor_says_how_things_stand(foldaway: Any, talked: str, home: Path) -> None:
     """Store, versions, settings, window, extras, folders; nothing is broken."""
-    (found,) = holdfast("doctor", "--deep", "--json").reports
+    (found,) = foldaway("doctor", "--deep", "--json").reports
     assert (found["healthy"], found["problems"]) == (True, [])
     assert found["store"]["health"]["messages"] == 41
     assert found["store"]["exists"] is True
-    assert found["home"] == str(home / "holdfast")
+    assert found["home"] == str(home / "foldaway")
     assert found["versions"]["apsw"]
     assert {extra["name"] for extra in found["extras"]} >= {"mcp", "postgres", "prices"}
     assert all(extra["remedy"] for extra in found["extras"] if not extra["installed"])
-    seen = holdfast("doctor")
+    seen = foldaway("doctor")
     assert seen.code == 0
     assert "nothing is broken" in seen.text
     assert "1 session, 41 messages" in seen.text
 
 
-def test_doctor_asks_a_gateway(holdfast: Any, home: Path) -> None:
+def test_doctor_asks_a_gateway(foldaway: Any, home: Path) -> None:
     """One that does not answer is a problem; one that does is asked for its provider."""
     asked: list[str] = []
 
@@ -37,7 +37,7 @@ def test_doctor_asks_a_gateway(holdfast: Any, home: Path) -> None:
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_response(401 if self.path == "/v1/models" else 200)
-            self.send_header("x-holdfast", "pass; other request")
+            self.send_header("x-foldaway", "pass; other request")
             self.end_headers()
 
         def log_message(self, *_: Any) -> None: ...
@@ -45,137 +45,137 @@ def test_doctor_asks_a_gateway(holdfast: Any, home: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Served) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        (found,) = holdfast("doctor", "--gateway", address, "--json").reports
+        (found,) = foldaway("doctor", "--gateway", address, "--json").reports
         assert (found["healthy"], found["gateway"]["ready"]) == (True, True)
         assert found["gateway"]["provider_status"] == 401
         assert found["gateway"]["note"] == "pass; other request"
         assert asked == ["/healthz", "/readyz", "/v1/models"]
-        assert "answers with HTTP 401" in holdfast("doctor", "--gateway", address).text
+        assert "answers with HTTP 401" in foldaway("doctor", "--gateway", address).text
         server.shutdown()
-    seen = holdfast("doctor", "--gateway", address)
+    seen = foldaway("doctor", "--gateway", address)
     assert seen.code == 1
     assert "no gateway answers" in seen.text
 
 
-def test_doctor_before_there_is_a_store(holdfast: Any, home: Path) -> None:
+def test_doctor_before_there_is_a_store(foldaway: Any, home: Path) -> None:
     """That is no illness, and no store is made."""
-    (found,) = holdfast("doctor", "--json").reports
+    (found,) = foldaway("doctor", "--json").reports
     assert (found["healthy"], found["store"]["exists"]) == (True, False)
-    assert "holdfast import" in found["hints"][0]
-    assert not (home / "holdfast").exists()
+    assert "foldaway import" in found["hints"][0]
+    assert not (home / "foldaway").exists()
 
 
 def test_doctor_says_that_no_store_can_be_made(
-    holdfast: Any, tmp_path: Path, own_folder: None
+    foldaway: Any, tmp_path: Path, own_folder: None
 ) -> None:
     """Exit 1 before anybody has tried to import."""
     (tmp_path / "taken").write_text("a file where a folder should be")
-    seen = holdfast("doctor", "--home", tmp_path / "taken" / "holdfast")
+    seen = foldaway("doctor", "--home", tmp_path / "taken" / "foldaway")
     assert seen.code == 1
     assert "nothing is broken" not in seen.text
     assert f"because {tmp_path / 'taken'} may not be changed" in seen.text
 
 
-def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path, own_settings: Path) -> None:
+def test_doctor_names_what_is_broken(foldaway: Any, tmp_path: Path, own_settings: Path) -> None:
     """A store that cannot be opened, settings that cannot be read: exit 1, each said."""
     (tmp_path / "bad.db").write_bytes(b"no database" * 100)
-    seen = holdfast("doctor", "--store", tmp_path / "bad.db")
+    seen = foldaway("doctor", "--store", tmp_path / "bad.db")
     assert seen.code == 1
     assert "not an SQLite database" in seen.text
     own_settings.write_text("[sessions]\nmode = 'sideways'\n")
-    (found,) = holdfast("doctor", "--json").reports
+    (found,) = foldaway("doctor", "--json").reports
     assert "sessions.mode" in found["problems"][0]
     assert found["settings"] is None
 
 
-def test_doctor_knows_the_engines(holdfast: Any, tmp_path: Path) -> None:
+def test_doctor_knows_the_engines(foldaway: Any, tmp_path: Path) -> None:
     """A name that nothing is registered under is said, with those that there are."""
     config = tmp_path / "engine.toml"
     config.write_text('[engine]\nname = "nobody"\n')
-    seen = holdfast("doctor", "--config", config)
+    seen = foldaway("doctor", "--config", config)
     assert seen.code == 1
     assert "unknown engine 'nobody'; known: compressor" in seen.text
 
 
 def test_doctor_shows_no_password(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, home: Path
+    foldaway: Any, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     """Neither that of the store nor that of a summarizer's address."""
-    monkeypatch.setenv("HOLDFAST_STORE", "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3")
-    monkeypatch.setenv("HOLDFAST_SUMMARIZER_URL", "https://me:hunter4@example.org/v1")
+    monkeypatch.setenv("FOLDAWAY_STORE", "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3")
+    monkeypatch.setenv("FOLDAWAY_SUMMARIZER_URL", "https://me:hunter4@example.org/v1")
     for arguments in ((), ("--json",)):
-        seen = holdfast("doctor", *arguments)
+        seen = foldaway("doctor", *arguments)
         assert seen.code == 1
         assert "hunter" not in seen.text + seen.err
     json.loads(seen.text)
 
 
-def test_doctor_says_what_is_remembered(holdfast: Any, own_settings: Path) -> None:
+def test_doctor_says_what_is_remembered(foldaway: Any, own_settings: Path) -> None:
     """Entries by file, and the external memory, of whose options only the names are shown."""
-    holdfast("memory", "add", "The database listens on port 5433.")
+    foldaway("memory", "add", "The database listens on port 5433.")
     options = 'url = "http://127.0.0.1:1/mcp"\nheaders = {Authorization = "Bearer hunter5"}\n'
     own_settings.write_text(f'[memory]\nexternal = "mcp"\n[memory.mcp]\n{options}')
-    (found,) = holdfast("doctor", "--json").reports
+    (found,) = foldaway("doctor", "--json").reports
     assert found["memory"]["entries"] == {"MEMORY.md": 1, "USER.md": 0}
     assert found["memory"]["external"] == "mcp"
     assert found["settings"]["memory_options"] == {"mcp": ["headers", "url"]}
-    seen = holdfast("doctor")
+    seen = foldaway("doctor")
     assert "1 entry" in seen.text
     assert "hunter" not in seen.text + json.dumps(found)
     own_settings.write_text('[memory]\nexternal = "elsewhere"\n')
-    seen = holdfast("doctor")
+    seen = foldaway("doctor")
     assert seen.code == 1
     assert "elsewhere" in seen.text
 
 
 def test_doctor_says_how_the_file_of_the_folder_stands(
-    holdfast: Any, tmp_path: Path, own_settings: Path
+    foldaway: Any, tmp_path: Path, own_settings: Path
 ) -> None:
     """A folder that gives orders is no illness; what is ignored is said."""
     own_settings.write_text("[compression]\nthreshold = 0.6\n")
-    (tmp_path / "holdfast.toml").write_text('[sessions]\nstore = "evil"\n')
-    seen = holdfast("doctor", "--json")
+    (tmp_path / "foldaway.toml").write_text('[sessions]\nstore = "evil"\n')
+    seen = foldaway("doctor", "--json")
     files = seen.reports[0]["settings_files"]
     assert (seen.code, [file["state"] for file in files]) == (0, ["applied", "restricted"])
     assert files[1]["ignored"][0]["key"] == "sessions.store"
-    assert seen.err.count("holdfast config trust .") == 1
-    text = " ".join(holdfast("doctor").text.split())
-    assert "of this folder holdfast.toml, applies in part" in text
+    assert seen.err.count("foldaway config trust .") == 1
+    text = " ".join(foldaway("doctor").text.split())
+    assert "of this folder foldaway.toml, applies in part" in text
 
 
 def test_doctor_calls_what_is_installed_into_agents(
-    holdfast: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commands that are in the settings files; one that is gone is a problem."""
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    assert holdfast("install", "claude-code", "--yes").code == 0
-    (found,) = holdfast("doctor", "--json").reports
+    assert foldaway("install", "claude-code", "--yes").code == 0
+    (found,) = foldaway("doctor", "--json").reports
     assert found["problems"] == []
     assert [one["agent"] for one in found["installed"]] == ["claude-code"]
     for file in (home / ".claude" / "settings.json", home / ".claude.json"):
         now = json.loads(file.read_text())
-        command = now["mcpServers"]["holdfast"]["command"] if "mcpServers" in now else ""
+        command = now["mcpServers"]["foldaway"]["command"] if "mcpServers" in now else ""
         text = file.read_text()
         own = command or now["hooks"]["SessionStart"][0]["hooks"][0]["command"].split()[0]
-        file.write_text(text.replace(own, "/nowhere/holdfast"))
-    (found,) = holdfast("doctor", "--json").reports
+        file.write_text(text.replace(own, "/nowhere/foldaway"))
+    (found,) = foldaway("doctor", "--json").reports
     assert len(found["problems"]) == 2
-    assert all("holdfast install claude-code" in one for one in found["problems"])
-    assert holdfast("uninstall", "--yes").code == 0
-    (found,) = holdfast("doctor", "--json").reports
+    assert all("foldaway install claude-code" in one for one in found["problems"])
+    assert foldaway("uninstall", "--yes").code == 0
+    (found,) = foldaway("doctor", "--json").reports
     assert found["installed"] == []
 
 
 def test_doctor_asks_the_process_behind_a_plug_in(
-    holdfast: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the plug-in does; a command that is gone, or no command at all, is a problem."""
     monkeypatch.setenv("HOME", str(home))
-    assert holdfast("install", "pi", "--yes").code == 0
-    assert holdfast("doctor", "--json").reports[0]["problems"] == []
-    file = home / ".pi" / "agent" / "extensions" / "holdfast" / "holdfast.json"
-    for command in (["/nowhere/holdfast"], None):
-        file.write_text(json.dumps({"package": "holdfast-agents", "command": command}))
-        (found,) = holdfast("doctor", "--json").reports
-        assert ["holdfast install pi" in one for one in found["problems"]] == [True]
+    assert foldaway("install", "pi", "--yes").code == 0
+    assert foldaway("doctor", "--json").reports[0]["problems"] == []
+    file = home / ".pi" / "agent" / "extensions" / "foldaway" / "foldaway.json"
+    for command in (["/nowhere/foldaway"], None):
+        file.write_text(json.dumps({"package": "foldaway-agents", "command": command}))
+        (found,) = foldaway("doctor", "--json").reports
+        assert ["foldaway install pi" in one for one in found["problems"]] == [True]

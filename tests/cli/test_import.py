@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 import pytest
 
-from holdfast.cli.import_sessions import NOTE_WORDS
-from holdfast.importers.imported import NoteKind
+from foldaway.cli.import_sessions import NOTE_WORDS
+from foldaway.importers.imported import NoteKind
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 pytestmark = pytest.mark.usefixtures("home")
@@ -35,22 +35,22 @@ def claude(home: Path) -> Path:
     return folder
 
 
-def test_the_usual_folders_are_found(holdfast: Any, claude: Path) -> None:
+def test_the_usual_folders_are_found(foldaway: Any, claude: Path) -> None:
     """Without a path, what the agents of this machine left."""
-    seen = holdfast("import")
+    seen = foldaway("import")
     assert (seen.code, seen.err) == (0, "")
     assert "1 new message taken, 1 new session" in seen.text
     assert "claude-code" in seen.text
-    (hit,) = holdfast("search", "red", "build", "--json").reports
+    (hit,) = foldaway("search", "red", "build", "--json").reports
     assert (hit["source"], hit["source_id"], hit["position"]) == ("claude-code", "s1", 0)
 
 
-def test_again_takes_only_what_is_new(holdfast: Any, claude: Path) -> None:
+def test_again_takes_only_what_is_new(foldaway: Any, claude: Path) -> None:
     """Counted by agent: new, known, and what was survived."""
-    holdfast("import")
+    foldaway("import")
     path = claude / "s1.jsonl"
     path.write_bytes(path.read_bytes() + line("s1", "u2", "and now?") + b'{"type":"user", "uu')
-    (report,) = holdfast("import", "--json").reports
+    (report,) = foldaway("import", "--json").reports
     (agent,) = report["agents"]
     assert (agent["agent"], agent["sessions"], agent["new_sessions"]) == ("claude-code", 1, 0)
     assert (agent["messages"], agent["known"], agent["notes"]) == (1, 1, {"torn": 1})
@@ -58,51 +58,51 @@ def test_again_takes_only_what_is_new(holdfast: Any, claude: Path) -> None:
     assert (row["source_id"], row["new"], row["path"]) == ("s1", False, str(path))
 
 
-def test_a_dry_run_writes_nothing(holdfast: Any, claude: Path, home: Path) -> None:
+def test_a_dry_run_writes_nothing(foldaway: Any, claude: Path, home: Path) -> None:
     """Not even the folder of the store."""
-    (report,) = holdfast("import", "--dry-run", "--json").reports
+    (report,) = foldaway("import", "--dry-run", "--json").reports
     assert (report["dry_run"], report["agents"][0]["messages"]) == (True, 1)
     assert report["sessions"][0]["session"] is None
-    assert not (home / "holdfast").exists()
-    holdfast("import")
-    assert "0 new messages would be taken" in holdfast("import", "--dry-run").text
+    assert not (home / "foldaway").exists()
+    foldaway("import")
+    assert "0 new messages would be taken" in foldaway("import", "--dry-run").text
 
 
-def test_a_file_that_cannot_be_read_does_not_stop_it(holdfast: Any, claude: Path) -> None:
+def test_a_file_that_cannot_be_read_does_not_stop_it(foldaway: Any, claude: Path) -> None:
     """It is reported, and the exit code is still 0."""
     (claude / "a.jsonl").write_bytes(b"no json at all\n")
-    seen = holdfast("import", claude)
+    seen = foldaway("import", claude)
     assert seen.code == 0
     assert "not read:" in seen.text
-    (report,) = holdfast("import", claude, "--json").reports
+    (report,) = foldaway("import", claude, "--json").reports
     assert [row["path"] for row in report["unreadable"]] == [str(claude / "a.jsonl")]
 
 
-def test_a_path_that_is_not_there_is_refused(holdfast: Any, claude: Path, home: Path) -> None:
+def test_a_path_that_is_not_there_is_refused(foldaway: Any, claude: Path, home: Path) -> None:
     """One sentence, exit 2, and nothing of the other paths is taken."""
-    seen = holdfast("import", claude, claude / "nowhere")
+    seen = foldaway("import", claude, claude / "nowhere")
     assert (seen.code, seen.out) == (2, b"")
     assert seen.err.count("\n") == 1
     assert "does not exist" in seen.err
-    assert not (home / "holdfast").exists()
+    assert not (home / "foldaway").exists()
 
 
-def test_a_file_alone_that_is_no_session_is_refused(holdfast: Any, put: Any) -> None:
+def test_a_file_alone_that_is_no_session_is_refused(foldaway: Any, put: Any) -> None:
     """Nothing could be read: exit 2."""
-    assert holdfast("import", put("x.txt", b"hello")).code == 2
+    assert foldaway("import", put("x.txt", b"hello")).code == 2
 
 
-def test_no_agent_on_this_machine(holdfast: Any) -> None:
+def test_no_agent_on_this_machine(foldaway: Any) -> None:
     """That is said, with what to do."""
-    seen = holdfast("import")
+    seen = foldaway("import")
     assert (seen.code, seen.out) == (1, b"")
     assert "name a file or a folder" in seen.err
 
 
-def test_substrings_are_indexed_at_once(holdfast: Any, claude: Path) -> None:
+def test_substrings_are_indexed_at_once(foldaway: Any, claude: Path) -> None:
     """The first search need not wait for it."""
-    holdfast("import")
-    (found,) = holdfast("doctor", "--json").reports
+    foldaway("import")
+    (found,) = foldaway("doctor", "--json").reports
     assert found["store"]["health"]["unindexed"] == 0
 
 
@@ -110,7 +110,7 @@ def test_a_terminal_sees_how_far_it_is_and_the_time_left(claude: Path) -> None:
     """On standard error: bytes done of all, speed and time left; the report is clean."""
     main, end = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "import", "--json"], stdout=subprocess.PIPE, stderr=end,
+        [sys.executable, "-m", "foldaway", "import", "--json"], stdout=subprocess.PIPE, stderr=end,
         env={**os.environ, "PYTHONPATH": str(SOURCE), "TERM": "xterm", "COLUMNS": "120"},
     )  # fmt: skip
     out = process.communicate()[0]
@@ -133,22 +133,22 @@ def _read(terminal: Any) -> bytes:
         return b""
 
 
-def test_limits_are_settings(holdfast: Any, claude: Path, put: Any) -> None:
+def test_limits_are_settings(foldaway: Any, claude: Path, put: Any) -> None:
     """A variable or a file sets them; what may not be is refused with the key."""
     config = put("c.toml", b"[input]\nmax_line_mb = 1\n")
     path = claude / "s1.jsonl"
     path.write_bytes(path.read_bytes() + line("s1", "u2", "x" * 1_000_000))
-    (report,) = holdfast("import", "--json", "--config", config).reports
+    (report,) = foldaway("import", "--json", "--config", config).reports
     assert report["agents"][0]["notes"] == {"left out": 1}
-    (report,) = holdfast("import", "--json").reports
+    (report,) = foldaway("import", "--json").reports
     assert (report["agents"][0]["messages"], report["agents"][0]["notes"]) == (1, {})
     most = put("e.toml", b"[input]\n" + b"max_line_mb = 9223372036854775807\n")
-    assert holdfast("import", "--config", most).code == 0
-    seen = holdfast("import", "--config", put("d.toml", b"[input]\nmax_line_mb = 0\n"))
+    assert foldaway("import", "--config", most).code == 0
+    seen = foldaway("import", "--config", put("d.toml", b"[input]\nmax_line_mb = 0\n"))
     assert (seen.code, "input.max_line_mb" in seen.err) == (2, True)
 
 
-def test_the_legend_names_what_was_skipped_or_repaired(holdfast: Any, put: Any) -> None:
+def test_the_legend_names_what_was_skipped_or_repaired(foldaway: Any, put: Any) -> None:
     """Every kind of note that the table counts, and no other."""
     lines = [
         {"type": "user", "uuid": "u1", "sessionId": "s",
@@ -158,7 +158,7 @@ def test_the_legend_names_what_was_skipped_or_repaired(holdfast: Any, put: Any) 
              {"type": "tool_use", "id": "c1", "name": "Bash", "input": {}}]}},
     ]  # fmt: skip
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    seen = holdfast("import", put("s.jsonl", data)).text
+    seen = foldaway("import", put("s.jsonl", data)).text
     assert "1 unanswered" in seen
     assert "unanswered: calls without a result" in seen
     assert "torn" not in seen

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.config import open_store
+from foldaway.stores.values import SessionFilter
 
 pytestmark = pytest.mark.usefixtures("home")
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 SESSIONS, MESSAGES = 30, 12
 FULL = """
 import os, resource, sys
-from holdfast.cli import run
-from holdfast.config import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.cli import run
+from foldaway.config import open_store
+from foldaway.stores.values import SessionFilter
 folder, place = sys.argv[1:]
 for room in range(8_192, 600_000, 65_536):
     size = max(entry.stat().st_size for entry in os.scandir(place))
@@ -57,7 +57,7 @@ def files(tmp_path: Path) -> Path:
 
 def started(files: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "import", str(files)],
+        [sys.executable, "-m", "foldaway", "import", str(files)],
         env={**os.environ, "PYTHONPATH": str(SOURCE)}, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
@@ -66,14 +66,14 @@ def started(files: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_lost_or_doubled_wherever_an_import_is_killed(
-    holdfast: Any, files: Path, home: Path, kills: int, how: signal.Signals
+    foldaway: Any, files: Path, home: Path, kills: int, how: signal.Signals
 ) -> None:
     """The store is whole after every kill, and in the end holds every message once, in order."""
     chosen = random.Random(kills)
     began = time.monotonic()
-    assert holdfast("import", files, "--store", home / "once.db").code == 0
+    assert foldaway("import", files, "--store", home / "once.db").code == 0
     whole = time.monotonic() - began + 0.5  # a process has to start first
-    place = home / "holdfast" / "sessions"
+    place = home / "foldaway" / "sessions"
     for _ in range(kills):
         process = started(files)
         try:
@@ -84,7 +84,7 @@ def test_nothing_is_lost_or_doubled_wherever_an_import_is_killed(
         if (place / "default.db").exists():
             with open_store(place) as store:
                 assert store.health(deep=True).problems == ()
-    (report,) = holdfast("import", files, "--json").reports
+    (report,) = foldaway("import", files, "--json").reports
     (agent,) = report["agents"]
     assert agent["messages"] + agent["known"] == SESSIONS * MESSAGES
     with open_store(place) as store:
@@ -98,7 +98,7 @@ def test_nothing_is_lost_or_doubled_wherever_an_import_is_killed(
 
 def test_two_imports_at_once_both_finish(files: Path, home: Path) -> None:
     """Both exit with 0 and report every message, taken by the one or known from the other."""
-    command = [sys.executable, "-m", "holdfast", "import", str(files), "--json"]
+    command = [sys.executable, "-m", "foldaway", "import", str(files), "--json"]
     both = [
         subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(SOURCE)},
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -114,12 +114,12 @@ def test_two_imports_at_once_both_finish(files: Path, home: Path) -> None:
     assert sum(agent["messages"] for agent in agents) == SESSIONS * MESSAGES
     assert sum(agent["known"] for agent in agents) == SESSIONS * MESSAGES
     assert sum(agent["new_sessions"] for agent in agents) == SESSIONS
-    with open_store(home / "holdfast" / "sessions") as store:
+    with open_store(home / "foldaway" / "sessions") as store:
         infos = store.sessions(SessionFilter(), most=1000).sessions
         assert sorted(info.length for info in infos) == [MESSAGES] * SESSIONS
 
 
-def test_a_full_disk_leaves_no_empty_session(tmp_path: Path, home: Path, holdfast: Any) -> None:
+def test_a_full_disk_leaves_no_empty_session(tmp_path: Path, home: Path, foldaway: Any) -> None:
     """Wherever it is full: a session is there with all of its messages, or not at all."""
     chosen = random.Random(1)
     folder = tmp_path / "long"
@@ -128,14 +128,14 @@ def test_a_full_disk_leaves_no_empty_session(tmp_path: Path, home: Path, holdfas
         size = 6_000 if session else 6
         said = [{"role": "user", "content": chosen.randbytes(size).hex()} for _ in range(60)]
         (folder / f"{session}.json").write_text(json.dumps({"id": f"s{session}", "messages": said}))
-    holdfast("import", folder / "0.json")
+    foldaway("import", folder / "0.json")
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(folder), str(home / "holdfast" / "sessions")],
+        [sys.executable, "-c", FULL, str(folder), str(home / "foldaway" / "sessions")],
         env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     rounds = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert [code for code, _ in rounds].count(2) >= 3
     assert [length for _, lengths in rounds for length in lengths if length != 60] == []
-    assert holdfast("import", folder).code == 0
-    with open_store(home / "holdfast" / "sessions") as store:
+    assert foldaway("import", folder).code == 0
+    with open_store(home / "foldaway" / "sessions") as store:
         assert [info.length for info in store.sessions(SessionFilter()).sessions] == [60, 60, 60]

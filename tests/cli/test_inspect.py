@@ -28,24 +28,24 @@ def session() -> list[dict[str, Any]]:
     return found
 
 
-def test_a_measured_total_counts_instead_of_the_estimate(holdfast: Any, put: Any) -> None:
+def test_a_measured_total_counts_instead_of_the_estimate(foldaway: Any, put: Any) -> None:
     """The parts are scaled to it; the total of several transcripts is nobody's."""
     file = put("s.json", session())
-    (estimated,) = holdfast("inspect", "--json", file).reports
-    (row,) = holdfast("inspect", "--json", file, "--measured", 2 * estimated["tokens"]).reports
+    (estimated,) = foldaway("inspect", "--json", file).reports
+    (row,) = foldaway("inspect", "--json", file, "--measured", 2 * estimated["tokens"]).reports
     assert (row["tokens"], row["tokens_source"]) == (2 * estimated["tokens"], "measured")
     assert sum(share["tokens"] for share in row["categories"]) == row["tokens"]
-    seen = holdfast("inspect", file, "--measured", 9_000)
+    seen = foldaway("inspect", file, "--measured", 9_000)
     assert "the total was measured" in seen.out.decode()
     lines = "\n".join(json.dumps({"messages": session()}) for _ in range(2))
-    assert holdfast("inspect", put("two.jsonl", lines.encode()), "--measured", 9_000).code == 2
+    assert foldaway("inspect", put("two.jsonl", lines.encode()), "--measured", 9_000).code == 2
 
 
-def test_the_breakdown_adds_up(holdfast: Any, put: Any) -> None:
+def test_the_breakdown_adds_up(foldaway: Any, put: Any) -> None:
     """Categories sum to the whole; tools and the system prompt outside the list count."""
     body = {"model": "zz", "messages": session(), "tools": [
         {"type": "function", "function": {"name": "grep", "parameters": {}}}]}  # fmt: skip
-    seen = holdfast("inspect", "--json", put("s.json", body), "--context-length", 100_000)
+    seen = foldaway("inspect", "--json", put("s.json", body), "--context-length", 100_000)
     (row,) = seen.reports
     assert seen.code == 0
     assert sum(share["tokens"] for share in row["categories"]) == row["tokens"]
@@ -53,30 +53,30 @@ def test_the_breakdown_adds_up(holdfast: Any, put: Any) -> None:
     assert (row["is_estimate"], row["context_length"]) == (True, 100_000)
 
 
-def test_the_longest_messages_have_place_role_and_tool(holdfast: Any, put: Any) -> None:
+def test_the_longest_messages_have_place_role_and_tool(foldaway: Any, put: Any) -> None:
     """The longest first, as many as asked for."""
-    (row,) = holdfast("inspect", "--json", "--top", 2, put("s.json", session())).reports
+    (row,) = foldaway("inspect", "--json", "--top", 2, put("s.json", session())).reports
     assert [(one["position"], one["role"], one["tools"]) for one in row["longest"]] == [
         (4, "tool", ["grep"]), (2, "tool", ["read_file"]),
     ]  # fmt: skip
     assert row["longest"][0]["tokens"] > row["longest"][1]["tokens"] > 0
 
 
-def test_a_result_is_a_tools_message_whoever_sends_it(holdfast: Any, put: Any) -> None:
+def test_a_result_is_a_tools_message_whoever_sends_it(foldaway: Any, put: Any) -> None:
     """Anthropic's results come in messages of the user; they are no words of his."""
     use = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "word " * 90}
     talk = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [use]},
             {"role": "user", "content": [result]}]  # fmt: skip
-    (row,) = holdfast("inspect", "--json", "--top", 1, put("s.json", talk)).reports
+    (row,) = foldaway("inspect", "--json", "--top", 1, put("s.json", talk)).reports
     assert [(one["position"], one["role"], one["tools"]) for one in row["longest"]] == [
         (2, "tool", ["Read"]),
     ]  # fmt: skip
 
 
-def test_identical_tool_results_are_found(holdfast: Any, put: Any) -> None:
+def test_identical_tool_results_are_found(foldaway: Any, put: Any) -> None:
     """All places of one text, and what the copies cost."""
-    (row,) = holdfast("inspect", "--json", put("s.json", session())).reports
+    (row,) = foldaway("inspect", "--json", put("s.json", session())).reports
     (copies,) = row["duplicates"]
     assert (copies["positions"], copies["tool"]) == ([2, 6], "read_file")
     assert copies["tokens"] > 100
@@ -91,21 +91,21 @@ def test_identical_tool_results_are_found(holdfast: Any, put: Any) -> None:
     ],
 )
 def test_pressure_is_held_against_the_threshold(
-    holdfast: Any, put: Any, window: int, urgency: str, fits: bool, words: str
+    foldaway: Any, put: Any, window: int, urgency: str, fits: bool, words: str
 ) -> None:
     """The share of the threshold, and in words what follows."""
     path = put("s.json", session())
     arguments = ("--context-length", window, "--config", put("c.toml", b"[compression]\n"
                  b"floor_tokens = 0\nhard_threshold = 0.99\nthreshold = 0.5"))  # fmt: skip
-    (row,) = holdfast("inspect", "--json", path, *arguments).reports
+    (row,) = foldaway("inspect", "--json", path, *arguments).reports
     assert (row["urgency"], row["fits_window"]) == (urgency, fits)
     assert row["pressure"] == pytest.approx(row["tokens"] / row["threshold_tokens"], abs=1e-3)
-    assert words in holdfast("inspect", path, *arguments).text
+    assert words in foldaway("inspect", path, *arguments).text
 
 
-def test_the_picture_has_no_words_of_anybody(holdfast: Any, put: Any) -> None:
+def test_the_picture_has_no_words_of_anybody(foldaway: Any, put: Any) -> None:
     """Bars, places, roles and tools; what was said stays unsaid."""
-    seen = holdfast("inspect", put("s.json", session()))
+    seen = foldaway("inspect", put("s.json", session()))
     assert seen.code == 0
     for words in (
         "tool results", "█", "longest messages", "m4", "grep", "identical tool results", "m2, m6",
@@ -115,19 +115,19 @@ def test_the_picture_has_no_words_of_anybody(holdfast: Any, put: Any) -> None:
     assert SECRET not in seen.text
 
 
-def test_every_transcript_of_a_file_is_shown(holdfast: Any, put: Any) -> None:
+def test_every_transcript_of_a_file_is_shown(foldaway: Any, put: Any) -> None:
     """One object a transcript, with its record and line."""
     line = json.dumps({"messages": session()}).encode() + b"\n"
     path = put("s.jsonl", line * 2)
-    rows = holdfast("inspect", "--json", path).reports
+    rows = foldaway("inspect", "--json", path).reports
     assert [(row["record"], row["line"]) for row in rows] == [(0, 1), (1, 2)]
-    assert "line 2: 7 messages" in holdfast("inspect", path).text
+    assert "line 2: 7 messages" in foldaway("inspect", path).text
 
 
-def test_what_cannot_be_read_is_said_in_one_sentence(holdfast: Any, put: Any) -> None:
+def test_what_cannot_be_read_is_said_in_one_sentence(foldaway: Any, put: Any) -> None:
     """Exit 2, as with every command."""
-    seen = holdfast("inspect", put("x.json", b"["))
+    seen = foldaway("inspect", put("x.json", b"["))
     assert (seen.code, seen.out) == (2, b"")
     assert seen.err.count("\n") == 1
-    (row,) = holdfast("inspect", "--json", put("x.json", b"[")).reports
+    (row,) = foldaway("inspect", "--json", put("x.json", b"[")).reports
     assert "error" in row

@@ -1,4 +1,4 @@
-"""`holdfast install`, `install --list` and `uninstall`, as people call them."""
+"""`foldaway install`, `install --list` and `uninstall`, as people call them."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ def files(home: Path) -> dict[str, bytes]:
 
 
 def test_all_agents_that_are_found_are_installed_into_and_restored(
-    holdfast: Any, home: Path
+    foldaway: Any, home: Path
 ) -> None:
     """What is shown first is what is written; what the user has stays, and is named."""
     before = files(home)
-    shown = holdfast("install", "--dry-run")
+    shown = foldaway("install", "--dry-run")
     assert shown.code == 0
     assert "+ hook PreCompact" in shown.text
     assert "status line: left out" in shown.text
     assert "Codex" not in shown.text
     assert files(home) == before
-    assert holdfast("install").code == 2  # nobody to ask
-    assert holdfast("install", "--yes", "--facts", "500").code == 0
+    assert foldaway("install").code == 2  # nobody to ask
+    assert foldaway("install", "--yes", "--facts", "500").code == 0
     now = json.loads((home / ".claude" / "settings.json").read_text())
     assert now["statusLine"] == {"command": "mine"}
     (group,) = now["hooks"]["SessionStart"]
     command = group["hooks"][0]["command"]
     assert "hook claude-code --facts 500 --home" in command
-    again = holdfast("install", "--yes", "--facts", "500")
+    again = foldaway("install", "--yes", "--facts", "500")
     assert again.text.count("installed already") == 2
-    assert holdfast("uninstall", "--yes").code == 0
+    assert foldaway("uninstall", "--yes").code == 0
     assert files(home) == before
 
 
-def test_the_list_says_what_is_there_and_what_is_not(holdfast: Any, home: Path) -> None:
+def test_the_list_says_what_is_there_and_what_is_not(foldaway: Any, home: Path) -> None:
     """For people the agents on this machine, for programs all."""
-    assert holdfast("install", "qwen-code", "--yes").code == 0
-    seen = holdfast("install", "--list").text
+    assert foldaway("install", "qwen-code", "--yes").code == 0
+    seen = foldaway("install", "--list").text
     assert "installed: MCP server, hook PreCompact" in seen
     assert "not found on this machine" in seen
-    rows = {row["agent"]: row for row in holdfast("install", "--list", "--json").reports}
+    rows = {row["agent"]: row for row in foldaway("install", "--list", "--json").reports}
     assert rows["qwen-code"]["missing"] == []
     assert rows["claude-code"]["installed"] == []
     assert not rows["codex"]["found"]
 
 
-def test_a_file_that_cannot_be_changed_does_not_stop_the_others(holdfast: Any, home: Path) -> None:
+def test_a_file_that_cannot_be_changed_does_not_stop_the_others(foldaway: Any, home: Path) -> None:
     """It is named with what to do, nothing in it changes, and the exit code is 2."""
     (home / ".claude" / "settings.json").write_text('{"hooks": []}')
-    done = holdfast("install", "--yes")
+    done = foldaway("install", "--yes")
     assert done.code == 2
     assert "settings.json" in done.err
     assert "by hand" in done.err

@@ -1,4 +1,4 @@
-"""`holdfast mcp install` and `uninstall`: shown first, written only if asked, told where."""
+"""`foldaway mcp install` and `uninstall`: shown first, written only if asked, told where."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ def files(home: Path) -> dict[str, bytes]:
     }
 
 
-def test_what_is_found_is_installed_and_removed_again(holdfast: Any, home: Path) -> None:
+def test_what_is_found_is_installed_and_removed_again(foldaway: Any, home: Path) -> None:
     """A second time nothing is written; what is shown has only our own lines."""
     before = files(home)
-    shown = holdfast("mcp", "install", "--dry-run")
+    shown = foldaway("mcp", "install", "--dry-run")
     assert shown.code == 0
     assert "Cursor" in shown.text
     assert "Claude Code" not in shown.text
     assert "hush" not in shown.text
     assert files(home) == before
-    done = holdfast("mcp", "install", "--yes")
+    done = foldaway("mcp", "install", "--yes")
     assert done.code == 0
-    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["holdfast"]
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["foldaway"]
     assert os.path.isabs(entry["command"])
     assert entry["args"] == ["mcp", "--home", str(home / "kept"), "--all-projects"]
     assert "--all-projects" not in (home / ".codex" / "config.toml").read_text()
     after = files(home)
-    again = holdfast("mcp", "install", "--yes")
+    again = foldaway("mcp", "install", "--yes")
     assert again.text.count("installed already") == 2
     assert files(home) == after
-    assert holdfast("mcp", "uninstall", "--yes").code == 0
+    assert foldaway("mcp", "uninstall", "--yes").code == 0
     assert files(home) == before
-    assert "Nothing is installed" in holdfast("mcp", "uninstall", "--yes").text
+    assert "Nothing is installed" in foldaway("mcp", "uninstall", "--yes").text
 
 
-def test_without_a_terminal_it_writes_only_with_yes(holdfast: Any, home: Path) -> None:
+def test_without_a_terminal_it_writes_only_with_yes(foldaway: Any, home: Path) -> None:
     """Exit code 2, and nothing is written."""
     before = files(home)
-    refused = holdfast("mcp", "install", "cursor")
+    refused = foldaway("mcp", "install", "cursor")
     assert refused.code == 2
     assert "--yes" in refused.err
     assert files(home) == before
-    assert holdfast("mcp", "install", "emacs").code == 2
+    assert foldaway("mcp", "install", "emacs").code == 2
 
 
 def test_the_end_of_input_at_a_question_stops_it(home: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_end_of_input_at_a_question_stops_it(home: Path) -> None:
     before = files(home)
     main, end = pty.openpty()
     os.write(main, b"\x04")  # Control-D
-    command = [sys.executable, "-m", "holdfast", "mcp", "install", "cursor"]
+    command = [sys.executable, "-m", "foldaway", "mcp", "install", "cursor"]
     done = subprocess.run(command, stdin=end, capture_output=True, check=False, timeout=60)
     os.close(end)
     os.close(main)
@@ -77,15 +77,15 @@ def test_the_end_of_input_at_a_question_stops_it(home: Path) -> None:
     assert files(home) == before
 
 
-def test_a_file_that_cannot_be_changed_does_not_stop_the_others(holdfast: Any, home: Path) -> None:
+def test_a_file_that_cannot_be_changed_does_not_stop_the_others(foldaway: Any, home: Path) -> None:
     """It is named with what to do, and the exit code is 2."""
-    (home / ".cursor" / "mcp.json").write_text("{holdfast")
-    done = holdfast("mcp", "install", "--yes")
+    (home / ".cursor" / "mcp.json").write_text("{foldaway")
+    done = foldaway("mcp", "install", "--yes")
     assert done.code == 2
     assert "mcp.json" in done.err
     assert "by hand" in done.err
     assert "Codex: config.toml written" in done.text
-    removed = holdfast("mcp", "uninstall", "--yes")
+    removed = foldaway("mcp", "uninstall", "--yes")
     assert removed.code == 2
     assert "Codex: config.toml, removed" in removed.text
-    assert (home / ".cursor" / "mcp.json").read_text() == "{holdfast"
+    assert (home / ".cursor" / "mcp.json").read_text() == "{foldaway"

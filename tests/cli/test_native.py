@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.long_lists import Exchange, written
+from foldaway.testing.long_lists import Exchange, written
 
-pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 
-from holdfast.testing.model_server import ModelServer, Says, openai_error, refusing_url
+from foldaway.testing.model_server import ModelServer, Says, openai_error, refusing_url
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 BODIES: dict[str, dict[str, Any]] = {
@@ -54,11 +54,11 @@ def flags(who: str, server: ModelServer, *others: Any) -> tuple[Any, ...]:
 
 
 def test_the_item_of_the_provider_stands_in_the_output_as_it_came(
-    holdfast: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
+    foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
     """The system text and the tools of the request go along; undo brings the file back."""
     out = tmp_path / "out.json"
-    seen = holdfast("compress", "--json", file, "-o", out, *flags(who, server))
+    seen = foldaway("compress", "--json", file, "-o", out, *flags(who, server))
     (report,) = seen.reports
     assert (seen.code, report["summary_source"]["source"]) == (0, "native")
     (sent,) = (request.body for request in server.requests)
@@ -71,7 +71,7 @@ def test_the_item_of_the_provider_stands_in_the_output_as_it_came(
     ]
     assert len(items) == 1
     back = tmp_path / "back.json"
-    assert holdfast("undo", out, "-o", back).code == 0
+    assert foldaway("undo", out, "-o", back).code == 0
     assert back.read_bytes() == file.read_bytes()
 
 
@@ -81,14 +81,14 @@ def _parts(item: dict[str, Any]) -> list[Any]:
 
 
 def test_its_call_is_priced_by_the_usage_that_came_with_it(
-    holdfast: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
+    foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
     """Read, written and plain tokens each at their price, where the extra `prices` knows them."""
     pytest.importorskip("genai_prices")
-    from holdfast.catalog import prices_of
+    from foldaway.catalog import prices_of
 
     out = tmp_path / "out.json"
-    seen = holdfast("compress", "--json", file, "-o", out, *flags(who, server))
+    seen = foldaway("compress", "--json", file, "-o", out, *flags(who, server))
     call = seen.reports[0]["economics"]["native_call"]
     prices = prices_of(BODIES[who]["model"])
     assert prices is not None
@@ -101,29 +101,29 @@ def test_its_call_is_priced_by_the_usage_that_came_with_it(
 
 
 def test_a_model_without_a_known_price_has_no_sum(
-    holdfast: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
+    foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
     """Nothing is guessed."""
     given = list(flags(who, server))
     given[1] = f"{who}:model-of-nobody"
-    seen = holdfast("compress", "--json", file, "-o", tmp_path / "out.json", *given)
+    seen = foldaway("compress", "--json", file, "-o", tmp_path / "out.json", *given)
     assert seen.reports[0]["summary_source"]["source"] == "native"
     assert seen.reports[0]["economics"] is None
 
 
-def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, who: str, file: Path) -> None:
+def test_a_preview_asks_nobody(foldaway: Any, server: ModelServer, who: str, file: Path) -> None:
     """And says who would be asked."""
-    seen = holdfast("compress", "--json", file, "--preview", *flags(who, server))
+    seen = foldaway("compress", "--json", file, "--preview", *flags(who, server))
     assert server.requests == []
     assert any("would be asked to compact it" in note for note in seen.reports[0]["notes"])
 
 
 def test_a_failure_of_the_provider_leaves_the_ledgers_summary(
-    holdfast: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
+    foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
     """As if nobody had been asked, with the reason in the notes."""
     server.replies(openai_error(500))
-    seen = holdfast("compress", "--json", file, "-o", tmp_path / "out.json", *flags(who, server))
+    seen = foldaway("compress", "--json", file, "-o", tmp_path / "out.json", *flags(who, server))
     (report,) = seen.reports
     assert (seen.code, report["status"]) == (0, "compacted")
     assert report["summary_source"]["source"] == "ledger"
@@ -141,7 +141,7 @@ def test_a_failure_of_the_provider_leaves_the_ledgers_summary(
     ("anthropic:claude-x", "chat.json", ("--target-tokens", 900), "--native and --target-tokens"),
 ])  # fmt: skip
 def test_a_conversation_that_is_not_for_it_is_refused(
-    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path, spec: str, name: str,
+    foldaway: Any, server: ModelServer, put: Any, tmp_path: Path, spec: str, name: str,
     others: tuple[Any, ...], words: str,
 ) -> None:  # fmt: skip
     """One sentence, exit code 2; nobody is asked and nothing is written."""
@@ -152,7 +152,7 @@ def test_a_conversation_that_is_not_for_it_is_refused(
     given = put(name, chat if name == "chat.json" else led)
     out = tmp_path / "out.json"
     url = server.anthropic_url if spec.startswith("anthropic") else server.openai_url
-    seen = holdfast("compress", given, "-o", out, "--native", spec, "--summarizer-url", url,
+    seen = foldaway("compress", given, "-o", out, "--native", spec, "--summarizer-url", url,
                     "--context-length", 24_000, *others)  # fmt: skip
     assert (seen.code, seen.out) == (2, b"")
     assert words in " ".join(seen.err.split())
@@ -162,7 +162,7 @@ def test_a_conversation_that_is_not_for_it_is_refused(
 
 @pytest.mark.parametrize(("summarizer", "is_asked"), [("openai:x", False), ("anthropic:x", True)])
 def test_the_address_of_another_summarizer_is_not_the_providers(
-    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path,
+    foldaway: Any, server: ModelServer, put: Any, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, summarizer: str, is_asked: bool,
 ) -> None:  # fmt: skip
     """`--summarizer-url` is the summarizer's; the provider has it where it is the same."""
@@ -171,7 +171,7 @@ def test_the_address_of_another_summarizer_is_not_the_providers(
     body = {**BODIES["anthropic"], "messages": written("anthropic", [Exchange(2, 2, 900)] * 10)}
     with refusing_url() as nobody:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", nobody)
-        seen = holdfast(
+        seen = foldaway(
             "compress", "--json", put("talk.json", body), "-o", tmp_path / "out.json",
             *flags("anthropic", server, "--summarizer", summarizer, "--on-failure", "ledger"),
         )  # fmt: skip
@@ -180,17 +180,17 @@ def test_the_address_of_another_summarizer_is_not_the_providers(
 
 @pytest.mark.usefixtures("home")
 def test_a_kept_session_is_compacted_by_its_provider_too(
-    holdfast: Any, server: ModelServer, who: str, file: Path
+    foldaway: Any, server: ModelServer, who: str, file: Path
 ) -> None:
     """The item stands in the view as it came, and after undo nothing of it is left."""
-    (taken,) = holdfast("import", file, "--json").reports
+    (taken,) = foldaway("import", file, "--json").reports
     session = taken["sessions"][0]["session"]
-    seen = holdfast("sessions", "compact", session, "--json", *flags(who, server))
+    seen = foldaway("sessions", "compact", session, "--json", *flags(who, server))
     (report,) = seen.reports
     assert (seen.code, report["summary_source"]["source"]) == (0, "native"), report
-    shown = holdfast("sessions", "export", session, "--view").text
+    shown = foldaway("sessions", "export", session, "--view").text
     assert '"type":"compaction"' in shown
-    assert holdfast("sessions", "undo", session).code == 0
-    assert '"compaction"' not in holdfast("sessions", "export", session, "--view").text
-    refused = holdfast("sessions", "compact", session, "--focus", "x", *flags(who, server))
+    assert foldaway("sessions", "undo", session).code == 0
+    assert '"compaction"' not in foldaway("sessions", "export", session, "--view").text
+    refused = foldaway("sessions", "compact", session, "--focus", "x", *flags(who, server))
     assert (refused.code, "exclude each other" in refused.err) == (2, True)

@@ -1,4 +1,4 @@
-"""`holdfast open` as a program: what it opens, what it refuses, and what it leaves behind."""
+"""`foldaway open` as a program: what it opens, what it refuses, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import run
-from holdfast.dialects.jsontext import dump_text
+from foldaway.cli import run
+from foldaway.dialects.jsontext import dump_text
 
 TALK = [{"role": "user", "content": "Repair the parser."},
         {"role": "assistant", "content": "It is repaired."}]  # fmt: skip
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 @contextmanager
 def opened(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run it until its address is known."""
-    command = [sys.executable, "-m", "holdfast", "open", "--no-browser", "--home", str(home)]
+    command = [sys.executable, "-m", "foldaway", "open", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "TMPDIR": str(home)}
     with subprocess.Popen(
         [*command, *arguments], stderr=subprocess.PIPE, text=True, env=environment
@@ -64,10 +64,10 @@ def test_a_file_is_shown_and_nothing_stays_behind(tmp_path: Path, file: Path, ho
     before = file.read_bytes()
     with opened(home, str(file)) as (process, address):
         assert "Repair the parser." in visit(address)
-        assert list(home.glob("holdfast-open-*"))
+        assert list(home.glob("foldaway-open-*"))
         process.send_signal(how)
         process.wait(30)
-    assert not list(home.glob("holdfast-open-*"))
+    assert not list(home.glob("foldaway-open-*"))
     assert not (home / "sessions").exists()
     assert file.read_bytes() == before
 
@@ -78,11 +78,11 @@ def test_copies_of_a_killed_page_are_deleted_by_the_next(tmp_path: Path, file: P
         visit(address)
         process.kill()
         process.wait(30)
-    (left,) = tmp_path.glob("holdfast-open-*")
+    (left,) = tmp_path.glob("foldaway-open-*")
     with opened(tmp_path, str(file)) as (_, address):
         visit(address)
         assert not left.exists()
-        assert len(list(tmp_path.glob("holdfast-open-*"))) == 1
+        assert len(list(tmp_path.glob("foldaway-open-*"))) == 1
 
 
 def test_wrong_input_is_refused_with_a_sentence(

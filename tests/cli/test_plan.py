@@ -20,10 +20,10 @@ def session(turns: int = 60) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_verdict_comes_with_every_term(holdfast: Any, put: Any) -> None:
+def test_the_verdict_comes_with_every_term(foldaway: Any, put: Any) -> None:
     """The sentence first, then the tokens, then the sum; never a word of the session."""
     file = put("s.json", session())
-    seen = holdfast("plan", file, "--context-length", "90000", "--threshold", "0.3", *PRICES)
+    seen = foldaway("plan", file, "--context-length", "90000", "--threshold", "0.3", *PRICES)
     assert seen.code == 0
     assert "act:" in seen.text
     for term in ("tokens now", "tokens after", "cached now", "calls to come", "summary",
@@ -32,10 +32,10 @@ def test_the_verdict_comes_with_every_term(holdfast: Any, put: Any) -> None:
     assert SECRET not in seen.text
 
 
-def test_json_has_the_same_arithmetic(holdfast: Any, put: Any) -> None:
+def test_json_has_the_same_arithmetic(foldaway: Any, put: Any) -> None:
     """One object a transcript, every term by name."""
     file = put("s.json", session())
-    seen = holdfast("plan", file, "--context-length", "90000", "--turns", "1", "--json", *PRICES)
+    seen = foldaway("plan", file, "--context-length", "90000", "--turns", "1", "--json", *PRICES)
     (row,) = seen.reports
     total = row["sum"]
     price = total["next_call_if_acting"] + total["summary_call"] - total["next_call_if_waiting"]
@@ -45,11 +45,11 @@ def test_json_has_the_same_arithmetic(holdfast: Any, put: Any) -> None:
     assert row["file"] == str(file)
 
 
-def test_an_unknown_model_leaves_the_threshold_and_says_so(holdfast: Any, put: Any) -> None:
+def test_an_unknown_model_leaves_the_threshold_and_says_so(foldaway: Any, put: Any) -> None:
     """No prices, no sum; the size decides."""
     pytest.importorskip("genai_prices")
     file = put("s.json", session())
-    seen = holdfast("plan", file, "--model", "no-such-model", "--context-length", "80000",
+    seen = foldaway("plan", file, "--model", "no-such-model", "--context-length", "80000",
                     "--threshold", "0.1", "--json")  # fmt: skip
     (row,) = seen.reports
     assert seen.code == 0
@@ -72,27 +72,27 @@ def test_an_unknown_model_leaves_the_threshold_and_says_so(holdfast: Any, put: A
     ],
 )
 def test_wrong_calls_are_one_sentence(
-    holdfast: Any, put: Any, arguments: tuple[str, ...], said: str
+    foldaway: Any, put: Any, arguments: tuple[str, ...], said: str
 ) -> None:
     """Exit code 2, no traceback, and the sentence names what is wrong."""
-    seen = holdfast("plan", put("s.json", session(4)), *arguments)
+    seen = foldaway("plan", put("s.json", session(4)), *arguments)
     assert seen.code == 2
     assert said in seen.err
     assert len(seen.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\x00\xff", b"[]", b'"text"'])
-def test_files_that_are_no_transcripts_are_refused(holdfast: Any, put: Any, content: bytes) -> None:
+def test_files_that_are_no_transcripts_are_refused(foldaway: Any, put: Any, content: bytes) -> None:
     """As by every other command."""
     file = put("s.json", content)
-    assert holdfast("plan", file, *PRICES).code == 2
-    seen = holdfast("plan", file, "--json", *PRICES)
+    assert foldaway("plan", file, *PRICES).code == 2
+    seen = foldaway("plan", file, "--json", *PRICES)
     assert seen.code == 2
     assert seen.reports[0]["valid"] is False
 
 
-def test_a_file_that_is_not_there_is_named(holdfast: Any) -> None:
+def test_a_file_that_is_not_there_is_named(foldaway: Any) -> None:
     """The sentence says which."""
-    seen = holdfast("plan", "nowhere.json")
+    seen = foldaway("plan", "nowhere.json")
     assert seen.code == 2
     assert "nowhere.json" in seen.err

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import cli
+from foldaway import cli
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 FINE = b'[{"role":"user","content":"hi"}]'
@@ -66,7 +66,7 @@ def test_two_for_a_wrong_call(process: Any, arguments: tuple[str, ...]) -> None:
     """A wrong call gives one sentence that says where help is."""
     seen = process(*arguments)
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err.startswith("holdfast: ")
+    assert seen.err.startswith("foldaway: ")
     assert seen.err.count("\n") == 1
     assert "--help" in seen.err
 
@@ -82,8 +82,8 @@ CRASH = """
         buffer = Broken()
 
     sys.stdin = Standard()
-    from holdfast.cli import main
-    sys.argv = ["holdfast", "check", "-"]
+    from foldaway.cli import main
+    sys.argv = ["foldaway", "check", "-"]
     main()
 """
 
@@ -93,12 +93,12 @@ def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None
     """What nobody foresaw becomes one sentence on how to report it, without what was said."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(CRASH)], capture_output=True, text=True,
-        env=environment(HOLDFAST_DEBUG=debug), check=False,
+        env=environment(FOLDAWAY_DEBUG=debug), check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (70, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("holdfast: unexpected RuntimeError at ")
-    assert "HOLDFAST_DEBUG=1" in last
+    assert last.startswith("foldaway: unexpected RuntimeError at ")
+    assert "FOLDAWAY_DEBUG=1" in last
     assert "secret content" not in last
     assert ("Traceback" in done.stderr) == bool(debug)
 
@@ -111,8 +111,8 @@ def test_decisions_are_written_to_standard_error_if_asked(by_option: bool, tmp_p
     options = ["--log-level", "Info"] if by_option else []
     variable = "" if by_option else "info"
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *options, "repair", str(given)], capture_output=True,
-        text=True, env=environment(HOLDFAST_LOG_LEVEL=variable), check=False,
+        [sys.executable, "-m", "foldaway", *options, "repair", str(given)], capture_output=True,
+        text=True, env=environment(FOLDAWAY_LOG_LEVEL=variable), check=False,
     )  # fmt: skip
     assert "INFO repair.done repairs=" in done.stderr
     assert json.loads(done.stdout)
@@ -124,7 +124,7 @@ def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     heard = (
         "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "sys.argv[0] = 'holdfast'; runpy.run_module('holdfast', run_name='__main__')"
+        "sys.argv[0] = 'foldaway'; runpy.run_module('foldaway', run_name='__main__')"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", heard, "check", str(fifo)], env=environment(),
@@ -133,7 +133,7 @@ def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
     with fifo.open("wb"):  # returns when the child has opened it too
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
-    assert (child.returncode, out, err) == (130, b"", b"holdfast: stopped\n")
+    assert (child.returncode, out, err) == (130, b"", b"foldaway: stopped\n")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_output_is_plain_if_the_terminal_is(language: dict[str, str], tmp_path: 
     known.pop("PYTHONUTF8", None)
     command = ["compress", "s.json", "--preview", "--target-tokens", "9000"]
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *command], env=known, cwd=tmp_path,
+        [sys.executable, "-m", "foldaway", *command], env=known, cwd=tmp_path,
         capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0
@@ -170,17 +170,17 @@ def test_output_is_plain_if_the_terminal_is(language: dict[str, str], tmp_path: 
     ("called", "meant"),
     [("serch", "search"), ("sesions", "sessions"), ("sessions lst", "list"), ("lab runn", "run")],
 )
-def test_a_command_that_is_mistyped_is_named(holdfast: Any, called: str, meant: str) -> None:
+def test_a_command_that_is_mistyped_is_named(foldaway: Any, called: str, meant: str) -> None:
     """`did you mean`, exit 2."""
-    seen = holdfast(*called.split())
+    seen = foldaway(*called.split())
     assert (seen.code, seen.out) == (2, b"")
     assert f"(did you mean {meant}" in seen.err
 
 
 def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:
-    """`holdfast … | head` ends without a word."""
+    """`foldaway … | head` ends without a word."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "check", "--json", "-"], env=environment(),
+        [sys.executable, "-m", "foldaway", "check", "--json", "-"], env=environment(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert child.stdin is not None
@@ -199,7 +199,7 @@ def test_a_full_device_behind_standard_output_is_one_sentence(put: Any) -> None:
     """Output that cannot be printed is said so, once."""
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "holdfast", "repair", str(put("b.json", ORPHAN))],
+            [sys.executable, "-m", "foldaway", "repair", str(put("b.json", ORPHAN))],
             stdout=full, stderr=subprocess.PIPE, env=environment(), check=False,
         )  # fmt: skip
     assert done.returncode == 2
@@ -231,17 +231,17 @@ def test_a_full_disk_leaves_the_output_as_it_was(
 def test_standard_input_that_is_closed_is_one_sentence() -> None:
     """There may be no standard input at all."""
     done = subprocess.run(
-        ["sh", "-c", f'exec "{sys.executable}" -m holdfast check - <&-'],
+        ["sh", "-c", f'exec "{sys.executable}" -m foldaway check - <&-'],
         capture_output=True, env=environment(), check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr.startswith(b"holdfast: standard input: is closed")
+    assert done.stderr.startswith(b"foldaway: standard input: is closed")
 
 
 def test_a_terminal_that_knows_only_ascii_gets_ascii(put: Any) -> None:
     """Symbols that the terminal cannot show are spelled, not an error."""
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", "check", str(put("b.json", ORPHAN))],
+        [sys.executable, "-m", "foldaway", "check", str(put("b.json", ORPHAN))],
         capture_output=True, check=False,
         env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"),
     )  # fmt: skip
@@ -250,15 +250,15 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii(put: Any) -> None:
 
 
 def test_the_module_and_the_script_are_the_same(process: Any) -> None:
-    """`python -m holdfast` is the command line, called holdfast."""
+    """`python -m foldaway` is the command line, called foldaway."""
     seen = process("--help")
     assert seen.code == 0
-    assert seen.text.startswith("Usage: holdfast ")
+    assert seen.text.startswith("Usage: foldaway ")
 
 
 def test_the_library_is_loaded_without_the_command_line() -> None:
-    """`import holdfast` brings neither click nor rich, and `check --json` brings no rich."""
-    script = "import sys, holdfast; print([m for m in ('click', 'rich') if m in sys.modules])"
+    """`import foldaway` brings neither click nor rich, and `check --json` brings no rich."""
+    script = "import sys, foldaway; print([m for m in ('click', 'rich') if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment(),
         check=True,
@@ -269,16 +269,16 @@ def test_the_library_is_loaded_without_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("called", "said"),
     [
-        (("inspect", "--model"), "see 'holdfast inspect --help'"),
-        (("sessions", "show", "x", "--most"), "see 'holdfast sessions show --help'"),
+        (("inspect", "--model"), "see 'foldaway inspect --help'"),
+        (("sessions", "show", "x", "--most"), "see 'foldaway sessions show --help'"),
         (("inspect", "--modle", "m", "x"), "No such option '--modle' (did you mean "),
         (("compress", "x", "--target-tokens", "abc"), "'abc' is not a whole number"),
         (("simulate", "x", "--pays-from", "abc"), "'abc' is not a number"),
     ],
 )
 def test_a_wrong_option_is_said_in_plain_words(
-    holdfast: Any, called: tuple[str, ...], said: str
+    foldaway: Any, called: tuple[str, ...], said: str
 ) -> None:
     """With the help of the command that was meant."""
-    seen = holdfast(*called)
+    seen = foldaway(*called)
     assert (seen.code, said in seen.err) == (2, True), seen.err

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.long_lists import Exchange, written
+from foldaway.testing.long_lists import Exchange, written
 
-pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 pytest.importorskip("anthropic")
 
-from holdfast.testing.model_server import ModelServer
+from foldaway.testing.model_server import ModelServer
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 GOOD = json.dumps({"completed": [{"text": "The agent looked through the values.", "source": ""}]})
@@ -43,12 +43,12 @@ def settings(file: Path, who: str, server: ModelServer) -> None:
 
 
 def test_a_request_is_followed_by_the_question(
-    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path, own_settings: Path
+    foldaway: Any, server: ModelServer, request_file: Path, tmp_path: Path, own_settings: Path
 ) -> None:
     """A whole request body goes out again as it is, with one user message behind it."""
     settings(own_settings, "anthropic:claude-x", server)
     out = tmp_path / "out.json"
-    seen = holdfast("compress", "--json", request_file, "-o", out, "--context-length", 16_000)
+    seen = foldaway("compress", "--json", request_file, "-o", out, "--context-length", 16_000)
     assert (seen.code, seen.reports[0]["summary_source"]["source"]) == (0, "model")
     (sent,) = (request.body for request in server.requests)
     given = json.loads(request_file.read_bytes())
@@ -63,14 +63,14 @@ def test_a_request_is_followed_by_the_question(
     ("openai:claude-x", (), "the conversation is 'anthropic'"),
 ])  # fmt: skip
 def test_a_prefix_that_is_not_its_own_is_a_mistake(
-    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path,
+    foldaway: Any, server: ModelServer, request_file: Path, tmp_path: Path,
     own_settings: Path, who: str, flags: tuple[str, ...], words: str,
 ) -> None:  # fmt: skip
     """One sentence, exit code 2, nobody is asked, nothing is written."""
     pytest.importorskip("openai")
     settings(own_settings, who, server)
     out = tmp_path / "out.json"
-    seen = holdfast("compress", request_file, "-o", out, "--context-length", 16_000, *flags)
+    seen = foldaway("compress", request_file, "-o", out, "--context-length", 16_000, *flags)
     assert (seen.code, seen.out) == (2, b"")
     assert "cannot reuse the prompt cache: " in seen.err
     assert words in " ".join(seen.err.split())
@@ -79,14 +79,14 @@ def test_a_prefix_that_is_not_its_own_is_a_mistake(
 
 
 def test_a_bare_list_needs_the_name_of_its_model(
-    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path, own_settings: Path
+    foldaway: Any, server: ModelServer, put: Any, tmp_path: Path, own_settings: Path
 ) -> None:
     """Nothing else tells whose cache it is in."""
     settings(own_settings, "anthropic:claude-x", server)
     items = put("bare.json", written("anthropic", [Exchange(2, 2, 900)] * 8))
     flags = ("--context-length", 16_000, "--dialect", "anthropic", "-o", tmp_path / "out.json")
-    seen = holdfast("compress", items, *flags)
+    seen = foldaway("compress", items, *flags)
     assert seen.code == 2
     assert "the main model is unknown; pass --model" in seen.err
-    seen = holdfast("compress", "--json", items, *flags, "--model", "claude-x")
+    seen = foldaway("compress", "--json", items, *flags, "--model", "claude-x")
     assert (seen.code, seen.reports[0]["summary_source"]["source"]) == (0, "model")

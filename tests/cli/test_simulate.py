@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from holdfast.cli.plan import replay_progress
+from foldaway.cli.plan import replay_progress
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -26,10 +26,10 @@ def session(turns: int = 40) -> list[dict[str, Any]]:
     ]
 
 
-def test_every_strategy_has_a_row_with_its_cost(holdfast: Any, put: Any) -> None:
+def test_every_strategy_has_a_row_with_its_cost(foldaway: Any, put: Any) -> None:
     """Cost, cache hits and compactions; what outgrows the window is said; no word is shown."""
     one, two = put("a.json", session()), put("b.json", session(20))
-    seen = holdfast("simulate", one, two, *ARGUMENTS, "--thresholds", "0.3,0.8")
+    seen = foldaway("simulate", one, two, *ARGUMENTS, "--thresholds", "0.3,0.8")
     assert seen.code == 0
     for name in ("append only", "masking every turn", "threshold 30%", "threshold 80%",
                  "rare and deep", "planner", "cache", "compacted"):  # fmt: skip
@@ -39,10 +39,10 @@ def test_every_strategy_has_a_row_with_its_cost(holdfast: Any, put: Any) -> None
     assert SECRET not in seen.text
 
 
-def test_json_is_one_strategy_a_line(holdfast: Any, put: Any) -> None:
+def test_json_is_one_strategy_a_line(foldaway: Any, put: Any) -> None:
     """With the ratio of every session."""
     file = put("many.json", [{"messages": session()}, {"messages": session(10)}])
-    rows = holdfast("simulate", file, *ARGUMENTS, "--json").reports
+    rows = foldaway("simulate", file, *ARGUMENTS, "--json").reports
     assert rows[0]["strategy"] == "append only"
     assert rows[0]["ratios"] == [1.0, 1.0]
     assert [row["strategy"] for row in rows[-3:]] == [
@@ -51,29 +51,29 @@ def test_json_is_one_strategy_a_line(holdfast: Any, put: Any) -> None:
     assert all(row["usd"] > 0 for row in rows)
 
 
-def test_the_plot_is_an_svg(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_the_plot_is_an_svg(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """Written whole, with every strategy in it."""
     target = tmp_path / "costs.svg"
-    seen = holdfast("simulate", put("a.json", session(12)), *ARGUMENTS, "--plot", target)
+    seen = foldaway("simulate", put("a.json", session(12)), *ARGUMENTS, "--plot", target)
     assert seen.code == 0
     root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
     assert "planner" in {element.text for element in root.iter()}
 
 
 def test_without_matplotlib_a_plot_names_the_extra(
-    holdfast: Any, put: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, put: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One sentence, exit code 2, no file; the table needs nothing."""
     for name in ("cost_plots", "report.panels"):
-        monkeypatch.delitem(sys.modules, f"holdfast.lab.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"foldaway.lab.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     target, file = tmp_path / "costs.svg", put("a.json", session(4))
-    seen = holdfast("simulate", file, *ARGUMENTS, "--plot", target)
+    seen = foldaway("simulate", file, *ARGUMENTS, "--plot", target)
     assert seen.code == 2
-    assert "install holdfast[lab]" in seen.err
+    assert "install foldaway[lab]" in seen.err
     assert len(seen.err.splitlines()) == 1
     assert not target.exists()
-    assert holdfast("simulate", file, *ARGUMENTS).code == 0
+    assert foldaway("simulate", file, *ARGUMENTS).code == 0
 
 
 @pytest.mark.parametrize(
@@ -89,29 +89,29 @@ def test_without_matplotlib_a_plot_names_the_extra(
     ],
 )
 def test_wrong_calls_are_one_sentence(
-    holdfast: Any, put: Any, arguments: tuple[str, ...], said: str
+    foldaway: Any, put: Any, arguments: tuple[str, ...], said: str
 ) -> None:
     """Exit code 2, no traceback, and the sentence names what is wrong."""
-    seen = holdfast("simulate", put("a.json", session(4)), *ARGUMENTS, *arguments)
+    seen = foldaway("simulate", put("a.json", session(4)), *ARGUMENTS, *arguments)
     assert seen.code == 2
     assert said in seen.err
     assert len(seen.err.splitlines()) == 1
 
 
-def test_a_model_without_prices_is_refused(holdfast: Any, put: Any) -> None:
+def test_a_model_without_prices_is_refused(foldaway: Any, put: Any) -> None:
     """There is nothing to simulate then; the sentence says what to give."""
-    seen = holdfast("simulate", put("a.json", session(4)), "--model", "no-such-model")
+    seen = foldaway("simulate", put("a.json", session(4)), "--model", "no-such-model")
     assert seen.code == 2
     assert "--price" in seen.err
 
 
-def test_a_missing_model_or_file_is_refused(holdfast: Any, put: Any) -> None:
+def test_a_missing_model_or_file_is_refused(foldaway: Any, put: Any) -> None:
     """Both are asked for."""
-    seen = holdfast("simulate", put("a.json", session(4)))
+    seen = foldaway("simulate", put("a.json", session(4)))
     assert (seen.code, "no session names its model" in seen.err) == (2, True)
-    assert holdfast("simulate", "--model", "m").code == 2
-    assert holdfast("simulate", "nowhere.json", *ARGUMENTS).code == 2
-    assert holdfast("simulate", put("b.json", b"{"), *ARGUMENTS, "--json").code == 2
+    assert foldaway("simulate", "--model", "m").code == 2
+    assert foldaway("simulate", "nowhere.json", *ARGUMENTS).code == 2
+    assert foldaway("simulate", put("b.json", b"{"), *ARGUMENTS, "--json").code == 2
 
 
 def test_a_long_replay_says_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> None:
@@ -121,5 +121,5 @@ def test_a_long_replay_says_how_far_it_is(capfd: pytest.CaptureFixture[str]) -> 
         for _ in range(10):
             tell(10)
     said = capfd.readouterr().err.splitlines()
-    assert said[0] == "holdfast: 30% replayed"
+    assert said[0] == "foldaway: 30% replayed"
     assert 2 <= len(said) <= 4

@@ -10,9 +10,9 @@ import pytest
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def test_a_hit_carries_what_programs_need(holdfast: Any, talked: str) -> None:
+def test_a_hit_carries_what_programs_need(foldaway: Any, talked: str) -> None:
     """Our id, the source's, the place, the role, the snippet, the score, the window."""
-    (hit,) = holdfast("search", "module_7.py", "--json").reports
+    (hit,) = foldaway("search", "module_7.py", "--json").reports
     assert (hit["session"], hit["position"], hit["role"]) == (talked, 15, "user")
     assert hit["source_id"] == "talk"
     assert "module_7.py" in hit["snippet"]
@@ -25,22 +25,22 @@ def test_a_hit_carries_what_programs_need(holdfast: Any, talked: str) -> None:
 @pytest.mark.parametrize(
     "query", ["questions", '"at most 7 times"', "ques*", "odule_7.p", "問題", "#10896", "E0425"]
 )
-def test_every_way_of_asking_finds(holdfast: Any, put: Any, query: str) -> None:
+def test_every_way_of_asking_finds(foldaway: Any, put: Any, query: str) -> None:
     """Stems, phrases, prefixes, pieces, CJK, numbers and codes."""
     words = "Question on module_7.py, at most 7 times; see #10896 and error[E0425]; 問題です"
-    holdfast("import", put("q.json", [{"role": "user", "content": words}]))
-    assert holdfast("search", query, "--json").code == 0
+    foldaway("import", put("q.json", [{"role": "user", "content": words}]))
+    assert foldaway("search", query, "--json").code == 0
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "*", "((", "NEAR(a b)", "a:b:c", "-", "'--"])
-def test_no_query_is_an_error(holdfast: Any, talked: str, query: str) -> None:
+def test_no_query_is_an_error(foldaway: Any, talked: str, query: str) -> None:
     """It finds something or it does not."""
-    assert holdfast("search", "--", query).code in (0, 1)
+    assert foldaway("search", "--", query).code in (0, 1)
 
 
-def test_the_picture_has_the_words_and_their_neighbours(holdfast: Any, talked: str) -> None:
+def test_the_picture_has_the_words_and_their_neighbours(foldaway: Any, talked: str) -> None:
     """The place, the words, one message either side."""
-    seen = holdfast("search", "module_7.py")
+    seen = foldaway("search", "module_7.py")
     assert seen.code == 0
     assert f"{talked[-8:]} m15" in seen.text
     assert "user: Question 7 on module_7.py" in seen.text
@@ -48,20 +48,20 @@ def test_the_picture_has_the_words_and_their_neighbours(holdfast: Any, talked: s
     assert "m16 assistant: Answer 7." in seen.text
 
 
-def test_nothing_found_is_exit_1(holdfast: Any, talked: str) -> None:
+def test_nothing_found_is_exit_1(foldaway: Any, talked: str) -> None:
     """A sentence for people, nothing for programs."""
-    seen = holdfast("search", "giraffe")
+    seen = foldaway("search", "giraffe")
     assert (seen.code, seen.out) == (1, b"")
     assert seen.err.count("\n") == 1
-    assert holdfast("search", "giraffe", "--json").out == b""
+    assert foldaway("search", "giraffe", "--json").out == b""
 
 
-def test_filters_narrow_the_search(holdfast: Any, put: Any, talked: str) -> None:
+def test_filters_narrow_the_search(foldaway: Any, put: Any, talked: str) -> None:
     """Role, source, session, day; a session that is not there is refused."""
     other = [{"role": "assistant", "content": "module_7.py is fine"}]
-    holdfast("import", put("other.json", [{"role": "user", "content": "hi"}, *other]))
+    foldaway("import", put("other.json", [{"role": "user", "content": "hi"}, *other]))
     find = lambda *more: [  # noqa: E731
-        hit["role"] for hit in holdfast("search", "module_7.py", *more, "--json").reports
+        hit["role"] for hit in foldaway("search", "module_7.py", *more, "--json").reports
     ]
     assert sorted(find()) == ["assistant", "user"]
     assert find("--role", "assistant") == ["assistant"]
@@ -70,56 +70,56 @@ def test_filters_narrow_the_search(holdfast: Any, put: Any, talked: str) -> None
     assert find("--until", "2001-01-01") == []
     assert len(find("--most", 1)) == 1
     assert find("--tool", "ls") == []
-    assert holdfast("search", "x", "--session", "nobody").code == 2
+    assert foldaway("search", "x", "--session", "nobody").code == 2
 
 
-def test_the_window_is_as_wide_as_asked(holdfast: Any, talked: str) -> None:
+def test_the_window_is_as_wide_as_asked(foldaway: Any, talked: str) -> None:
     """Also none at all."""
-    (hit,) = holdfast("search", "module_7.py", "--around", 0, "--json").reports
+    (hit,) = foldaway("search", "module_7.py", "--around", 0, "--json").reports
     assert [row["position"] for row in hit["window"]] == [15]
 
 
-def test_originals_are_searched_as_before(holdfast: Any, put: Any, tmp_path: Path) -> None:
+def test_originals_are_searched_as_before(foldaway: Any, put: Any, tmp_path: Path) -> None:
     """No store is needed, and none is made; filters of sessions are refused."""
     messages = [{"role": "user" if n % 2 == 0 else "assistant",
                  "content": f"needle {n} " + "x " * 300} for n in range(60)]  # fmt: skip
     out = tmp_path / "small.json"
-    holdfast("compress", put("in.json", messages), "-o", out, "--target-tokens", 3000)
+    foldaway("compress", put("in.json", messages), "-o", out, "--target-tokens", 3000)
     kept = f"{out}.originals.jsonl"
-    (hit, *_) = holdfast("search", "needle", "--originals", kept, "--json").reports
+    (hit, *_) = foldaway("search", "needle", "--originals", kept, "--json").reports
     assert {"ref", "position", "snippet"} <= set(hit)
-    assert holdfast("recall", hit["ref"], "--originals", kept).code == 0
-    wrong = holdfast("search", "needle", "--originals", kept, "--role", "user")
+    assert foldaway("recall", hit["ref"], "--originals", kept).code == 0
+    wrong = foldaway("search", "needle", "--originals", kept, "--role", "user")
     assert wrong.code == 2
     assert "--role is for sessions" in wrong.err
 
 
-def test_another_profile_is_only_read(holdfast: Any, put: Any, talked: str) -> None:
+def test_another_profile_is_only_read(foldaway: Any, put: Any, talked: str) -> None:
     """It is searched and listed on request, and never mixed with one's own."""
-    holdfast("import", put("w.json", [{"role": "user", "content": "zebra"}]), "--profile", "work")
-    assert holdfast("search", "zebra").code == 1
-    (hit,) = holdfast("search", "zebra", "--profile", "work", "--json").reports
-    assert holdfast("sessions", "read", hit["session"]).code == 2
-    assert holdfast("sessions", "read", hit["session"], "--profile", "work").code == 0
-    missing = holdfast("search", "zebra", "--profile", "nobody")
+    foldaway("import", put("w.json", [{"role": "user", "content": "zebra"}]), "--profile", "work")
+    assert foldaway("search", "zebra").code == 1
+    (hit,) = foldaway("search", "zebra", "--profile", "work", "--json").reports
+    assert foldaway("sessions", "read", hit["session"]).code == 2
+    assert foldaway("sessions", "read", hit["session"], "--profile", "work").code == 0
+    missing = foldaway("search", "zebra", "--profile", "nobody")
     assert (missing.code, missing.out) == (1, b"")
 
 
 def test_variables_and_settings_name_store_and_profile(
-    holdfast: Any, put: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
+    foldaway: Any, put: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HOLDFAST_PROFILE, HOLDFAST_STORE and [sessions]; a flag wins."""
+    """FOLDAWAY_PROFILE, FOLDAWAY_STORE and [sessions]; a flag wins."""
     path = put("w.json", [{"role": "user", "content": "zebra"}])
-    monkeypatch.setenv("HOLDFAST_PROFILE", "work")
-    holdfast("import", path)
-    assert holdfast("search", "zebra", "--profile", "default").code == 1
-    assert holdfast("search", "zebra").code == 0
-    monkeypatch.setenv("HOLDFAST_STORE", str(tmp_path / "other.db"))
-    assert holdfast("search", "zebra").code == 1
-    holdfast("import", path)
+    monkeypatch.setenv("FOLDAWAY_PROFILE", "work")
+    foldaway("import", path)
+    assert foldaway("search", "zebra", "--profile", "default").code == 1
+    assert foldaway("search", "zebra").code == 0
+    monkeypatch.setenv("FOLDAWAY_STORE", str(tmp_path / "other.db"))
+    assert foldaway("search", "zebra").code == 1
+    foldaway("import", path)
     assert (tmp_path / "other.db").exists()
-    monkeypatch.delenv("HOLDFAST_STORE")
+    monkeypatch.delenv("FOLDAWAY_STORE")
     own_settings.write_text('[sessions]\nstore = "third.db"\n')
-    holdfast("import", path)
+    foldaway("import", path)
     assert (tmp_path / "third.db").exists()
-    assert holdfast("search", "zebra", "--home", tmp_path / "new").code == 1
+    assert foldaway("search", "zebra", "--home", tmp_path / "new").code == 1

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.long_lists import Exchange, written
+from foldaway.testing.long_lists import Exchange, written
 
-pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 
-from holdfast.testing.model_server import ModelServer, openai_error, refusing_url
+from foldaway.testing.model_server import ModelServer, openai_error, refusing_url
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 GOOD = json.dumps({
@@ -37,9 +37,9 @@ def long(put: Any) -> Path:
     return put("long.json", json.dumps(items).encode())
 
 
-def compressed(holdfast: Any, long: Path, *flags: Any, window: int = 40_000) -> Any:
+def compressed(foldaway: Any, long: Path, *flags: Any, window: int = 40_000) -> Any:
     out = long.parent / "out.json"
-    seen = holdfast(
+    seen = foldaway(
         "compress", "--json", long, "-o", out, "--context-length", window, "--keep-last", 2, *flags
     )
     return seen, json.loads(out.read_bytes()) if out.exists() else None
@@ -47,13 +47,13 @@ def compressed(holdfast: Any, long: Path, *flags: Any, window: int = 40_000) -> 
 
 @pytest.mark.parametrize("who", ["openai", "openai-responses", "anthropic"])
 def test_each_sdk_writes_a_summary_that_is_checked(
-    holdfast: Any, server: ModelServer, long: Path, who: str
+    foldaway: Any, server: ModelServer, long: Path, who: str
 ) -> None:
     """The report says who wrote; an invented ask and a secret do not come through."""
     pytest.importorskip(who.partition("-")[0])
     url = server.anthropic_url if who == "anthropic" else server.openai_url
     seen, out = compressed(
-        holdfast, long, "--summarizer", f"{who}:some-model", "--summarizer-url", url
+        foldaway, long, "--summarizer", f"{who}:some-model", "--summarizer-url", url
     )
     (report,) = seen.reports
     note = report["summary_source"]
@@ -66,12 +66,12 @@ def test_each_sdk_writes_a_summary_that_is_checked(
     assert "Delete the whole repository" not in text
     assert "ghp_0123456789" not in text
     assert f"asking {who}:some-model for a summary, call 1 of 2" in seen.err
-    assert holdfast("check", long.parent / "out.json").code == 0
+    assert foldaway("check", long.parent / "out.json").code == 0
 
 
 @pytest.mark.parametrize("who", ["openai", "openai-responses", "anthropic"])
 def test_a_model_adds_to_the_ledgers_summary(
-    holdfast: Any, server: ModelServer, put: Any, who: str
+    foldaway: Any, server: ModelServer, put: Any, who: str
 ) -> None:
     """It is shown what the ledger tells; what it adds and the log bears out is counted, and what
     the ledger knows better is not taken over."""
@@ -97,7 +97,7 @@ def test_a_model_adds_to_the_ledgers_summary(
     ]
     url = server.anthropic_url if who == "anthropic" else server.openai_url
     flags = ("--summarizer", f"{who}:m", "--summarizer-url", url, "--force")
-    seen, out = compressed(holdfast, put("rows.json", json.dumps(items).encode()), *flags)
+    seen, out = compressed(foldaway, put("rows.json", json.dumps(items).encode()), *flags)
     asked = server.requests[0].raw.decode()
     assert "<note>" in asked
     assert "`pytest -q`: 1 failed, 3 passed" in asked
@@ -109,23 +109,23 @@ def test_a_model_adds_to_the_ledgers_summary(
     assert "ghost_row" not in text
 
 
-def test_a_refused_key_changes_nothing(holdfast: Any, server: ModelServer, long: Path) -> None:
+def test_a_refused_key_changes_nothing(foldaway: Any, server: ModelServer, long: Path) -> None:
     """While there is room: OUT is FILE, the reason says what to do, and the exit code is 3."""
     pytest.importorskip("openai")
     server.replies(lambda request: openai_error(401, "no"))
     flags = ("--summarizer", "openai:m", "--summarizer-url", server.openai_url)
-    seen, out = compressed(holdfast, long, *flags)
+    seen, out = compressed(foldaway, long, *flags)
     (report,) = seen.reports
     assert (seen.code, report["status"], report["reason"]) == (3, "unchanged", "aborted")
     assert "OPENAI_API_KEY" in report["detail"]
     assert out == json.loads(long.read_bytes())
-    again, _ = compressed(holdfast, long, *flags, "--on-failure", "ledger")
+    again, _ = compressed(foldaway, long, *flags, "--on-failure", "ledger")
     assert again.reports[0]["summary_source"]["source"] == "ledger"
     assert again.reports[0]["summary_source"]["failure"] == "refused"
 
 
 def test_a_fallback_is_asked_at_the_same_address(
-    holdfast: Any, server: ModelServer, long: Path
+    foldaway: Any, server: ModelServer, long: Path
 ) -> None:
     """One of the same kind, once."""
     pytest.importorskip("openai")
@@ -136,7 +136,7 @@ def test_a_fallback_is_asked_at_the_same_address(
 
     server.replies(reply)
     seen, _ = compressed(
-        holdfast, long, "--summarizer", "openai:first", "--summarizer-url", server.openai_url,
+        foldaway, long, "--summarizer", "openai:first", "--summarizer-url", server.openai_url,
         "--fallback-summarizer", "openai:second",
     )  # fmt: skip
     (report,) = seen.reports
@@ -144,18 +144,18 @@ def test_a_fallback_is_asked_at_the_same_address(
     assert any("the other summarizer was asked" in note for note in report["notes"])
 
 
-def test_nobody_at_the_address(holdfast: Any, server: ModelServer, long: Path) -> None:
+def test_nobody_at_the_address(foldaway: Any, server: ModelServer, long: Path) -> None:
     """`abort` keeps everything, `ledger` goes on without."""
     pytest.importorskip("openai")
     with refusing_url() as url:
         flags = ("--summarizer", "openai:m", "--summarizer-url", url)
         for choice, status in (("abort", "unchanged"), ("ledger", "compacted")):
-            seen, _ = compressed(holdfast, long, *flags, "--on-failure", choice)
+            seen, _ = compressed(foldaway, long, *flags, "--on-failure", choice)
             assert seen.reports[0]["status"] == status
             assert seen.reports[0]["summary_source"]["failure"] == "unreachable"
 
 
-def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, long: Path) -> None:
+def test_a_preview_asks_nobody(foldaway: Any, server: ModelServer, long: Path) -> None:
     """It says who would write, and in how many calls: as many as are then made."""
     pytest.importorskip("openai")
     for window in (40_000, 4_000):
@@ -164,11 +164,11 @@ def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, long: Path) -
             "--summarizer-url", server.openai_url, "--summarizer-window", window,
         )  # fmt: skip
         server.requests.clear()
-        seen = holdfast("compress", "--json", long, "--preview", *flags)
+        seen = foldaway("compress", "--json", long, "--preview", *flags)
         assert seen.code == 0
         assert seen.reports[0]["summary_source"]["source"] == "ledger"
         assert server.requests == []
-        done, _ = compressed(holdfast, long, *flags)
+        done, _ = compressed(foldaway, long, *flags)
         calls = done.reports[0]["summary_source"]["calls"]
         assert calls == len(server.requests)
         words = f"openai:m would write the summary in {calls} {'call' if calls == 1 else 'calls'}"
@@ -185,30 +185,30 @@ def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, long: Path) -
     (("--summarizer", "openai:m", "--summarizer-url", "not a url"), "not a url"),
 ])  # fmt: skip
 def test_a_mistake_is_named_before_anything_is_asked(
-    holdfast: Any, long: Path, flags: tuple[str, ...], words: str
+    foldaway: Any, long: Path, flags: tuple[str, ...], words: str
 ) -> None:
     """Exit code 2, one sentence, nothing written."""
     pytest.importorskip("openai")
-    seen, out = compressed(holdfast, long, *flags)
+    seen, out = compressed(foldaway, long, *flags)
     assert seen.code == 2
     assert words in seen.err
     assert out is None
 
 
-def test_settings_name_the_summarizer_too(holdfast: Any, server: ModelServer, long: Path) -> None:
+def test_settings_name_the_summarizer_too(foldaway: Any, server: ModelServer, long: Path) -> None:
     """[summarizer] in the settings file; flags win over it."""
     pytest.importorskip("openai")
-    file = long.parent / "holdfast.toml"
+    file = long.parent / "foldaway.toml"
     file.write_text(
         f'[summarizer]\nmodel = "openai:from-file"\nurl = "{server.openai_url}"\n'
         'on_failure = "abort"\ntimeout = 30\n\n[caching]\nttl = "1h"\n'
     )
-    seen, _ = compressed(holdfast, long, "--config", file)
+    seen, _ = compressed(foldaway, long, "--config", file)
     assert seen.reports[0]["summary_source"]["name"] == "openai:from-file"
-    seen, _ = compressed(holdfast, long, "--config", file, "--summarizer", "openai:from-flag")
+    seen, _ = compressed(foldaway, long, "--config", file, "--summarizer", "openai:from-flag")
     assert seen.reports[0]["summary_source"]["name"] == "openai:from-flag"
     file.write_text('[summarizer]\non_failure = "panic"\n')
-    seen, _ = compressed(holdfast, long, "--config", file)
+    seen, _ = compressed(foldaway, long, "--config", file)
     assert (seen.code, "on_failure" in seen.err, "auto, ledger, abort" in seen.err) == (
         2,
         True,
@@ -217,7 +217,7 @@ def test_settings_name_the_summarizer_too(holdfast: Any, server: ModelServer, lo
 
 
 def test_the_fallback_is_asked_first_where_the_session_is_complex(
-    holdfast: Any, server: ModelServer, put: Any, own_settings: Path
+    foldaway: Any, server: ModelServer, put: Any, own_settings: Path
 ) -> None:
     """`fallback_when_complex` in the settings: twelve changed files are many, and a few are not."""
     pytest.importorskip("openai")
@@ -238,5 +238,5 @@ def test_the_fallback_is_asked_first_where_the_session_is_complex(
                 {"role": "assistant", "content": f"Part {n} is written."},
             ]
         path = put("complex.json", items)
-        seen = holdfast("compress", "--json", path, "--preview", "--keep-last", 1)
+        seen = foldaway("compress", "--json", path, "--preview", "--keep-last", 1)
         assert any(f"{first} would write" in note for note in seen.reports[0]["notes"])

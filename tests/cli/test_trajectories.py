@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.trajectories import folder_files, run_record
+from foldaway.testing.trajectories import folder_files, run_record
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,21 +27,21 @@ def _record(number: int, pairs: int) -> bytes:
 
 
 def test_input_without_a_readable_record_is_said_and_has_exit_code_2(
-    holdfast: Any, put: Any, tmp_path: Path
+    foldaway: Any, put: Any, tmp_path: Path
 ) -> None:
     """Each reason by its count; what `compress` could not read lies in the quarantine. A folder
     that does not exist is called so."""
     for name, data in (("empty", b""), ("torn", b"{torn\n{also"), ("roles", b'[{"content": "x"}]')):
         path = put(f"{name}.jsonl", data)
-        seen = holdfast("trajectories", "stats", path)
+        seen = foldaway("trajectories", "stats", path)
         assert seen.code == 2
         assert seen.text.startswith("0 records")
         assert "bug" not in seen.err
     out = tmp_path / "out"
     given = ("trajectories", "compress", put("torn.jsonl", b"{torn\n{also"), "-o", out)
-    seen = holdfast(*given, "--target-tokens", 900, "--workers", 1)
+    seen = foldaway(*given, "--target-tokens", 900, "--workers", 1)
     assert (seen.code, "in quarantine.jsonl" in seen.text) == (2, True)
-    seen = holdfast("trajectories", "verify", tmp_path / "nowhere")
+    seen = foldaway("trajectories", "verify", tmp_path / "nowhere")
     assert (seen.code, "does not exist" in seen.err) == (2, True)
 
 
@@ -55,41 +55,41 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_batch_is_compressed_described_sampled_and_verified(
-    holdfast: Any, runs: Path, tmp_path: Path
+    foldaway: Any, runs: Path, tmp_path: Path
 ) -> None:
     """The four commands after each other; run again, everything is taken over."""
     out = tmp_path / "out"
     given = ("trajectories", "compress", runs, "-o", out, "--target-tokens", 900, "--workers", 1)
-    seen = holdfast(*given)
+    seen = foldaway(*given)
     assert seen.code == 0
     for words in ("61 records", "compressed", "quarantine.jsonl", "tokens are estimates"):
         assert words in seen.text
-    again = holdfast(*given, "--json")
+    again = foldaway(*given, "--json")
     assert json.loads(again.out)["total"]["outcomes"] == {"compressed": 20, "under target": 40}
-    assert "taken over" in holdfast(*given).text
-    verified = holdfast("trajectories", "verify", out, "--against", runs)
+    assert "taken over" in foldaway(*given).text
+    verified = foldaway("trajectories", "verify", out, "--against", runs)
     assert (verified.code, verified.text) == (0, f"{out}: all is well\n")
-    stats = holdfast("trajectories", "stats", runs, "--target-tokens", 900, "--json")
+    stats = foldaway("trajectories", "stats", runs, "--target-tokens", 900, "--json")
     found = json.loads(stats.out)
     assert (found["records"], found["unreadable"], found["over"]) == (60, 1, {"900": 20})
-    shown = holdfast("trajectories", "stats", out).text
+    shown = foldaway("trajectories", "stats", out).text
     assert "with text that a compaction wrote: 20" in shown
-    drawn = holdfast("trajectories", "sample", runs, "-n", 5)
+    drawn = foldaway("trajectories", "sample", runs, "-n", 5)
     lines = drawn.out.splitlines()
     assert len(lines) == 5
     assert set(lines) <= set(runs.read_bytes().splitlines())
-    assert holdfast("trajectories", "sample", runs, "-n", 5).out == drawn.out
+    assert foldaway("trajectories", "sample", runs, "-n", 5).out == drawn.out
 
 
 def test_records_over_their_target_are_named_with_an_exit_code_of_their_own(
-    holdfast: Any, tmp_path: Path
+    foldaway: Any, tmp_path: Path
 ) -> None:
     """`compress` names the first ten by their place in the input and counts the others, `verify`
     names all by their place in the output; both exit with 3. A fault counts more: 1."""
     source, out = tmp_path / "runs.jsonl", tmp_path / "out"
     source.write_bytes(b"\n".join(_record(number, 2 if number else 1) for number in range(13)))
     given = ("trajectories", "compress", source, "-o", out, "--target-tokens", 200, "--workers", 1)
-    seen = holdfast(*given)
+    seen = foldaway(*given)
     assert seen.code == 3
     lines = [line for line in seen.text.splitlines() if "over the target: " in line]
     assert len(lines) == 10
@@ -97,41 +97,41 @@ def test_records_over_their_target_are_named_with_an_exit_code_of_their_own(
     assert "it needs at least" in lines[0]
     assert "and 2 more over the target" in seen.text
     assert "raise --target-tokens or lower --keep-last" in seen.text
-    again = holdfast(*given, "--json")
+    again = foldaway(*given, "--json")
     assert again.code == 3
     assert [one["where"] for one in json.loads(again.out)["over_target"]] == [
         f"runs.jsonl:{line}" for line in range(2, 14)
     ]
-    verified = holdfast("trajectories", "verify", out, "--against", source)
+    verified = foldaway("trajectories", "verify", out, "--against", source)
     assert verified.code == 3
     assert "part-00000.jsonl:2: costs" in verified.text
     assert f"{out}: 12 records over the target\n" in verified.text
     assert "all is well" not in verified.text
     (out / "metrics/part-00000.jsonl").write_bytes(b"")
-    assert holdfast("trajectories", "verify", out).code == 1
+    assert foldaway("trajectories", "verify", out).code == 1
 
 
 def test_several_sources_stand_behind_one_against(
-    holdfast: Any, runs: Path, tmp_path: Path
+    foldaway: Any, runs: Path, tmp_path: Path
 ) -> None:
     """As they do behind `compress`; each with its own works too, both at once would lose their
     order and is refused."""
     out, other = tmp_path / "out", tmp_path / "other.jsonl"
     other.write_bytes(b"\n".join(runs.read_bytes().splitlines()[:3]))
-    assert holdfast("trajectories", "compress", runs, other, "-o", out, "--target-tokens", 900,
+    assert foldaway("trajectories", "compress", runs, other, "-o", out, "--target-tokens", 900,
                     "--workers", 1).code == 0  # fmt: skip
     for given in (("--against", runs, other), ("--against", runs, "--against", other)):
-        seen = holdfast("trajectories", "verify", out, *given)
+        seen = foldaway("trajectories", "verify", out, *given)
         assert (seen.code, seen.text) == (0, f"{out}: all is well\n")
-    assert holdfast("trajectories", "verify", out, "--against", other, runs).code == 1
+    assert foldaway("trajectories", "verify", out, "--against", other, runs).code == 1
     for given in ((runs,), ("--against", runs, other, "--against", runs)):
-        seen = holdfast("trajectories", "verify", out, *given)
+        seen = foldaway("trajectories", "verify", out, *given)
         assert (seen.code, seen.err.count("\n")) == (2, 1)
         assert "behind one --against" in seen.err
 
 
 def test_a_mistake_is_one_sentence_and_nothing_is_written(
-    holdfast: Any, runs: Path, tmp_path: Path
+    foldaway: Any, runs: Path, tmp_path: Path
 ) -> None:
     """Exit 2, and no folder is made."""
     out = tmp_path / "out"
@@ -142,36 +142,36 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
         (("--summary-tokens", 3), "--summary-tokens"),
         (("--engine", "ray", "--summarizer", "openai:m"), "--engine ray cannot ask a model"),
     ):
-        seen = holdfast(*given, *more)
+        seen = foldaway(*given, *more)
         assert (seen.code, seen.out) == (2, b"")
         assert seen.err.count("\n") == 1
         assert words in seen.err
         assert not out.exists()
-    seen = holdfast("trajectories", "compress", tmp_path / "no.jsonl", "-o", out,
+    seen = foldaway("trajectories", "compress", tmp_path / "no.jsonl", "-o", out,
                     "--target-tokens", 900)  # fmt: skip
     assert (seen.code, out.exists()) == (2, False)
     assert "does not exist" in seen.err
-    seen = holdfast("trajectories", "verify", tmp_path)
+    seen = foldaway("trajectories", "verify", tmp_path)
     assert seen.code == 2
     assert "holds no finished batch" in seen.err
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
 def test_without_ray_the_engine_is_one_sentence_that_names_the_extra(
-    holdfast: Any, runs: Path, tmp_path: Path
+    foldaway: Any, runs: Path, tmp_path: Path
 ) -> None:
     """Exit 2, and no folder is made."""
     out = tmp_path / "out"
-    seen = holdfast("trajectories", "compress", runs, "-o", out, "--target-tokens", 900,
+    seen = foldaway("trajectories", "compress", runs, "-o", out, "--target-tokens", 900,
                     "--engine", "ray")  # fmt: skip
     assert (seen.code, seen.out, out.exists()) == (2, b"", False)
-    assert seen.err == "holdfast: --engine ray needs an optional package; install holdfast[ray]\n"
+    assert seen.err == "foldaway: --engine ray needs an optional package; install foldaway[ray]\n"
 
 
 def _start(
     runs: Path, out: Path, before: Callable[[], None] | None = None
 ) -> subprocess.Popen[bytes]:
-    line = [sys.executable, "-m", "holdfast", "trajectories", "compress", str(runs), "-o", str(out),
+    line = [sys.executable, "-m", "foldaway", "trajectories", "compress", str(runs), "-o", str(out),
             "--target-tokens", "900", "--workers", "2", "--shard-records", "3"]  # fmt: skip
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     return subprocess.Popen(
@@ -209,10 +209,10 @@ def _killed_now_and_then(runs: Path, out: Path, chance: random.Random, kills: in
     """Run the batch, killing now the parent, now a worker; return how many kills hit something."""
     hits = 0
     for number in range(kills):
-        done_before = len(list(out.glob(".holdfast/part-*.json")))
+        done_before = len(list(out.glob(".foldaway/part-*.json")))
         running = _start(runs, out)
         wanted = done_before + chance.randrange(1, 5)
-        while running.poll() is None and len(list(out.glob(".holdfast/part-*.json"))) < wanted:
+        while running.poll() is None and len(list(out.glob(".foldaway/part-*.json"))) < wanted:
             time.sleep(0.005)
         if number % 2 == 0:
             hits += running.poll() is None
@@ -249,8 +249,8 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
 
 def test_progress_says_rate_and_time_left() -> None:
     """By the share of the input that was read; records taken over do not make it faster."""
-    from holdfast.cli.trajectories import progress_line
-    from holdfast.trajectories.batch import Progress
+    from foldaway.cli.trajectories import progress_line
+    from foldaway.trajectories.batch import Progress
 
     line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))
     assert line == "5,000 records, 20/s, 0:05:00 left, 3 quarantined"
@@ -283,7 +283,7 @@ def test_a_disk_without_room_is_said_and_the_run_goes_on_later(
 def test_an_interrupt_ends_the_workers_too(runs: Path, tmp_path: Path) -> None:
     """Exit 130, and nobody is left."""
     running = _start(runs, tmp_path / "out")
-    while not list(tmp_path.glob("out/.holdfast/part-*.json")):
+    while not list(tmp_path.glob("out/.foldaway/part-*.json")):
         assert running.poll() is None
         time.sleep(0.005)
     workers = _workers_of(running.pid)

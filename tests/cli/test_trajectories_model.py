@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from holdfast.testing.model_server import ModelRequest, ModelServer
+    from foldaway.testing.model_server import ModelRequest, ModelServer
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = json.dumps({"decisions": [{"text": "It was settled to read with care", "source": ""}]})
@@ -35,9 +35,9 @@ def _record(number: int) -> bytes:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A model that always says the same."""
-    pytest.importorskip("uvicorn", reason="needs holdfast[testing]")
-    pytest.importorskip("openai", reason="needs holdfast[openai]")
-    from holdfast.testing.model_server import ModelServer
+    pytest.importorskip("uvicorn", reason="needs foldaway[testing]")
+    pytest.importorskip("openai", reason="needs foldaway[openai]")
+    from foldaway.testing.model_server import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
     with ModelServer(NOTE) as found:
@@ -56,17 +56,17 @@ def given(tmp_path: Path, server: ModelServer) -> list[str]:
 
 
 def test_an_estimate_says_what_would_be_asked_and_stops(
-    holdfast: Any, given: list[str], tmp_path: Path, server: ModelServer
+    foldaway: Any, given: list[str], tmp_path: Path, server: ModelServer
 ) -> None:
     """In words and as JSON, with the price where it is known; nobody is asked, nothing written."""
-    seen = holdfast(*given, "--estimate", *PRICES)
+    seen = foldaway(*given, "--estimate", *PRICES)
     assert (seen.code, seen.err) == (0, "")
     assert seen.text.startswith(f"{LONG} calls of openai:model-x for {LONG} records: about ")
     assert "out, at most $" in seen.text
-    row = holdfast(*given, "--estimate", "--json", *PRICES).reports[0]
+    row = foldaway(*given, "--estimate", "--json", *PRICES).reports[0]
     assert (row["calls"], row["records"], row["kept"]) == (LONG, LONG, 0)
     assert row["usd"] == pytest.approx((row["input_tokens"] + row["output_tokens"]) / 1_000)
-    row = holdfast(*given, "--estimate", "--json").reports[0]
+    row = foldaway(*given, "--estimate", "--json").reports[0]
     assert row["usd"] is None
     assert "model-x" in row["notes"][0]
     assert not (tmp_path / "out").exists()
@@ -75,7 +75,7 @@ def test_an_estimate_says_what_would_be_asked_and_stops(
 
 @pytest.mark.soak
 def test_a_dear_run_needs_a_word(
-    holdfast: Any, given: list[str], tmp_path: Path, server: ModelServer
+    foldaway: Any, given: list[str], tmp_path: Path, server: ModelServer
 ) -> None:
     """Without a terminal: exit 2 and nothing written, where it may cost more than was allowed or
     nobody knows; --yes and --max-cost let it begin, and then kept answers cost nothing.
@@ -84,27 +84,27 @@ def test_a_dear_run_needs_a_word(
         ((), "is not known"), (PRICES, "may be more than $1"),
         ((*PRICES, "--max-cost", 0.5), "may be more than $0.5"),
     ):  # fmt: skip
-        seen = holdfast(*given, *more)
+        seen = foldaway(*given, *more)
         assert (seen.code, seen.out) == (2, b"")
         assert words in seen.err.splitlines()[-1]
         assert "--yes" in seen.err
         assert not (tmp_path / "out").exists()
     assert not server.requests
-    seen = holdfast(*given, *PRICES, "--max-cost", 1_000)
+    seen = foldaway(*given, *PRICES, "--max-cost", 1_000)
     assert seen.code == 0
     assert seen.err.startswith(f"{LONG} calls of openai:model-x")
     assert f"{LONG} calls of the summarizer" in seen.text
     assert len(server.requests) == LONG
-    seen = holdfast(*given, *PRICES, "--no-resume", "--json")
+    seen = foldaway(*given, *PRICES, "--no-resume", "--json")
     assert (seen.code, seen.err) == (0, "")
     assert seen.reports[0]["asked"]["calls"] == 0
     assert len(server.requests) == LONG
-    assert holdfast(*given, "--estimate").text.startswith("nothing is to be asked")
+    assert foldaway(*given, "--estimate").text.startswith("nothing is to be asked")
 
 
-def test_yes_asks_nothing(holdfast: Any, given: list[str], server: ModelServer) -> None:
+def test_yes_asks_nothing(foldaway: Any, given: list[str], server: ModelServer) -> None:
     """Whatever it costs; the figures are said all the same."""
-    seen = holdfast(*given, *PRICES, "--yes", "--requests", 2, "--json")
+    seen = foldaway(*given, *PRICES, "--yes", "--requests", 2, "--json")
     assert seen.code == 0
     assert "at most $" in seen.err
     total = seen.reports[0]["total"]
@@ -125,7 +125,7 @@ def test_at_a_terminal_it_asks(
     reader = threading.Thread(target=_read_all, args=(ours, said), daemon=True)
     reader.start()
     done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *given, *PRICES], stdin=theirs, stderr=theirs,
+        [sys.executable, "-m", "foldaway", *given, *PRICES], stdin=theirs, stderr=theirs,
         stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         timeout=120, check=False,
     )  # fmt: skip
@@ -138,7 +138,7 @@ def test_at_a_terminal_it_asks(
     assert len(server.requests) == LONG * written
 
 
-def test_contradictions_are_said(holdfast: Any, given: list[str], tmp_path: Path) -> None:
+def test_contradictions_are_said(foldaway: Any, given: list[str], tmp_path: Path) -> None:
     """One sentence, exit 2, nothing written."""
     plain = given[: given.index("--summarizer")]
     for call, words in (
@@ -149,16 +149,16 @@ def test_contradictions_are_said(holdfast: Any, given: list[str], tmp_path: Path
         ((*given, "--price", "input"), "is not NAME=USD"),
         ((*given, "--requests", 0), "--requests"),
     ):
-        seen = holdfast(*call)
+        seen = foldaway(*call)
         assert (seen.code, seen.out) == (2, b"")
         assert words in seen.err
         assert not (tmp_path / "out").exists()
 
 
-def test_none_leaves_the_frame_alone(holdfast: Any, given: list[str], tmp_path: Path) -> None:
+def test_none_leaves_the_frame_alone(foldaway: Any, given: list[str], tmp_path: Path) -> None:
     """And folds no more turns than that needs."""
     plain = given[: given.index("--summarizer")]
-    seen = holdfast(*plain, "--summaries", "none", "--json")
+    seen = foldaway(*plain, "--summaries", "none", "--json")
     assert seen.code == 0
     assert seen.reports[0]["job"]["policy"]["summary_tokens"] == 120
     assert (tmp_path / "out/part-00000.jsonl").read_bytes().count(b"left out here") == LONG
@@ -171,7 +171,7 @@ def test_killed_while_it_asks_a_run_goes_on_without_paying_twice(
     """kill -9 of the parent at its third question: the two answers that arrived are not asked for
     again, and the output is that of an undisturbed run.
     """
-    from holdfast.testing.model_server import Says, Waits
+    from foldaway.testing.model_server import Says, Waits
 
     asked, lock = Counter[bytes](), threading.Lock()
     third, never = threading.Event(), threading.Event()
@@ -186,7 +186,7 @@ def test_killed_while_it_asks_a_run_goes_on_without_paying_twice(
 
     def start(*more: str) -> subprocess.Popen[bytes]:
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        line = [sys.executable, "-m", "holdfast", *given, "--yes", "--requests", "1", *more]
+        line = [sys.executable, "-m", "foldaway", *given, "--yes", "--requests", "1", *more]
         return subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL)
 
     server.replies(script)

@@ -61,24 +61,24 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_one_sentence_names_the_file_and_the_place(holdfast: Any, put: Any, case: str) -> None:
+def test_one_sentence_names_the_file_and_the_place(foldaway: Any, put: Any, case: str) -> None:
     """What is no transcript gives exit 2 and one sentence with the file and the line or path."""
     data, told = UNREADABLE[case]
     path = put("bad.json", data)
-    seen = holdfast("check", path)
+    seen = foldaway("check", path)
     assert seen.code == 2
     assert seen.out == b""
-    assert seen.err.startswith(f"holdfast: {path}: ")
+    assert seen.err.startswith(f"foldaway: {path}: ")
     assert told in seen.err
     assert seen.err.count("\n") == 1
     assert "Traceback" not in seen.err
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_json_reports_an_unreadable_file_as_an_object(holdfast: Any, put: Any, case: str) -> None:
+def test_json_reports_an_unreadable_file_as_an_object(foldaway: Any, put: Any, case: str) -> None:
     """With --json the sentence is the `error` of the file's object, and nothing else is printed."""
     path = put("bad.json", UNREADABLE[case][0])
-    seen = holdfast("check", "--json", path)
+    seen = foldaway("check", "--json", path)
     (report,) = seen.reports
     assert (seen.code, seen.err) == (2, "")
     assert (report["file"], report["valid"]) == (str(path), False)
@@ -88,67 +88,67 @@ def test_json_reports_an_unreadable_file_as_an_object(holdfast: Any, put: Any, c
 @pytest.mark.parametrize("command", [("repair",), ("convert", "--to", "openai-chat")])
 @pytest.mark.parametrize("case", UNREADABLE)
 def test_nothing_is_written_for_an_unreadable_file(
-    holdfast: Any, put: Any, tmp_path: Path, command: tuple[str, ...], case: str
+    foldaway: Any, put: Any, tmp_path: Path, command: tuple[str, ...], case: str
 ) -> None:
     """An output is not even begun where the input is no transcript."""
     path = put("bad.json", UNREADABLE[case][0])
     before = sorted(tmp_path.iterdir())
-    seen = holdfast(*command, path, "-o", tmp_path / "out.json")
+    seen = foldaway(*command, path, "-o", tmp_path / "out.json")
     assert (seen.code, seen.out) == (2, b"")
     assert seen.err.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_missing_file_is_named(holdfast: Any, tmp_path: Path) -> None:
+def test_a_missing_file_is_named(foldaway: Any, tmp_path: Path) -> None:
     """A file that does not exist is said not to exist."""
-    seen = holdfast("check", tmp_path / "gone.json")
+    seen = foldaway("check", tmp_path / "gone.json")
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err == f"holdfast: {tmp_path / 'gone.json'}: does not exist; check the name\n"
+    assert seen.err == f"foldaway: {tmp_path / 'gone.json'}: does not exist; check the name\n"
 
 
-def test_a_directory_without_sessions_is_named(holdfast: Any, tmp_path: Path) -> None:
+def test_a_directory_without_sessions_is_named(foldaway: Any, tmp_path: Path) -> None:
     """A directory is all the sessions in it; one without any is no conversation."""
-    seen = holdfast("check", tmp_path)
+    seen = foldaway("check", tmp_path)
     assert (seen.code, seen.out) == (2, b"")
     said = "holds no conversation; name a file or folder with sessions"
-    assert seen.err == f"holdfast: {tmp_path}: {said}\n"
+    assert seen.err == f"foldaway: {tmp_path}: {said}\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_without_permission_is_named(holdfast: Any, put: Any) -> None:
+def test_a_file_without_permission_is_named(foldaway: Any, put: Any) -> None:
     """A file that may not be read is said to be so."""
     path = put("secret.json", [{"role": "user", "content": "hi"}])
     path.chmod(0)
-    seen = holdfast("check", path)
+    seen = foldaway("check", path)
     assert (seen.code, seen.out) == (2, b"")
     assert "may not be read" in seen.err
 
 
 def test_all_files_are_checked_and_the_worst_one_decides(
-    holdfast: Any, put: Callable[[str, object], Path]
+    foldaway: Any, put: Callable[[str, object], Path]
 ) -> None:
     """One unreadable file does not keep the others from being checked."""
     fine = put("fine.json", [{"role": "user", "content": "hi"}])
     bad = put("bad.json", b"{")
     broken = put("broken.json", [{"role": "nobody", "content": "hi"}])
-    seen = holdfast("check", "--json", bad, broken, fine)
+    seen = foldaway("check", "--json", bad, broken, fine)
     assert [report["valid"] for report in seen.reports] == [False, False, True]
     assert seen.code == 2
-    assert holdfast("check", broken, fine).code == 1
-    assert holdfast("check", fine, fine).code == 0
+    assert foldaway("check", broken, fine).code == 1
+    assert foldaway("check", fine, fine).code == 0
 
 
-def test_standard_input_is_named_in_words(holdfast: Any) -> None:
+def test_standard_input_is_named_in_words(foldaway: Any) -> None:
     """`-` is standard input, also in the sentence."""
-    seen = holdfast("check", "-", stdin=b"oh")
+    seen = foldaway("check", "-", stdin=b"oh")
     assert seen.code == 2
-    assert seen.err.startswith("holdfast: standard input: ")
+    assert seen.err.startswith("foldaway: standard input: ")
 
 
-def test_a_name_with_control_characters_stays_on_one_line(holdfast: Any, put: Any) -> None:
+def test_a_name_with_control_characters_stays_on_one_line(foldaway: Any, put: Any) -> None:
     """A file's name cannot move the cursor or forge a line of output."""
     path = put("a\n\x1b[2Jb.json", b"{")
-    seen = holdfast("check", path)
+    seen = foldaway("check", path)
     assert seen.code == 2
     assert seen.err.count("\n") == 1
     assert "\x1b" not in seen.err
@@ -164,14 +164,14 @@ READERS = (
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
-def test_no_input_is_a_bug_of_ours(holdfast: Any, put: Any, command: tuple[str, ...]) -> None:
+def test_no_input_is_a_bug_of_ours(foldaway: Any, put: Any, command: tuple[str, ...]) -> None:
     """Whatever a command is given, what it says is about the input: a place is named with a space
     before it, and the root of a document is not named."""
     odd = {"torn": b'{"a": [1,', "binary": bytes(range(256)), "list": b'[{"content": "x"}]',
            "empty": b"", "deep": b"[" * 50_000, "none": b"[]", "object": b'{"a": 1}'}  # fmt: skip
     names = [put(f"{name}.json", data).name for name, data in odd.items()]
     for name in (*names, ".", "nowhere.json"):
-        seen = holdfast(*command, name)
+        seen = foldaway(*command, name)
         assert seen.code in (0, 1, 2), (name, seen.err)
         said = seen.err + seen.out.decode(errors="replace").split("\n", 1)[-1]
         assert f"{name}:line" not in said

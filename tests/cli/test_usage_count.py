@@ -1,4 +1,4 @@
-"""`holdfast usage` against a count of the shared native files that shares no code with it."""
+"""`foldaway usage` against a count of the shared native files that shares no code with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import count_usage
 
-NATIVE = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 KEYS = ("agent", "model", "session", "project", "day")
 COPIED = ("claude-code", "codex", "pi")
 """Agents whose sessions are files that a user may copy."""
@@ -24,7 +24,7 @@ COPIED = ("claude-code", "codex", "pi")
 def counted(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[count_usage.Answer]:
     """The answers of the shared files, laid out in a home as their agents do it."""
     if not (NATIVE / "native").is_dir():
-        pytest.skip(f"no shared data at {NATIVE}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {NATIVE}; set FOLDAWAY_DATA")
     count_usage.lay_out(NATIVE / "native", home)
     monkeypatch.chdir(home / "work")
     return list(count_usage.answers(home))
@@ -46,24 +46,24 @@ def rows_of(report: Any, key: str) -> dict[str, list[float]]:
 
 @pytest.mark.soak
 def test_usage_is_what_was_counted_independently(
-    holdfast: Any, home: Path, counted: list[count_usage.Answer]
+    foldaway: Any, home: Path, counted: list[count_usage.Answer]
 ) -> None:
     """By every key: tokens and requests to the last one, money to a hundredth of a cent."""
     assert len({one.agent for one in counted}) == len(count_usage.COUNTERS)
     for key in KEYS:
         by = ["--daily"] if key == "day" else ["--by", key]
-        (seen,) = holdfast("usage", "--json", *by).reports
+        (seen,) = foldaway("usage", "--json", *by).reports
         rows, expected = rows_of(seen, key), count_usage.sums(counted, key)
         assert {name: row[:5] for name, row in rows.items()} == {
             name: row[:5] for name, row in expected.items()
         }
         for name, row in rows.items():
             assert row[5] == pytest.approx(expected[name][5], abs=1e-4)
-    (whole,) = holdfast("--json").reports
+    (whole,) = foldaway("--json").reports
     assert whole["total"]["requests"] == len(counted)
     assert whole["total"]["cost"] == pytest.approx(sum(one.cost or 0 for one in counted), abs=1e-4)
     for agent in COPIED:
         place = home / count_usage.PLACES[agent]
         shutil.copytree(place, place.parent / "copied")
-    (again,) = holdfast("--json").reports
+    (again,) = foldaway("--json").reports
     assert (again["total"], again["agents"]) == (whole["total"], whole["agents"])

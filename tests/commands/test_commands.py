@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Policy, check
-from holdfast.caching.prices import Prices
-from holdfast.commands import CommandAnswer, Commands, as_text
-from holdfast.commands.lines import SPECS, CompressLine, compress_line, split_line
-from holdfast.engine.run import Model
-from holdfast.memory.manager import MemoryManager
-from holdfast.memory.provider import MemoryProvider
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter
-from holdfast.testing.long_lists import Exchange, written
+from foldaway import Policy, check
+from foldaway.caching.prices import Prices
+from foldaway.commands import CommandAnswer, Commands, as_text
+from foldaway.commands.lines import SPECS, CompressLine, compress_line, split_line
+from foldaway.engine.run import Model
+from foldaway.memory.manager import MemoryManager
+from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionFilter
+from foldaway.testing.long_lists import Exchange, written
 
 KEY = "chat:42"
 OPTIONS: Any = {
@@ -392,7 +392,7 @@ def test_help_names_every_command_and_completions_its_arguments(store: Store) ->
 def test_an_agent_may_use_recall_search_and_compact_itself(store: Store) -> None:
     commands = begun(store)
     names = [tool["function"]["name"] for tool in commands.tools("openai-chat")]
-    assert names == ["holdfast_recall", "holdfast_search", "holdfast_compact"]
-    commands.call("holdfast_compact", {"focus": "the parser"})
+    assert names == ["foldaway_recall", "foldaway_search", "foldaway_compact"]
+    commands.call("foldaway_compact", {"focus": "the parser"})
     assert commands.session.compact().status == "compacted"
-    assert commands.call("holdfast_recall", '{"ref": "m0"}')
+    assert commands.call("foldaway_recall", '{"ref": "m0"}')

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.compaction.work import Options
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.run import Run, finish_run
-from holdfast.policy import Policy
-from holdfast.tokens import Estimator
+from foldaway.compaction.work import Options
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.run import Run, finish_run
+from foldaway.policy import Policy
+from foldaway.tokens import Estimator
 
 SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)
 ROWS = json.dumps([{"id": n, "price": 1.10, "name": f"row {n}"} for n in range(40)], indent=2)
@@ -67,7 +67,7 @@ def test_a_result_that_stands_above_becomes_a_marker() -> None:
     engine.append({"role": "user", "content": "Look."}, *step(1, LINES, "bash"), *step(2, "ok"))
     engine.append(*step(3, LINES, "read_file"), *step(4, "ok"), *step(5, f"{LINES}."))
     marker = shown(engine, 3)
-    assert marker.startswith("[holdfast duplicate: original at hf-")
+    assert marker.startswith("[foldaway duplicate: original at fa-")
     assert "call_1" in marker
     assert (shown(engine, 1), shown(engine, 4), shown(engine, 5)) == (LINES, "ok", f"{LINES}.")
     assert engine.recall(marker[33:46])[0]["content"] == LINES
@@ -110,7 +110,7 @@ def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     run = here.begin_run(Options(), force=True, frozen=True)
     assert isinstance(run, Run)
     here.append(*step(12, LINES, "bash"))
-    assert here.messages[-1]["content"].startswith("[holdfast duplicate")
+    assert here.messages[-1]["content"].startswith("[foldaway duplicate")
     reference = here.messages[-1]["content"][33:46]
     assert here.end_run(run, finish_run(run.todo)).status == "compacted"
     assert here.messages[-1]["content"] == LINES
@@ -123,7 +123,7 @@ def test_bounded_results_are_cut_to_the_limit_of_their_tool() -> None:
     policy = Policy(arrival="bounded", arrival_tokens=0, arrival_tools={"bash": 100})
     engine = Compressor(policy=policy)
     engine.append({"role": "user", "content": "Look."}, *step(1, LINES * 5, "bash"))
-    engine.append(*step(2, LINES * 4, "fetch"), *step(3, LINES * 6, "holdfast_recall"))
+    engine.append(*step(2, LINES * 4, "fetch"), *step(3, LINES * 6, "foldaway_recall"))
     cut = shown(engine, 1)
     assert Estimator().count(cut) <= 100
     reference = cut.rpartition("original: ")[2].rstrip("]\n")
@@ -136,7 +136,7 @@ def test_what_is_whole_is_not_found_as_dropped() -> None:
     """Search looks at what is shown no more: JSON without its spaces, or a marker, is shown."""
     engine = Compressor()
     engine.append({"role": "user", "content": "Look."}, *step(1, ROWS), *step(2, ROWS))
-    assert shown(engine, 2).startswith("[holdfast duplicate")
+    assert shown(engine, 2).startswith("[foldaway duplicate")
     assert engine.search("row 17") == []
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import check, load
-from holdfast.engine.oneshot import compress
-from holdfast.facts.frame import SUMMARY_OPEN
-from holdfast.policy import Policy
-from holdfast.testing.laws import summary_of, tokens_of
-from holdfast.testing.long_lists import Ending, Exchange, written
+from foldaway import check, load
+from foldaway.engine.oneshot import compress
+from foldaway.facts.frame import SUMMARY_OPEN
+from foldaway.policy import Policy
+from foldaway.testing.laws import summary_of, tokens_of
+from foldaway.testing.long_lists import Ending, Exchange, written
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")
@@ -48,7 +48,7 @@ def _reply(provider: str) -> list[Any]:
 
 
 OLD_NOTE = (
-    "[holdfast note: older messages are folded into a reference record; build on it. Memory and "
+    "[foldaway note: older messages are folded into a reference record; build on it. Memory and "
     "rules files stay authoritative.]"
 )
 

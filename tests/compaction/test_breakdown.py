@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Compressor, load
-from holdfast.compaction.measure import fixed_categories
-from holdfast.engine.inspection import shares_of
-from holdfast.engine.oneshot import compress
-from holdfast.policy import Policy
-from holdfast.testing.long_lists import Exchange, long_lists, written
-from holdfast.tokens import Estimator
+from foldaway import Compressor, load
+from foldaway.compaction.measure import fixed_categories
+from foldaway.engine.inspection import shares_of
+from foldaway.engine.oneshot import compress
+from foldaway.policy import Policy
+from foldaway.testing.long_lists import Exchange, long_lists, written
+from foldaway.tokens import Estimator
 
 
 @pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import compress
+from foldaway import compress
 
 
 def turn(number: int, lines: int) -> list[dict[str, Any]]:
@@ -34,9 +34,9 @@ def test_a_summary_in_a_request_outlives_the_next_compaction(
     for number in range(8):
         log += turn(number, 60)
     small = list(compress(log, target_tokens=1_400).messages)
-    assert "[holdfast summary" in str(small)
+    assert "[foldaway summary" in str(small)
     for number in range(8, 8 + turns):
         small += turn(number, lines)
     before = compress(small, target_tokens=10**6).report.tokens_before
     again = compress(small, target_tokens=int(before * share))
-    assert "[holdfast summary" in str(again.messages)
+    assert "[foldaway summary" in str(again.messages)

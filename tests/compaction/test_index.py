@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import message_tokens
-from holdfast.compaction.prune import answered_calls
-from holdfast.facts.cleaning import cleaned, cleaned_call
-from holdfast.facts.ledger import Fact, Ledger, facts_of, update
-from holdfast.policy import Policy
-from holdfast.redaction import Redactor
-from holdfast.testing import assistant, call, logs, result, talk, user
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
+from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.measure import message_tokens
+from foldaway.compaction.prune import answered_calls
+from foldaway.facts.cleaning import cleaned, cleaned_call
+from foldaway.facts.ledger import Fact, Ledger, facts_of, update
+from foldaway.policy import Policy
+from foldaway.redaction import Redactor
+from foldaway.testing import assistant, call, logs, result, talk, user
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole
 
 SECRET = "hush-4f9a2c"
 KEY = "\n".join([
@@ -323,7 +323,7 @@ def test_without_originals_no_reference_is_written() -> None:
         short = index_of(log, LogReading(Estimator(), Policy(), references=references)).shortened(2)
         assert short is not None
         assert bool(short.reference) == references
-        assert ("hf-" in repr(short.message.parts)) == references
+        assert ("fa-" in repr(short.message.parts)) == references
 
 
 def test_a_call_is_found_by_its_own_result_where_ids_repeat() -> None:

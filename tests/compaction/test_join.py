@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.join import NOW, PROSE_SHARE, joined, lasting
-from holdfast.facts.languages import phrases_for
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary, render_summary
-from holdfast.tokens import Estimator
+from foldaway.compaction.join import NOW, PROSE_SHARE, joined, lasting
+from foldaway.facts.languages import phrases_for
+from foldaway.facts.summary import SECTIONS, Entry, Section, Summary, render_summary
+from foldaway.tokens import Estimator
 
 NOTE = phrases_for("en").made_without_model
 LEDGER = Summary(

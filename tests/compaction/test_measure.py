@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import load
-from holdfast.compaction.measure import Costs, message_tokens, tools_tokens
-from holdfast.testing import assistant, call, logs, media, result, talk, think, user
-from holdfast.testing.long_lists import long_lists
-from holdfast.tokens import Estimator
-from holdfast.transcript import Media, Message, Opaque, Text, Thinking
+from foldaway import load
+from foldaway.compaction.measure import Costs, message_tokens, tools_tokens
+from foldaway.testing import assistant, call, logs, media, result, talk, think, user
+from foldaway.testing.long_lists import long_lists
+from foldaway.tokens import Estimator
+from foldaway.transcript import Media, Message, Opaque, Text, Thinking
 
 COUNTER = Estimator()
 

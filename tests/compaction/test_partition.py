@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Options, load
-from holdfast.compaction.partition import (
+from foldaway import Options, load
+from foldaway.compaction.partition import (
     Anchors,
     Partition,
     allowed_cuts,
@@ -18,11 +18,11 @@ from holdfast.compaction.partition import (
     system_stop,
     tail_start,
 )
-from holdfast.engine.oneshot import compress
-from holdfast.policy import Policy
-from holdfast.testing import assistant, call, logs, result, system, talk, user
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.transcript import Message, Opaque, groups
+from foldaway.engine.oneshot import compress
+from foldaway.policy import Policy
+from foldaway.testing import assistant, call, logs, result, system, talk, user
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.transcript import Message, Opaque, groups
 
 
 @given(log=logs(max_size=20), data=st.data())

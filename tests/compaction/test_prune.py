@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import check
-from holdfast.compaction.prune import excerpt, shrink_leaves
-from holdfast.compaction.thinking import strip_thinking
-from holdfast.engine.oneshot import Compressed, compress
-from holdfast.facts.excerpts import excerpted
-from holdfast.policy import Policy
-from holdfast.testing import assistant, call, media, result, talk, think, user
-from holdfast.testing.long_lists import long_lists
-from holdfast.transcript import Text, Thinking, ToolCall, ToolResult
+from foldaway import check
+from foldaway.compaction.prune import excerpt, shrink_leaves
+from foldaway.compaction.thinking import strip_thinking
+from foldaway.engine.oneshot import Compressed, compress
+from foldaway.facts.excerpts import excerpted
+from foldaway.policy import Policy
+from foldaway.testing import assistant, call, media, result, talk, think, user
+from foldaway.testing.long_lists import long_lists
+from foldaway.transcript import Text, Thinking, ToolCall, ToolResult
 
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
@@ -50,10 +50,10 @@ def test_an_older_identical_result_points_at_the_newest() -> None:
         assistant(call("bash", command="ls -a")), result(OUTPUT),
     )  # fmt: skip
     first, second = contents(pruned(*steps, policy=replace(PRUNING, protect_last=4)))
-    assert first.startswith("[holdfast duplicate: original at hf-")
+    assert first.startswith("[foldaway duplicate: original at fa-")
     assert second == OUTPUT
     made = pruned(*steps)
-    assert all(text.startswith("[holdfast digest: original at hf-") for text in contents(made))
+    assert all(text.startswith("[foldaway digest: original at fa-") for text in contents(made))
     assert made.report.folded == 0
 
 
@@ -84,8 +84,8 @@ def test_a_superseded_read_of_the_same_file_is_a_marker() -> None:
         )  # fmt: skip
         return [text.split(":")[0] for text in contents(made)[:2]]
 
-    assert kinds(OUTPUT + "\nchanged") == ["[holdfast duplicate", "[holdfast digest"]
-    assert kinds("Error: permission denied\n" + OUTPUT) == ["[holdfast digest"] * 2
+    assert kinds(OUTPUT + "\nchanged") == ["[foldaway duplicate", "[foldaway digest"]
+    assert kinds("Error: permission denied\n" + OUTPUT) == ["[foldaway digest"] * 2
 
 
 def test_a_short_result_stays() -> None:
@@ -148,7 +148,7 @@ def test_media_before_the_newest_media_bearing_turn_become_placeholders() -> Non
     )  # fmt: skip
     first, second = made.messages[0]["content"], made.messages[2]["content"]
     assert [block["type"] for block in first] == ["text", "text"]
-    assert first[1]["text"].startswith("[holdfast placeholder: original at hf-")
+    assert first[1]["text"].startswith("[foldaway placeholder: original at fa-")
     assert [block["type"] for block in second] == ["text", "image_url"]
 
 
@@ -196,7 +196,7 @@ def _shape(value: Any) -> Any:
 def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
     """The last resort for one huge output: its start, its end, the number of characters between."""
     log = talk(user("Run."), assistant(call("bash")), result(f"START {'x' * 9_000} END"))
-    made = excerpt(log.messages[2], 0.1, "hf-0123456789")
+    made = excerpt(log.messages[2], 0.1, "fa-0123456789")
     [part] = made.parts
     assert isinstance(part, ToolResult)
     [text] = part.parts
@@ -204,8 +204,8 @@ def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
     assert "START" in text.text
     assert text.text.endswith("END")
     assert "characters left out" in text.text
-    assert "hf-0123456789" in text.text
-    assert excerpt(made, 0.1, "hf-0123456789") is made
+    assert "fa-0123456789" in text.text
+    assert excerpt(made, 0.1, "fa-0123456789") is made
 
 
 def test_a_call_is_cut_in_proportion() -> None:

@@ -6,9 +6,9 @@ import re
 
 from hypothesis import given
 
-from holdfast.compaction.references import payload_bytes, reference_of, reference_to
-from holdfast.testing import logs
-from holdfast.transcript import Message, Text
+from foldaway.compaction.references import payload_bytes, reference_of, reference_to
+from foldaway.testing import logs
+from foldaway.transcript import Message, Text
 
 
 @given(log=logs())
@@ -19,7 +19,7 @@ def test_a_reference_is_the_same_on_every_run_and_differs_by_place(
     found = [reference_of(message) for message in log]
     assert found == [reference_of(message) for message in log]
     assert len(set(found)) == len(found)
-    assert all(re.fullmatch(r"hf-[0-9a-f]{10}", ref) for ref in found)
+    assert all(re.fullmatch(r"fa-[0-9a-f]{10}", ref) for ref in found)
 
 
 def test_a_range_has_its_own_reference() -> None:
@@ -37,4 +37,4 @@ def test_a_payload_that_no_utf8_can_hold_still_has_a_reference() -> None:
     """A lone surrogate is a JSON string like any other."""
     message = Message("user", (), 0, wire={"role": "user", "content": "\ud800"})
     assert payload_bytes(message)
-    assert reference_of(message).startswith("hf-")
+    assert reference_of(message).startswith("fa-")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from holdfast import compress
+from foldaway import compress
 
 
 def assert_used(log: list[dict[str, object]], shares: tuple[float, ...]) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import Model, Options
-from holdfast.engine.oneshot import compress
-from holdfast.policy import Policy
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.tokens import Estimator
+from foldaway import Model, Options
+from foldaway.engine.oneshot import compress
+from foldaway.policy import Policy
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.tokens import Estimator
 
 
 class Longer(Estimator):
     """Finds every generated text ten times as long as it is."""
 
     def count(self, text: str) -> int:
-        return super().count(text) * (100 if "holdfast" in text else 1)
+        return super().count(text) * (100 if "foldaway" in text else 1)
 
 
 def test_a_result_that_is_not_smaller_does_not_replace_the_original() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.dialects.check import check
-from holdfast.dialects.profiles import PROFILES
-from holdfast.errors import NotReadable, UnknownName
+from foldaway.dialects.check import check
+from foldaway.dialects.profiles import PROFILES
+from foldaway.errors import NotReadable, UnknownName
 
 CHAT = [
     {"role": "user", "content": "go"},

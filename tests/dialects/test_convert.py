@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.convert import convert, convert_transcript, with_real_ids
-from holdfast.dialects.load import load
-from holdfast.dialects.loss import first_difference
-from holdfast.errors import NotReadable, UnknownName
-from holdfast.transcript import (
+from foldaway.dialects.convert import convert, convert_transcript, with_real_ids
+from foldaway.dialects.load import load
+from foldaway.dialects.loss import first_difference
+from foldaway.errors import NotReadable, UnknownName
+from foldaway.transcript import (
     Message,
     Opaque,
     Text,
@@ -33,7 +33,7 @@ from holdfast.transcript import (
     survey,
 )
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini", "sharegpt")
 OTHERS = DIALECTS[1:]
 KINDS = ("user", "system", "developer", "assistant", "calls", "blocks")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.dialects.document import Document, read_document, write_document
-from holdfast.dialects.load import with_messages
-from holdfast.errors import NotReadable
-from holdfast.testing import assistant, call, result, system, talk, user
-from holdfast.transcript import Message, Text, Transcript
+from foldaway.dialects.document import Document, read_document, write_document
+from foldaway.dialects.load import with_messages
+from foldaway.errors import NotReadable
+from foldaway.testing import assistant, call, result, system, talk, user
+from foldaway.transcript import Message, Text, Transcript
 
 TALK = talk(
     system("Be brief."), user("Lies a.py"), assistant("Ja.", call("read_file", path="ä.py")),

@@ -10,10 +10,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.gemini import DIALECT, decode, encode
-from holdfast.dialects.registry import detect
-from holdfast.errors import CannotEncode
-from holdfast.transcript import (
+from foldaway.dialects.gemini import DIALECT, decode, encode
+from foldaway.dialects.registry import detect
+from foldaway.errors import CannotEncode
+from foldaway.transcript import (
     Media,
     Message,
     Opaque,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from holdfast import check, load, repair
-from holdfast.dialects.dialect import FreshIds
-from holdfast.dialects.jsontext import dump, parse
+from foldaway import check, load, repair
+from foldaway.dialects.dialect import FreshIds
+from foldaway.dialects.jsontext import dump, parse
 
 USER = {"role": "user", "content": "go"}
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.openai_responses import (
+from foldaway.dialects.openai_responses import (
     arrange,
     decode,
     decode_system,
@@ -17,8 +17,8 @@ from holdfast.dialects.openai_responses import (
     encode_system,
     likeness,
 )
-from holdfast.errors import CannotEncode
-from holdfast.transcript import (
+from foldaway.errors import CannotEncode
+from foldaway.transcript import (
     Media,
     Message,
     Opaque,

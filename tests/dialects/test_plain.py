@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import holdfast
-from holdfast import check, convert, load, repair
-from holdfast.dialects.load import DEEPEST, plain
-from holdfast.errors import CannotRepair, HoldfastError, NotReadable, WrongDialect
+import foldaway
+from foldaway import check, convert, load, repair
+from foldaway.dialects.load import DEEPEST, plain
+from foldaway.errors import CannotRepair, FoldawayError, NotReadable, WrongDialect
 
 USER = {"role": "user", "content": "Which tests fail?"}
 CALL = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
@@ -78,10 +78,10 @@ def nest(depth: int) -> list[Any]:
 def test_a_deep_value_is_handled_or_refused(
     door: Callable[[Any], object], depth: int, said: str
 ) -> None:
-    """However deep, nothing but a `HoldfastError` comes out."""
+    """However deep, nothing but a `FoldawayError` comes out."""
     blocks = [{"type": "text", "text": said}, {"type": "tool_use", "id": "a", "input": nest(depth)}]
     for message in ({"role": "user", "content": nest(depth)}, {"role": "user", "content": blocks}):
-        expected = CannotRepair if depth <= 400 else HoldfastError
+        expected = CannotRepair if depth <= 400 else FoldawayError
         with suppress(expected):
             door([message, {"role": "user", "content": said, "extra": nest(depth)}])
 
@@ -105,7 +105,7 @@ def test_a_provider_and_a_dialect_that_contradict_each_other_are_refused(
 
 def test_the_names_that_come_later_are_there_when_asked_for() -> None:
     """Every public name can be had from the package itself."""
-    assert holdfast.convert is convert
-    assert {"compress", "Compressor", "Policy"} <= set(dir(holdfast))
+    assert foldaway.convert is convert
+    assert {"compress", "Compressor", "Policy"} <= set(dir(foldaway))
     with pytest.raises(AttributeError):
-        _ = holdfast.nothing_of_the_kind  # pyright: ignore[reportAttributeAccessIssue]
+        _ = foldaway.nothing_of_the_kind  # pyright: ignore[reportAttributeAccessIssue]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.dialects.check import check
-from holdfast.dialects.load import dump, load
-from holdfast.dialects.profiles import PROFILES, profile_named
-from holdfast.dialects.repair import repair, repair_transcript
-from holdfast.errors import CannotRepair
-from holdfast.transcript import survey
+from foldaway.dialects.check import check
+from foldaway.dialects.load import dump, load
+from foldaway.dialects.profiles import PROFILES, profile_named
+from foldaway.dialects.repair import repair, repair_transcript
+from foldaway.errors import CannotRepair
+from foldaway.transcript import survey
 
 CHAT: list[Any] = [
     {"role": "system", "content": "s"},

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.sharegpt import arrange, decode, encode, likeness
-from holdfast.errors import CannotEncode
-from holdfast.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, survey
+from foldaway.dialects.sharegpt import arrange, decode, encode, likeness
+from foldaway.errors import CannotEncode
+from foldaway.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, survey
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 pieces = st.sampled_from([
     "words", " ", "\n", "\n\n", "<think>\nhm\n</think>", "<think>", "</think>",

@@ -7,14 +7,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.dialects.anthropic import arrange as for_anthropic
-from holdfast.dialects.anthropic import decode as decode_anthropic
-from holdfast.dialects.anthropic import encode as encode_anthropic
-from holdfast.dialects.gemini import arrange as for_gemini
-from holdfast.dialects.gemini import decode as decode_gemini
-from holdfast.dialects.gemini import encode as encode_gemini
-from holdfast.dialects.openai_chat import decode as decode_chat
-from holdfast.transcript import (
+from foldaway.dialects.anthropic import arrange as for_anthropic
+from foldaway.dialects.anthropic import decode as decode_anthropic
+from foldaway.dialects.anthropic import encode as encode_anthropic
+from foldaway.dialects.gemini import arrange as for_gemini
+from foldaway.dialects.gemini import decode as decode_gemini
+from foldaway.dialects.gemini import encode as encode_gemini
+from foldaway.dialects.openai_chat import decode as decode_chat
+from foldaway.transcript import (
     Media,
     Message,
     Part,

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.ends.agent_lists import LISTS, RULE, opencode_list, pi_list
 
-from holdfast.ends.answering import AgentSessions, EndAnswer, EndOptions, EndRequest
-from holdfast.ends.process import serve_end
-from holdfast.stores import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter
+from foldaway.ends.answering import AgentSessions, EndAnswer, EndOptions, EndRequest
+from foldaway.ends.process import serve_end
+from foldaway.stores import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionFilter
 
 WINDOW = 80_000
 AGENTS = pytest.mark.parametrize("agent", LISTS)
@@ -129,21 +129,21 @@ def test_what_was_folded_is_found_and_recalled(store: Store) -> None:
     """Search and recall, also behind a compaction of the agent's own."""
     sessions = AgentSessions("pi", store, EndOptions())
     answer = view(sessions, pi_list(30))
-    found = re.search(r"hf-[0-9a-f]{10}", json.dumps(answer.edits))
+    found = re.search(r"fa-[0-9a-f]{10}", json.dumps(answer.edits))
     assert found is not None
 
     def call(tool: str, **arguments: Any) -> str:
         return sessions.answer(asked("call", tool=tool, arguments=arguments)).text
 
-    assert "toolu" in call("holdfast_recall", ref=found[0]) or "tool_result" in call(
-        "holdfast_recall", ref=found[0]
+    assert "toolu" in call("foldaway_recall", ref=found[0]) or "tool_result" in call(
+        "foldaway_recall", ref=found[0]
     )
-    assert "line of c5-0" in call("holdfast_search", text="line of c5-0")
+    assert "line of c5-0" in call("foldaway_search", text="line of c5-0")
     told = {"role": "compactionSummary", "summary": "Files were read.", "timestamp": 5}
     view(sessions, [told, *pi_list(31)[-6:]])
-    assert "line of c5-0" in call("holdfast_search", text="line of c5-0")
-    assert "nothing" in call("holdfast_search", text="zebra")
-    assert "no tool" in call("holdfast_unknown")
+    assert "line of c5-0" in call("foldaway_search", text="line of c5-0")
+    assert "nothing" in call("foldaway_search", text="zebra")
+    assert "no tool" in call("foldaway_unknown")
 
 
 def test_every_line_with_a_number_is_answered(store: Store) -> None:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ends.agent_lists import LISTS, opencode_list, pi_list
 
-from holdfast.ends.answering import FORMS
-from holdfast.ends.lists import Built, GivenList, given_list, host_edits
-from holdfast.ends.pi import blocks_in
-from holdfast.sessions.following import Edit, Insert, Keep, Replace, applied, keep_all
+from foldaway.ends.answering import FORMS
+from foldaway.ends.lists import Built, GivenList, given_list, host_edits
+from foldaway.ends.pi import blocks_in
+from foldaway.sessions.following import Edit, Insert, Keep, Replace, applied, keep_all
 
 SUMMARY = {"role": "user", "content": "what was folded"}
 FATES = st.lists(st.sampled_from(("keep", "drop", "shorten", "retell", "merge")), max_size=6)

@@ -1,4 +1,4 @@
-"""The npm package: its own tests, and that it says what Holdfast says."""
+"""The npm package: its own tests, and that it says what Foldaway says."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
-from holdfast.ends.answering import FORMS
-from holdfast.engine.recall import TOOLS
-from holdfast.installing.clients import PACKAGE, clients, package_file
+import foldaway
+from foldaway.ends.answering import FORMS
+from foldaway.engine.recall import TOOLS
+from foldaway.installing.clients import PACKAGE, clients, package_file
 
 FOLDER = Path(__file__).resolve().parents[2] / "packages" / PACKAGE
 PLUGINS = {name: one.plugin for name, one in clients().items() if one.plugin}
@@ -21,7 +21,7 @@ OLDEST_NODE = 20
 
 
 def test_the_ends_hold_their_promises() -> None:
-    """In Node: whatever Holdfast does, the agent gets an answer or goes on with its own list."""
+    """In Node: whatever Foldaway does, the agent gets an answer or goes on with its own list."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH")
@@ -39,7 +39,7 @@ def test_the_ends_hold_their_promises() -> None:
 def test_the_package_is_of_this_version_and_offers_our_tools() -> None:
     """A copy in another language would go its own way."""
     package = json.loads((FOLDER / "package.json").read_text())
-    assert package["version"] == holdfast.__version__
+    assert package["version"] == foldaway.__version__
     text = (FOLDER / "tools.js").read_text()
     assert json.loads(text.partition(" = ")[2].rstrip(";\n")) == list(TOOLS)
     assert "dependencies" not in package

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import check
-from holdfast.engine.compressor import Compressor
-from holdfast.errors import SummarizerFailed
-from holdfast.policy import Policy
-from holdfast.testing import ScriptedSummarizer
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.writing.writers import Writers, writers_of
+from foldaway import check
+from foldaway.engine.compressor import Compressor
+from foldaway.errors import SummarizerFailed
+from foldaway.policy import Policy
+from foldaway.testing import ScriptedSummarizer
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.writing.writers import Writers, writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'

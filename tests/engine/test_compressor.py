@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from openai.types import CompletionUsage
 
-from holdfast import check
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.oneshot import compress
-from holdfast.engine.run import Model
-from holdfast.errors import InvalidSetting, NotReadable, UnknownReference
-from holdfast.policy import Policy
-from holdfast.report import Report
-from holdfast.testing.long_lists import Exchange, written
+from foldaway import check
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import compress
+from foldaway.engine.run import Model
+from foldaway.errors import InvalidSetting, NotReadable, UnknownReference
+from foldaway.policy import Policy
+from foldaway.report import Report
+from foldaway.testing.long_lists import Exchange, written
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
@@ -180,10 +180,10 @@ def test_the_tools_answer_in_sentences() -> None:
     made = engine()
     made.compact(force=True)
     ref = made.state.references[0].ref
-    assert "Ask" in made.answer_tool("holdfast_recall", {"ref": ref})
-    assert "trying again cannot help" in made.answer_tool("holdfast_recall", {"ref": "hf-0"})
-    assert "Ask 2" in made.answer_tool("holdfast_search", {"text": "Ask 2"})
-    assert "nothing" in made.answer_tool("holdfast_search", {"text": "qqqq"})
+    assert "Ask" in made.answer_tool("foldaway_recall", {"ref": ref})
+    assert "trying again cannot help" in made.answer_tool("foldaway_recall", {"ref": "fa-0"})
+    assert "Ask 2" in made.answer_tool("foldaway_search", {"text": "Ask 2"})
+    assert "nothing" in made.answer_tool("foldaway_search", {"text": "qqqq"})
     assert "no tool" in made.answer_tool("other", {})
 
 
@@ -210,7 +210,7 @@ def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> No
     items = written("anthropic", [Exchange(2, 1, 900)] * 12, ending="step")
     first = compress(items, provider="anthropic", target_tokens=2_500)
     text = json.dumps(first.messages)
-    assert "[holdfast summary" in text
+    assert "[foldaway summary" in text
     fact = re.search(r"src/file_[0-9x]+\.py: [a-z ]+", text)
     assert fact is not None
     engine = Compressor(
@@ -224,7 +224,7 @@ def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> No
     assert engine.compact(force=True).status == "compacted"
     again = json.dumps(engine.messages)
     assert fact.group(0) in again
-    assert again.count("[end of holdfast summary]") == 1
+    assert again.count("[end of foldaway summary]") == 1
 
 
 def test_the_second_report_counts_the_messages_that_were_seen() -> None:
@@ -403,7 +403,7 @@ def test_a_result_that_was_shortened_is_found() -> None:
     made.append(*shell, *more(30, 1))
     assert made.compact(force=True).rewritten > 0
     assert made.search("needle42")
-    assert "needle42" in made.answer_tool("holdfast_search", {"text": "needle42"})
+    assert "needle42" in made.answer_tool("foldaway_search", {"text": "needle42"})
 
 
 def test_references_survive_an_undo() -> None:
@@ -437,7 +437,7 @@ def test_what_is_folded_shortened_or_kept_in_the_state_is_redacted() -> None:
     report = made.compact(force=True)
     assert report.status == "compacted"
     written_by_us = [
-        item["content"] for item in made.messages if "[holdfast" in str(item.get("content"))
+        item["content"] for item in made.messages if "[foldaway" in str(item.get("content"))
     ]
     assert written_by_us
     assert not any("SECRET" in text for text in written_by_us)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Model
-from holdfast.caching.prices import Prices
-from holdfast.engine.compressor import Compressor
-from holdfast.policy import Policy
-from holdfast.testing import ScriptedSummarizer
-from holdfast.testing.long_lists import Exchange, written
+from foldaway import Model
+from foldaway.caching.prices import Prices
+from foldaway.engine.compressor import Compressor
+from foldaway.policy import Policy
+from foldaway.testing import ScriptedSummarizer
+from foldaway.testing.long_lists import Exchange, written
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
 PRICES = Prices(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor, Policy, check
+from foldaway import Compressor, Policy, check
 
 PIXELS = "iVBORw0KGgo" + "A" * 4_000
 

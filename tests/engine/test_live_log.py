@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import load
-from holdfast.compaction.index import LogReading
-from holdfast.compaction.measure import message_tokens
-from holdfast.dialects.profiles import profile_named
-from holdfast.engine.live_log import GrowingLog
-from holdfast.facts.ledger import Ledger, update
-from holdfast.policy import Policy
-from holdfast.testing.long_lists import Exchange, long_lists, written
-from holdfast.tokens import Estimator
+from foldaway import load
+from foldaway.compaction.index import LogReading
+from foldaway.compaction.measure import message_tokens
+from foldaway.dialects.profiles import profile_named
+from foldaway.engine.live_log import GrowingLog
+from foldaway.facts.ledger import Ledger, update
+from foldaway.policy import Policy
+from foldaway.testing.long_lists import Exchange, long_lists, written
+from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 

@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Model, compress
-from holdfast.caching.prices import Prices
-from holdfast.compaction.measure import message_tokens
-from holdfast.dialects.check import check
-from holdfast.dialects.convert import convert
-from holdfast.dialects.load import load
-from holdfast.engine.compressor import Compressor
-from holdfast.errors import FailureKind, SummarizerFailed, UnknownName
-from holdfast.facts.frame import SUMMARY_OPEN
-from holdfast.policy import Policy
-from holdfast.ports import NativeAnswer, NativeRequest
-from holdfast.report import Report
-from holdfast.testing import ScriptedSummarizer
-from holdfast.testing.laws import broken_laws, latest_ask, own_parts
-from holdfast.testing.long_lists import Exchange, joined, long_lists, written
-from holdfast.tokens import Estimator
-from holdfast.writing.failures import CLASSES, PAUSES
-from holdfast.writing.native import NativeCompaction
-from holdfast.writing.writers import writers_of
+from foldaway import Model, compress
+from foldaway.caching.prices import Prices
+from foldaway.compaction.measure import message_tokens
+from foldaway.dialects.check import check
+from foldaway.dialects.convert import convert
+from foldaway.dialects.load import load
+from foldaway.engine.compressor import Compressor
+from foldaway.errors import FailureKind, SummarizerFailed, UnknownName
+from foldaway.facts.frame import SUMMARY_OPEN
+from foldaway.policy import Policy
+from foldaway.ports import NativeAnswer, NativeRequest
+from foldaway.report import Report
+from foldaway.testing import ScriptedSummarizer
+from foldaway.testing.laws import broken_laws, latest_ask, own_parts
+from foldaway.testing.long_lists import Exchange, joined, long_lists, written
+from foldaway.tokens import Estimator
+from foldaway.writing.failures import CLASSES, PAUSES
+from foldaway.writing.native import NativeCompaction
+from foldaway.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 PROVIDERS = ("openai-responses", "anthropic")

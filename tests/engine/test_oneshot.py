@@ -10,18 +10,18 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast import Model, Options, check, load
-from holdfast.compaction.choose import LEAST_SUMMARY_TOKENS
-from holdfast.engine.inspection import shares_of
-from holdfast.engine.oneshot import compress
-from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
-from holdfast.facts.frame import recognize
-from holdfast.policy import Policy
-from holdfast.testing import assistant, call, media, result, system, talk, user
-from holdfast.testing.laws import broken_laws
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.tokens.estimate import Estimator
-from holdfast.writing.writers import Writers
+from foldaway import Model, Options, check, load
+from foldaway.compaction.choose import LEAST_SUMMARY_TOKENS
+from foldaway.engine.inspection import shares_of
+from foldaway.engine.oneshot import compress
+from foldaway.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
+from foldaway.facts.frame import recognize
+from foldaway.policy import Policy
+from foldaway.testing import assistant, call, media, result, system, talk, user
+from foldaway.testing.laws import broken_laws
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.tokens.estimate import Estimator
+from foldaway.writing.writers import Writers
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
@@ -137,7 +137,7 @@ def test_recall_gives_the_very_objects_and_refuses_what_it_did_not_give_out() ->
         back = made.recall(row.ref)
         assert all(one is was for one, was in zip(back, items[row.start : row.stop], strict=True))
     with pytest.raises(UnknownReference):
-        made.recall("hf-0000000000")
+        made.recall("fa-0000000000")
 
 
 def test_arguments_nested_500_deep_are_compacted() -> None:
@@ -293,8 +293,8 @@ def test_a_foreign_summary_is_carried_on_and_never_an_ask() -> None:
 
 
 @pytest.mark.parametrize("words", [
-    "[holdfast digest: what does this mark mean? Please explain it.",
-    "[holdfast summary: reference only] what is this text?",
+    "[foldaway digest: what does this mark mean? Please explain it.",
+    "[foldaway summary: reference only] what is this text?",
 ])  # fmt: skip
 def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
     """Only what has the whole form of a generated text is taken for one."""
@@ -471,7 +471,7 @@ def test_what_an_excerpt_shows_is_not_told_again() -> None:
     made = compress(_with_a_long_end(2), target_tokens=1_500)
     summary, newest = (
         next(str(one["content"]) for one in made.messages if mark in str(one["content"]))
-        for mark in ("[holdfast summary", "[holdfast digest")
+        for mark in ("[foldaway summary", "[foldaway digest")
     )
     told = [line.strip() for line in summary.split("\n") if "/var/log/" in line]
     shown = {line for line in newest.split("\n") if "/var/log/" in line}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.originals import (
+from foldaway.engine.originals import (
     Placed,
     added,
     joined,
@@ -18,7 +18,7 @@ from holdfast.engine.originals import (
     undo,
     write_originals,
 )
-from holdfast.errors import CannotUndo, NotReadable, UnknownReference
+from foldaway.errors import CannotUndo, NotReadable, UnknownReference
 
 ODD = b'[ {"role":"user","content":"h\\u00e9 one"},\n  {"content": "two" ,"role":"assistant"} ]\n'
 SMALL = b'[{"role":"user","content":"short"}]'
@@ -38,10 +38,10 @@ def test_what_was_folded_comes_back_byte_for_byte(texts: list[str], data: st.Dat
     source = f"[{spaced[0].join(wanted)}]".encode()
     start = data.draw(st.integers(0, len(texts) - 1))
     stop = data.draw(st.integers(start + 1, len(texts)))
-    made = added((), source, "openai-chat", SMALL, [Placed("hf-1", 0, start, stop, "fold")])
+    made = added((), source, "openai-chat", SMALL, [Placed("fa-1", 0, start, stop, "fold")])
     again = read_originals(write_originals(made))
     assert again == made
-    assert recall("hf-1", again) == [piece.encode() for piece in wanted[start:stop]]
+    assert recall("fa-1", again) == [piece.encode() for piece in wanted[start:stop]]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_what_was_folded_comes_back_byte_for_byte(texts: list[str], data: st.Dat
 )
 def test_every_layout_gives_its_own_bytes(source: bytes) -> None:
     """Lists, lines, request bodies, byte order marks, lone surrogates."""
-    made = added((), source, "openai-chat", SMALL, [Placed("hf-1", 0, 0, 2)])
-    (first, second) = recall("hf-1", made)
+    made = added((), source, "openai-chat", SMALL, [Placed("fa-1", 0, 0, 2)])
+    (first, second) = recall("fa-1", made)
     assert first in source
     assert second in source
     assert json.loads(first)["role"] == "user"
@@ -65,19 +65,19 @@ def test_every_layout_gives_its_own_bytes(source: bytes) -> None:
 
 def test_the_newest_generation_that_knows_a_reference_answers() -> None:
     """Earlier references keep resolving; a reference given out twice is the newer one."""
-    one = added((), chat("a", "b"), "openai-chat", SMALL, [Placed("hf-1", 0, 0, 1)])
-    two = added(one, chat("c", "d"), "openai-chat", SMALL, [Placed("hf-2", 0, 1, 2)])
+    one = added((), chat("a", "b"), "openai-chat", SMALL, [Placed("fa-1", 0, 0, 1)])
+    two = added(one, chat("c", "d"), "openai-chat", SMALL, [Placed("fa-2", 0, 1, 2)])
     assert [generation.generation for generation in two] == [1, 2]
-    assert json.loads(recall("hf-1", two)[0])["content"] == "a"
-    assert json.loads(recall("hf-2", two)[0])["content"] == "d"
+    assert json.loads(recall("fa-1", two)[0])["content"] == "a"
+    assert json.loads(recall("fa-2", two)[0])["content"] == "d"
 
 
 def test_the_same_text_compressed_again_is_kept_once() -> None:
     """The file does not grow by repeating a run; both runs' references resolve."""
-    one = added((), chat("a", "b"), "openai-chat", SMALL, [Placed("hf-1", 0, 0, 1)])
-    two = added(one, chat("a", "b"), "openai-chat", chat("x"), [Placed("hf-2", 0, 1, 2)])
+    one = added((), chat("a", "b"), "openai-chat", SMALL, [Placed("fa-1", 0, 0, 1)])
+    two = added(one, chat("a", "b"), "openai-chat", chat("x"), [Placed("fa-2", 0, 1, 2)])
     assert len(two) == 1
-    assert recall("hf-1", two) != recall("hf-2", two)
+    assert recall("fa-1", two) != recall("fa-2", two)
 
 
 def test_joining_keeps_every_generation_once() -> None:
@@ -91,17 +91,17 @@ def test_joining_keeps_every_generation_once() -> None:
 
 def test_an_unknown_reference_is_a_terminal_error() -> None:
     """It says how many there are, and that trying again cannot help."""
-    made = added((), chat("a"), "openai-chat", SMALL, [Placed("hf-1", 0, 0, 1)])
+    made = added((), chat("a"), "openai-chat", SMALL, [Placed("fa-1", 0, 0, 1)])
     with pytest.raises(UnknownReference, match="trying again cannot help"):
-        recall("hf-2", made)
+        recall("fa-2", made)
 
 
 def test_search_finds_only_what_was_dropped() -> None:
     """Kept messages are in the output anyway; a hit names its narrowest reference."""
-    rows = [Placed("hf-wide", 0, 0, 2, "fold"), Placed("hf-1", 0, 1, 2)]
+    rows = [Placed("fa-wide", 0, 0, 2, "fold"), Placed("fa-1", 0, 1, 2)]
     made = added((), chat("Apple", "apple pie", "apple kept"), "openai-chat", SMALL, rows)
     hits = search("APPLE", made, 10)
-    assert [(hit.position, hit.ref) for hit in hits] == [(1, "hf-1"), (0, "hf-wide")]
+    assert [(hit.position, hit.ref) for hit in hits] == [(1, "fa-1"), (0, "fa-wide")]
     assert search("pear", made, 10) == []
     assert len(search("apple", made, 1)) == 1
 
@@ -149,8 +149,8 @@ def test_undo_of_what_is_undone_already_finishes_the_work() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{}\n", b"no json\n", b'{"holdfast":"other"}', b'[{"role":"user","content":"x"}]',
-     b'{"holdfast":"originals","version":1}', b"\xff\xfe"],
+    [b"", b"{}\n", b"no json\n", b'{"foldaway":"other"}', b'[{"role":"user","content":"x"}]',
+     b'{"foldaway":"originals","version":1}', b"\xff\xfe"],
 )  # fmt: skip
 def test_what_is_no_originals_file_is_refused(data: bytes) -> None:
     """With the line, and which file to name instead."""
@@ -162,5 +162,5 @@ def test_a_newer_version_is_refused() -> None:
     """A file of tomorrow is not guessed at."""
     (one,) = added((), ODD, "openai-chat", SMALL, [])
     line = write_originals([one]).replace(b'"version":1', b'"version":2')
-    with pytest.raises(NotReadable, match="use a newer Holdfast"):
+    with pytest.raises(NotReadable, match="use a newer Foldaway"):
         read_originals(line)

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from holdfast import load
-from holdfast.dialects.jsontext import dump_text
-from holdfast.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall, tools_in
-from holdfast.errors import UnknownName, UnknownReference
-from holdfast.report import Reference
-from holdfast.sessions.session import Session
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.tokens import Estimator
+from foldaway import load
+from foldaway.dialects.jsontext import dump_text
+from foldaway.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall, tools_in
+from foldaway.errors import UnknownName, UnknownReference
+from foldaway.report import Reference
+from foldaway.sessions.session import Session
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.tokens import Estimator
 
 WIRE = talk(
     user("Find the Needle."), assistant("On it.", call("grep", q="straße")), result("nothing here"),
@@ -21,18 +21,18 @@ WIRE = talk(
 ).as_openai_chat()  # fmt: skip
 LOG = load(WIRE).messages
 PAGE = AnswerPage(6_000, Estimator())
-ROWS = (Reference("hf-0000000001", (0, 2), "fold"), Reference("hf-0000000002", (2, 3), "digest"))
+ROWS = (Reference("fa-0000000001", (0, 2), "fold"), Reference("fa-0000000002", (2, 3), "digest"))
 
 
 def test_a_reference_gives_the_payloads_it_stands_for() -> None:
     """The very objects, in order."""
-    assert [id(one) for one in recall("hf-0000000001", ROWS, LOG)] == [id(WIRE[0]), id(WIRE[1])]
+    assert [id(one) for one in recall("fa-0000000001", ROWS, LOG)] == [id(WIRE[0]), id(WIRE[1])]
 
 
 def test_an_unknown_reference_is_a_terminal_error() -> None:
     """It says that trying again cannot help, and how many there are."""
     with pytest.raises(UnknownReference, match="trying again cannot help") as caught:
-        recall("hf-ffffffffff", ROWS, LOG)
+        recall("fa-ffffffffff", ROWS, LOG)
     assert caught.value.known == 2
 
 
@@ -57,8 +57,8 @@ def test_a_snippet_is_short_and_holds_the_text() -> None:
 def test_the_recall_tool_answers_with_the_originals() -> None:
     """As JSON, without a character changed."""
     text = answer_tool(
-        "holdfast_recall",
-        {"ref": "hf-0000000001"},
+        "foldaway_recall",
+        {"ref": "fa-0000000001"},
         lambda ref: recall(ref, ROWS, LOG),
         LOG,
         PAGE,
@@ -71,13 +71,13 @@ def test_the_recall_tool_says_what_it_left_out() -> None:
     log = load([{"role": "user", "content": "x" * 200_000}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
+        "foldaway_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
     )
     assert PAGE.counter.count(text) < PAGE.tokens + 100
     whole, pages = dump_text(recall("r", rows, log)), ""
     while len(pages) < len(whole):
         asked = {"ref": "r", "offset": len(pages), "limit": 90_000}
-        text = answer_tool("holdfast_recall", asked, lambda ref: recall(ref, rows, log), log, PAGE)
+        text = answer_tool("foldaway_recall", asked, lambda ref: recall(ref, rows, log), log, PAGE)
         pages += text.rpartition("\n[")[0]
     assert pages == whole
 
@@ -87,14 +87,14 @@ def test_originals_that_no_utf8_can_hold_are_answered() -> None:
     log = load([{"role": "user", "content": "a \ud800 b"}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
+        "foldaway_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
     )
     assert "a " in text
 
 
 def test_the_schemas_are_plain_json() -> None:
     """Two tools with a required argument each."""
-    assert [tool["name"] for tool in TOOLS] == ["holdfast_recall", "holdfast_search"]
+    assert [tool["name"] for tool in TOOLS] == ["foldaway_recall", "foldaway_search"]
     assert json.loads(json.dumps(TOOLS)) == list(TOOLS)
     assert all(tool["parameters"]["required"] for tool in TOOLS)
 
@@ -111,6 +111,6 @@ def test_tools_are_declared_in_every_wire_format_there_is_and_in_no_other() -> N
 def test_a_recall_without_a_reference_may_be_called_again() -> None:
     """The sentence says with what."""
     for arguments in ({}, {"ref": ""}, {"ref": None}):
-        said = Session().call("holdfast_recall", arguments)
+        said = Session().call("foldaway_recall", arguments)
         assert "with ref" in said
         assert "cannot help" not in said

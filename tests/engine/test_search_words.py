@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.dialects.load import load
-from holdfast.engine.recall import look_for
+from foldaway.dialects.load import load
+from foldaway.engine.recall import look_for
 
 LOG = load(
     [

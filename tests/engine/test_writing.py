@@ -8,16 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
-import holdfast
-from holdfast.engine.compressor import Compressor
-from holdfast.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
-from holdfast.policy import Policy
-from holdfast.report import Report
-from holdfast.testing import ScriptedSummarizer
-from holdfast.testing.laws import broken_laws
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.writing.failures import CLASSES, PAUSES
-from holdfast.writing.writers import writers_of
+import foldaway
+from foldaway.engine.compressor import Compressor
+from foldaway.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
+from foldaway.policy import Policy
+from foldaway.report import Report
+from foldaway.testing import ScriptedSummarizer
+from foldaway.testing.laws import broken_laws
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.writing.failures import CLASSES, PAUSES
+from foldaway.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
@@ -318,11 +318,11 @@ def test_a_useless_answer_is_a_failure(bad: str) -> None:
 
 def test_one_shot_takes_a_summarizer_too() -> None:
     """By object or by name; a failure keeps the very object that was given."""
-    done = holdfast.compress(
+    done = foldaway.compress(
         ITEMS, context_length=12_000, policy=SMALL, summarizer=ScriptedSummarizer([GOOD])
     )
     assert done.report.summary_source.name == "scripted:model"
-    refused = holdfast.compress(
+    refused = foldaway.compress(
         ITEMS,
         context_length=32_000,
         policy=SMALL,
@@ -331,7 +331,7 @@ def test_one_shot_takes_a_summarizer_too() -> None:
     assert refused.messages is ITEMS
     assert (refused.report.status, refused.report.reason) == ("unchanged", "aborted")
     with pytest.raises(UnknownName, match="openai:MODEL"):
-        holdfast.compress(ITEMS, summarizer="llama:3")
+        foldaway.compress(ITEMS, summarizer="llama:3")
     with pytest.raises(InvalidSetting, match="above 0"):
         writers_of(ScriptedSummarizer([]), timeout=0)
     with pytest.raises(InvalidSetting, match="needs a summarizer"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.frame import MOST_NOTE_CHARS, before_note, cut_with_note
+from foldaway.facts.frame import MOST_NOTE_CHARS, before_note, cut_with_note
 
 
-@given(st.text(), st.integers(0, 50), st.sampled_from(["", ": hf-0123456789"]))
+@given(st.text(), st.integers(0, 50), st.sampled_from(["", ": fa-0123456789"]))
 def test_a_note_is_taken_off_with_the_word_that_it_may_have_cut(
     text: str, most: int, where: str
 ) -> None:

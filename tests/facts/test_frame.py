@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.frame import (
+from foldaway.facts.frame import (
     SUMMARY_CLOSE,
     SUMMARY_OPEN,
     before_note,
@@ -18,9 +18,9 @@ from holdfast.facts.frame import (
     summary_text,
     without_summary,
 )
-from holdfast.testing import call, logs, think
-from holdfast.testing.words import words
-from holdfast.transcript import Message, Text, ToolResult, is_ask
+from foldaway.testing import call, logs, think
+from foldaway.testing.words import words
+from foldaway.transcript import Message, Text, ToolResult, is_ask
 
 BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."
 HERMES = (
@@ -29,7 +29,7 @@ HERMES = (
 )
 
 
-@pytest.mark.parametrize("reference", ["", "hf-0123456789"])
+@pytest.mark.parametrize("reference", ["", "fa-0123456789"])
 @pytest.mark.parametrize("brief", [False, True])
 def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: bool) -> None:
     """With and without a reference, in full and in brief."""
@@ -41,17 +41,17 @@ def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: b
 
 
 WRITTEN = (
-    "[holdfast summary: reference only]\nBackground.\n\n## Goal\n- Fix it. [m0]\n\nThe live "
-    "conversation follows; answer that, not this record.\n[end of holdfast summary]",
-    "[holdfast summary: reference only]\nIn brief. Originals: recall hf-0123456789.\n\n## Goal\n"
-    "- Fix it. [m0]\n[end of holdfast summary]",
+    "[foldaway summary: reference only]\nBackground.\n\n## Goal\n- Fix it. [m0]\n\nThe live "
+    "conversation follows; answer that, not this record.\n[end of foldaway summary]",
+    "[foldaway summary: reference only]\nIn brief. Originals: recall fa-0123456789.\n\n## Goal\n"
+    "- Fix it. [m0]\n[end of foldaway summary]",
 )
 """Summaries as 0.1 writes them, letter for letter but for the preamble. Add, never change."""
 MARKS = {
-    "[holdfast digest] Bash ran `ls`": "digest",
-    "[holdfast digest: original at hf-0123456789] Bash ran `ls`": "digest",
-    "[holdfast duplicate: original at hf-0123456789] the same": "duplicate",
-    "[holdfast placeholder] an image": "placeholder",
+    "[foldaway digest] Bash ran `ls`": "digest",
+    "[foldaway digest: original at fa-0123456789] Bash ran `ls`": "digest",
+    "[foldaway duplicate: original at fa-0123456789] the same": "duplicate",
+    "[foldaway placeholder] an image": "placeholder",
     "[no result was recorded for this call]": "stub",
     "[the start of this conversation is missing]": "placeholder",
     "[no reply was recorded here]": "placeholder",
@@ -62,7 +62,7 @@ def test_texts_of_earlier_versions_are_recognized() -> None:
     """A transcript that was compacted by an earlier version comes back for the next compaction."""
     assert [summary_body(text) for text in WRITTEN] == ["## Goal\n- Fix it. [m0]"] * len(WRITTEN)
     assert {text: origin_of(text) for text in MARKS} == MARKS
-    for note in ("half a word… [1,234 more characters]", "half a wo… [9 more characters: hf-01]"):
+    for note in ("half a word… [1,234 more characters]", "half a wo… [9 more characters: fa-01]"):
         assert before_note(note) == "half a"
 
 
@@ -71,12 +71,12 @@ def test_any_body_comes_out_of_its_frame(rows: list[str], brief: bool) -> None:
     """Whatever its entries quote, also the marks of the frame itself."""
     quoted = [*rows, SUMMARY_OPEN, SUMMARY_CLOSE]
     body = "## Goal\n" + "\n\n## Blockers\n".join(f"- {row.strip()} [m0]" for row in quoted)
-    assert summary_body(summary_text(body, "hf-0123456789", brief=brief)) == body
+    assert summary_body(summary_text(body, "fa-0123456789", brief=brief)) == body
 
 
 def test_a_brief_frame_is_shorter() -> None:
     """It is there for summaries that have hardly any room."""
-    full, brief = (summary_text("", "hf-0123456789", brief=brief) for brief in (False, True))
+    full, brief = (summary_text("", "fa-0123456789", brief=brief) for brief in (False, True))
     assert len(brief) < 0.7 * len(full)
 
 
@@ -84,7 +84,7 @@ def test_a_brief_frame_is_shorter() -> None:
 def test_the_frame_says_what_the_record_is_for(brief: bool) -> None:
     """Reference only; the newest message wins, also where it says stop or undo; memory files keep
     their authority; it has an end."""
-    text = summary_text(BODY, "hf-0123456789", brief=brief)
+    text = summary_text(BODY, "fa-0123456789", brief=brief)
     assert text.startswith(SUMMARY_OPEN)
     assert text.endswith(SUMMARY_CLOSE)
     for wanted in ("reference only", "not a request", "stop", "undo", "roll back", "Memory"):
@@ -99,9 +99,9 @@ def test_ordinary_words_are_real(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "origin"), [
-    (mark_text("digest", "x", "hf-0123456789"), "digest"), (mark_text("digest", "x", ""), "digest"),
+    (mark_text("digest", "x", "fa-0123456789"), "digest"), (mark_text("digest", "x", ""), "digest"),
     (mark_text("duplicate", "x", ""), "duplicate"),
-    (mark_text("placeholder", "x", "hf-0123456789"), "placeholder"),
+    (mark_text("placeholder", "x", "fa-0123456789"), "placeholder"),
 ])  # fmt: skip
 def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
     """A result that holds a mark has its origin; as a user's own words only a placeholder is one,
@@ -116,8 +116,8 @@ def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "[holdfast digest: what is this?", "[holdfast summary: reference only] what is this?",
-    "[holdfast digest: original at hf-01] x", "[CONTEXT is everything]",
+    "[foldaway digest: what is this?", "[foldaway summary: reference only] what is this?",
+    "[foldaway digest: original at fa-01] x", "[CONTEXT is everything]",
 ])  # fmt: skip
 def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
     """A person who quotes a mark is still heard."""

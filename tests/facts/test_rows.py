@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.rows import data_rows, shorten_row
+from foldaway.facts.rows import data_rows, shorten_row
 
 LEAVES = st.one_of(
     st.integers(-(10**6), 10**6),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.languages import Language, phrases_for
-from holdfast.facts.summary import (
+from foldaway.facts.languages import Language, phrases_for
+from foldaway.facts.summary import (
     SECTIONS,
     Entry,
     EntryPiece,
@@ -23,8 +23,8 @@ from holdfast.facts.summary import (
     parse_summary,
     render_summary,
 )
-from holdfast.testing.words import words
-from holdfast.tokens import Estimator
+from foldaway.testing.words import words
+from foldaway.tokens import Estimator
 
 COUNTER = Estimator()
 LANGUAGES: tuple[Language, ...] = get_args(Language)

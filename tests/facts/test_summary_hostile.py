@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from holdfast.facts.frame import SUMMARY_AFTERWORD, summary_body, summary_text
-from holdfast.facts.summary import parse_summary
+from foldaway.facts.frame import SUMMARY_AFTERWORD, summary_body, summary_text
+from foldaway.facts.summary import parse_summary
 
 
 @pytest.mark.parametrize("text", [

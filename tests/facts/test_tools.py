@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts import tools
-from holdfast.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, Family, family_of, own_name
+from foldaway.facts import tools
+from foldaway.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, Family, family_of, own_name
 
 FACTS = Path(tools.__file__).parent
 NAMES = [(family, name) for family, row in FAMILIES.items() for name in row.names.split()]

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.dialects.check import check
-from holdfast.dialects.load import load
-from holdfast.dialects.profiles import PROFILES
-from holdfast.dialects.repair import repair
-from holdfast.errors import CannotRepair
-from holdfast.transcript import groups
+from foldaway.dialects.check import check
+from foldaway.dialects.load import load
+from foldaway.dialects.profiles import PROFILES
+from foldaway.dialects.repair import repair
+from foldaway.errors import CannotRepair
+from foldaway.transcript import groups
 
 FIXTURES = {
     file.stem: json.loads(file.read_text()) for file in sorted(Path(__file__).parent.glob("*.json"))

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from holdfast import Options, check, load
-from holdfast.compaction.measure import message_tokens
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.oneshot import Compressed, compress
-from holdfast.errors import UnknownReference
-from holdfast.facts.frame import SUMMARY_OPEN
-from holdfast.policy import Policy, budget_for
-from holdfast.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
-from holdfast.testing.long_lists import Exchange, joined, written
-from holdfast.tokens import Estimator
+from foldaway import Options, check, load
+from foldaway.compaction.measure import message_tokens
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import Compressed, compress
+from foldaway.errors import UnknownReference
+from foldaway.facts.frame import SUMMARY_OPEN
+from foldaway.policy import Policy, budget_for
+from foldaway.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
+from foldaway.testing.long_lists import Exchange, joined, written
+from foldaway.tokens import Estimator
 
 FIXTURES = {
     file.stem: json.loads(file.read_text()) for file in sorted(Path(__file__).parent.glob("*.json"))
@@ -164,7 +164,7 @@ def test_headroom_1776_an_unknown_reference_is_a_terminal_error() -> None:
         engine.compact(force=True)
         assert engine.recall(first) == wanted
     with pytest.raises(UnknownReference, match="trying again cannot help"):
-        engine.recall("hf-eeeeeeeeee")
+        engine.recall("fa-eeeeeeeeee")
 
 
 @pytest.mark.parametrize("name", [

@@ -31,12 +31,12 @@ class Case:
     folder: str
     """Where the driver keeps what its host keeps: a list, a database of its own."""
     store: str
-    """Holdfast's."""
+    """Foldaway's."""
     window: int
     mode: str
     say: str
-    strategy: str = "holdfast"
-    """`holdfast`, or a compaction of the framework's own by a name that the driver knows."""
+    strategy: str = "foldaway"
+    """`foldaway`, or a compaction of the framework's own by a name that the driver knows."""
     thread: str = "thread-1"
 
     def kept(self, name: str = "messages.json") -> Path:
@@ -62,7 +62,7 @@ def read_file(path: str) -> str:
 
 def wrapped(case: Case, client: Any) -> Any:
     """Return a client whose requests stay inside the window."""
-    from holdfast import wrap
+    from foldaway import wrap
 
     options: Any = {"context_length": case.window, "on_error": "raise"}
     return wrap(client, case.thread, store=case.store, **options)

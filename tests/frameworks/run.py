@@ -1,10 +1,10 @@
 """Every adapter in its real framework, against a strict stub provider; one row for each.
 
     python tests/frameworks/run.py [NAME…] [--release newest|oldest] [--wire WIRE]
-                                   [--strategy holdfast|STRATEGY] [--check] [--keep FOLDER]
+                                   [--strategy foldaway|STRATEGY] [--check] [--keep FOLDER]
 
 Each framework has an environment of its own under .venv/frameworks, which is made if it is missing.
-The stub comes with a toolkit outside this repository (HOLDFAST_AGENTS, or ../shared/agents beside
+The stub comes with a toolkit outside this repository (FOLDAWAY_AGENTS, or ../shared/agents beside
 the checkout); without it nothing can be played. frameworks.toml has the releases, scenario.toml the
 conversation.
 """
@@ -28,14 +28,14 @@ from typing import Any
 
 from msgspec import Struct, convert, field
 
-from holdfast.lab.scoring.facts import facts_in, is_present
-from holdfast.sessions.rows import payloads
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.lab.scoring.facts import facts_in, is_present
+from foldaway.sessions.rows import payloads
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+TOOLKIT = Path(os.environ.get("FOLDAWAY_AGENTS", ROOT.parent / "shared" / "agents"))
 ENVIRONMENTS = ROOT / ".venv" / "frameworks"
 PHASE_SECONDS = 240
 """The most that a phase may take; on two busy cores it takes 20."""
@@ -146,17 +146,17 @@ def main() -> int:
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     if not (TOOLKIT / "provider.py").exists():
-        print(f"skipped: no stub provider at {TOOLKIT}; HOLDFAST_AGENTS names another place")
+        print(f"skipped: no stub provider at {TOOLKIT}; FOLDAWAY_AGENTS names another place")
         return 0
     rows: list[Played] = []
     for name in given.names or FRAMEWORKS:
         for release in given.release or ["newest", "oldest"]:
             for wire in given.wire or FRAMEWORKS[name].wires:
-                for strategy in given.strategy or ["holdfast"]:
+                for strategy in given.strategy or ["foldaway"]:
                     with folder(given.keep) as kept:
                         rows.append(played(name, release, wire, strategy, kept))
                     print(row_of(rows[-1]), flush=True)
-    is_wrong = any(one.strategy == "holdfast" and not one.is_right for one in rows)
+    is_wrong = any(one.strategy == "foldaway" and not one.is_right for one in rows)
     return int(given.check and is_wrong)
 
 
@@ -227,7 +227,7 @@ def played(name: str, release: str, wire: str, strategy: str, kept: Path) -> Pla
     row = Played(name, wire, version, strategy)
     with stub(kept / "log") as provider:
         for phase in SCENARIO.phases:
-            is_ours = strategy == "holdfast" and FRAMEWORKS[name].compacts
+            is_ours = strategy == "foldaway" and FRAMEWORKS[name].compacts
             if not is_ours and phase.name not in SCORED:
                 continue
             if phase.delegates and not FRAMEWORKS[name].delegate:
@@ -291,7 +291,7 @@ def played_phase(
         "say": phase.say, "strategy": row.strategy,
     }  # fmt: skip
     driver = HERE / "drivers" / f"{FRAMEWORKS[name].driver or name}.py"
-    env = {**os.environ, "HOLDFAST_HOME": str(kept / "home"), "PYTHONPATH": str(ROOT / "src")}
+    env = {**os.environ, "FOLDAWAY_HOME": str(kept / "home"), "PYTHONPATH": str(ROOT / "src")}
     try:
         ran = subprocess.run(
             [str(python), str(driver), json.dumps(case)], env=env, capture_output=True, text=True,

@@ -16,12 +16,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from holdfast.gateway.app import listen, make_server
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.policy import Policy
-from holdfast.sessions.session import warm
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
+from foldaway.gateway.app import listen, make_server
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.policy import Policy
+from foldaway.sessions.session import warm
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
 
 Script = Callable[[web.Request, bytes], Awaitable[web.StreamResponse]]
 
@@ -137,7 +137,7 @@ class Answer:
 
     @property
     def note(self) -> str:
-        return self.headers.get("x-holdfast", "")
+        return self.headers.get("x-foldaway", "")
 
 
 class Upstream:
@@ -201,7 +201,7 @@ class Stand:
     ) -> Answer:
         """Send a request; raises what aiohttp raises if the answer is cut."""
         sent = {
-            "content-type": "application/json", "x-holdfast-session": key,
+            "content-type": "application/json", "x-foldaway-session": key,
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }  # fmt: skip
         data = body if isinstance(body, bytes) else packed(body)

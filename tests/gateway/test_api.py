@@ -24,15 +24,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
-from holdfast.errors import StoreUnavailable
-from holdfast.gateway.actions import make_context
-from holdfast.gateway.api import ENDPOINTS, ROOT, api_routes
-from holdfast.gateway.app import GatewayServer, make_app
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.gateway.events import Events, TooManyReaders
-from holdfast.sessions import Session
-from holdfast.sessions.retention import Retention
-from holdfast.stores import NewSession, Store, open_store
+from foldaway.errors import StoreUnavailable
+from foldaway.gateway.actions import make_context
+from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
+from foldaway.gateway.app import GatewayServer, make_app
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.events import Events, TooManyReaders
+from foldaway.sessions import Session
+from foldaway.sessions.retention import Retention
+from foldaway.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 WINDOW = 8_000
@@ -70,7 +70,7 @@ class Api:
         self.long, self.short = fill(store)
         chosen = GatewayOptions(context_length=WINDOW, token=token, most_bytes=1 << 20)
         app = make_app(store, chosen, self.events, **options)
-        headers = {"x-holdfast-token": token} if token else {}
+        headers = {"x-foldaway-token": token} if token else {}
         self.client = TestClient(app, "http://127.0.0.1", headers=headers)
 
     def get(self, path: str, status: int = 200, **query: Any) -> Any:
@@ -128,7 +128,7 @@ def test_sessions_are_listed_page_by_page(api: Api) -> None:
 
 
 def test_a_session_has_its_facts_compactions_usage_pins_and_lineage(api: Api) -> None:
-    """As `holdfast sessions show` has them; it is found by its own id, its beginning, its key."""
+    """As `foldaway sessions show` has them; it is found by its own id, its beginning, its key."""
     found = api.get(f"/sessions/{api.long}")
     assert (found["session"]["messages"], found["session"]["compactions"]) == (30, 1)
     assert found["details"]["steps"][0]["current"] is True
@@ -174,7 +174,7 @@ def test_a_step_says_what_a_compaction_did(api: Api) -> None:
     assert fates.count("folded") == step["comparison"]["folded"] > 0
     written = [one for one in step["comparison"]["fates_after"] if one != "kept"]
     assert [one["fate"] for one in step["written"]] == written
-    assert "hf-" in json.dumps(step["written"])
+    assert "fa-" in json.dumps(step["written"])
     assert "there are 1" in api.get(f"/sessions/{api.long}/views/7", 404)["error"]["message"]
     assert api.get(f"/sessions/{api.short}/views") == {
         "session": api.short, "current": 0, "views": [],
@@ -200,7 +200,7 @@ def test_a_recall_gives_the_originals_page_by_page(api: Api) -> None:
     assert first["messages"] + rest["messages"] == whole["messages"]
     start, stop = whole["positions"]
     assert [row["position"] for row in whole["messages"]] == list(range(start, stop))
-    assert api.get("/recall/hf-0000000000", 404)["error"]["kind"] == "UnknownReference"
+    assert api.get("/recall/fa-0000000000", 404)["error"]["kind"] == "UnknownReference"
 
 
 def readings(api: Api) -> list[str]:
@@ -237,7 +237,7 @@ def test_what_is_not_redacted_needs_a_token() -> None:
         path = f"/sessions/{api.long}/messages"
         assert api.get(path, redact="false")["messages"][2]["message"] == talk(3)[2]
         assert SECRET not in json.dumps(api.get(path))
-        answer = api.client.get(ROOT + path, headers={"x-holdfast-token": "other"})
+        answer = api.client.get(ROOT + path, headers={"x-foldaway-token": "other"})
         assert answer.status_code == 403
 
 
@@ -258,7 +258,7 @@ def test_a_compaction_is_previewed_done_and_undone(fresh: Api) -> None:
     before = fresh.get(path)
     shown = fresh.post(f"{path}/preview", keep_last=2, focus="the animals")
     assert shown["report"]["status"] == "compacted"
-    assert "hf-" in json.dumps(shown["written"])
+    assert "fa-" in json.dumps(shown["written"])
     assert fresh.get(path) == before
     done = fresh.post(f"{path}/compact", keep_last=2, focus="the animals")
     assert (done["session"], done["previous"], done["view"]) == (fresh.short, fresh.short, 1)
@@ -727,10 +727,10 @@ def test_readers_are_bounded_and_make_room_when_they_go(fresh: Api) -> None:
 
 
 def test_nothing_but_the_gateway_loads_a_server() -> None:
-    """Neither `import holdfast` nor another command pays for `holdfast serve` or its pages."""
-    source = Path(__file__).resolve().parents[2] / "src" / "holdfast"
+    """Neither `import foldaway` nor another command pays for `foldaway serve` or its pages."""
+    source = Path(__file__).resolve().parents[2] / "src" / "foldaway"
     loads = re.compile(
-        r"^(?:from|import) (?:holdfast\.gateway|holdfast\.inspector|starlette|uvicorn|aiohttp)",
+        r"^(?:from|import) (?:foldaway\.gateway|foldaway\.inspector|starlette|uvicorn|aiohttp)",
         re.M,
     )
     found = [path.relative_to(source) for path in source.rglob("*.py")
@@ -738,7 +738,7 @@ def test_nothing_but_the_gateway_loads_a_server() -> None:
     known = {"gateway", "inspector", "integrations", "testing"}
     assert {path.parts[0] for path in found} <= known
     script = (
-        "import sys, holdfast.integrations.clients\n"
+        "import sys, foldaway.integrations.clients\n"
         "print({'starlette', 'uvicorn', 'aiohttp'} & sys.modules.keys())"
     )  # adapters of frameworks read requests as the gateway does, without a server
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -12,10 +12,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.gateway.asked import Passing, Turn, asked, unpacked
-from holdfast.gateway.conversations import GatewayOptions, deadline
-from holdfast.gateway.identity import agent_of
-from holdfast.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
+from foldaway.gateway.asked import Passing, Turn, asked, unpacked
+from foldaway.gateway.conversations import GatewayOptions, deadline
+from foldaway.gateway.identity import agent_of
+from foldaway.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
 
 LIMIT = 1 << 20
 TOOLS = [{"name": "bash", "input_schema": {"type": "object"}}]
@@ -41,7 +41,7 @@ def ask(
         ({"thread-id": "t", "session-id": "s"}, {}, "t"),
         ({"x-session-id": "o"}, {}, "o"),
         ({"agent-session-id": "g"}, {}, "g"),
-        ({"x-holdfast-session": "h", "x-session-id": "o"}, {}, "h"),
+        ({"x-foldaway-session": "h", "x-session-id": "o"}, {}, "h"),
         ({}, {"metadata": {"user_id": "user_x_account_y_session_u-1"}}, "u-1"),
         ({}, {"metadata": {"user_id": '{"session_id": "u-2"}'}}, "u-2"),
     ],

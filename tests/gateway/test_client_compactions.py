@@ -14,12 +14,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.dialects.load import load
-from holdfast.gateway.asked import asked
-from holdfast.gateway.client_compactions import is_sealed, opened, sealed, signs
-from holdfast.gateway.wires import route_of
-from holdfast.sessions.matching import told_in
-from holdfast.stores.open import open_store
+from foldaway.dialects.load import load
+from foldaway.gateway.asked import asked
+from foldaway.gateway.client_compactions import is_sealed, opened, sealed, signs
+from foldaway.gateway.wires import route_of
+from foldaway.sessions.matching import told_in
+from foldaway.stores.open import open_store
 
 ANSWERED = "answered; client compaction"
 QUESTIONS = {
@@ -44,7 +44,7 @@ def questioned(kit: Any, wire: str) -> dict[str, Any]:
 
 
 async def sessions_in(stand: Any) -> str:
-    async with stand.client.get(f"{stand.url}/holdfast/sessions") as got:
+    async with stand.client.get(f"{stand.url}/foldaway/sessions") as got:
         return await got.text()
 
 
@@ -116,7 +116,7 @@ async def test_the_answer_is_the_record_in_the_form_of_the_wire(
 
 
 def _anthropic(url: str, body: dict[str, Any]) -> str:
-    headers = {"x-holdfast-session": "one"}
+    headers = {"x-foldaway-session": "one"}
     with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
         if not body.pop("stream"):
             got = client.messages.create(**body, extra_headers=headers)
@@ -131,7 +131,7 @@ def _anthropic(url: str, body: dict[str, Any]) -> str:
 
 
 def _openai(url: str) -> Any:
-    headers = {"x-holdfast-session": "one"}
+    headers = {"x-foldaway-session": "one"}
     return openai.OpenAI(
         base_url=f"{url}/v1", api_key="none", max_retries=0, default_headers=headers
     )
@@ -169,10 +169,10 @@ _READERS: dict[str, Callable[[str, dict[str, Any]], str]] = {
 
 async def _gemini(stand: Any, body: dict[str, Any], streams: bool) -> str:
     path = "streamGenerateContent?alt=sse" if streams else "generateContent"
-    headers = {"x-holdfast-session": "one"}
+    headers = {"x-foldaway-session": "one"}
     where = f"{stand.url}/v1beta/models/gemini-2.5-pro:{path}"
     async with stand.client.post(where, json=body, headers=headers) as got:
-        assert got.headers["x-holdfast"] == ANSWERED
+        assert got.headers["x-foldaway"] == ANSWERED
         text = (await got.read()).decode().removeprefix("data: ")
     return json.loads(text)["candidates"][0]["content"]["parts"][0]["text"]
 
@@ -270,9 +270,9 @@ async def test_a_list_to_compact_comes_back_with_one_item(gateway: Any, kit: Any
     async with gateway(answers_compactions=True) as stand:
         body = kit.talk("responses", 4, 300)
         await stand.post(body, "responses")
-        where, headers = f"{stand.url}/v1/responses/compact", {"x-holdfast-session": "one"}
+        where, headers = f"{stand.url}/v1/responses/compact", {"x-foldaway-session": "one"}
         async with stand.client.post(where, json=body, headers=headers) as got:
-            assert got.headers["x-holdfast"] == ANSWERED
+            assert got.headers["x-foldaway"] == ANSWERED
             answer = await got.read()
         asks = {"type": "message", **body["input"][0]}
         assert json.loads(answer)["output"] == [asks, sealed_in(answer)]
@@ -298,7 +298,7 @@ async def test_a_list_that_is_told_in_a_text_is_known(gateway: Any, kit: Any) ->
             question = {"model": "gpt-5", "messages": [system, _user(text)]}
             where = f"{stand.url}/v1/chat/completions"
             async with stand.client.post(where, json=question) as got:
-                return got.headers["x-holdfast"], await got.read()
+                return got.headers["x-foldaway"], await got.read()
 
         note, answer = await ask(told(body))
         assert note == ANSWERED
@@ -325,7 +325,7 @@ def test_a_text_tells_a_log_up_to_its_last_message(steps: int, is_named: bool) -
 def test_what_is_sealed_is_opened_and_all_else_stays(record: str, other: str) -> None:
     """Byte for byte, and nothing is opened twice."""
     record, other = (one.encode("utf-8", "ignore").decode() for one in (record, other))
-    says = {"type": "message", "role": "user", "content": f"{other} HOLDFAST-RECORD-1.AAAA"}
+    says = {"type": "message", "role": "user", "content": f"{other} FOLDAWAY-RECORD-1.AAAA"}
     body = json.dumps({"model": other, "input": [says, sealed(record), says]}).encode()
     plain = opened(body, "input")
     item = json.dumps(sealed(record)).encode()

@@ -18,14 +18,14 @@ import apsw
 import pytest
 from aiohttp import web
 
-from holdfast.errors import StoreUnavailable
-from holdfast.gateway.asked import Turn
-from holdfast.gateway.conversations import Conversation
-from holdfast.gateway.recall_tool import RecallTool
-from holdfast.sessions.too_long import SIGNS
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter
+from foldaway.errors import StoreUnavailable
+from foldaway.gateway.asked import Turn
+from foldaway.gateway.conversations import Conversation
+from foldaway.gateway.recall_tool import RecallTool
+from foldaway.sessions.too_long import SIGNS
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionFilter
 
 # Clients
 

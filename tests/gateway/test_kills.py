@@ -1,4 +1,4 @@
-"""`holdfast serve` is killed again and again while an agent works: the agent comes through."""
+"""`foldaway serve` is killed again and again while an agent works: the agent comes through."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 _TRIES = 100
 """How often the agent asks again; it gives up only if it is stranded."""
@@ -27,9 +27,9 @@ _TRIES = 100
 
 _STARTER = """
 import os, sys
-import holdfast.cli.serve, holdfast.gateway.app
-from holdfast.cli import run
-from holdfast.sessions.session import warm
+import foldaway.cli.serve, foldaway.gateway.app
+from foldaway.cli import run
+from foldaway.sessions.session import warm
 warm()
 for port in sys.stdin:
     child = os.fork()
@@ -39,11 +39,11 @@ for port in sys.stdin:
     os.waitpid(child, 0)
     print("gone", flush=True)
 """
-"""Starts `holdfast serve` in a new process for every line, without loading it anew each time."""
+"""Starts `foldaway serve` in a new process for every line, without loading it anew each time."""
 
 
 class Served:
-    """`holdfast serve` as a process of its own, on one port for its whole life."""
+    """`foldaway serve` as a process of its own, on one port for its whole life."""
 
     def __init__(self, starter: asyncio.subprocess.Process) -> None:
         assert starter.stdin is not None
@@ -82,7 +82,7 @@ async def served(home: Path, upstream: str) -> AsyncIterator[Served]:
         str(home), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
-             "HOLDFAST_FLOOR_TOKENS": "1000", "HOLDFAST_HOME": str(home)},
+             "FOLDAWAY_FLOOR_TOKENS": "1000", "FOLDAWAY_HOME": str(home)},
     )  # fmt: skip
     process = Served(starter)
     try:
@@ -99,13 +99,13 @@ async def persist(client: aiohttp.ClientSession, url: str, body: bytes, note: st
     """Send a request until it is answered whole, as agents do, and the gateway had time to do what
     `note` says; return how often it was sent.
     """
-    headers = {"x-holdfast-session": "one", "content-type": "application/json"}
+    headers = {"x-foldaway-session": "one", "content-type": "application/json"}
     for number in range(1, _TRIES):
         try:
             where = f"{url}/v1/chat/completions"
             async with client.post(where, data=body, headers=headers) as got:
                 await got.read()
-                if got.status == 200 and got.headers["x-holdfast"].startswith(note):
+                if got.status == 200 and got.headers["x-foldaway"].startswith(note):
                     return number
         except aiohttp.ClientError:
             await asyncio.sleep(0.05)  # as a client waits before it tries again
@@ -147,7 +147,7 @@ def check(store: Any, last: Any, sent: Sequence[bytes]) -> None:
     known = [info.id for info in store.sessions(SessionFilter(), most=500).sessions]
     logs = [[message.body for message in store.read(name)] for name in known]
     assert wanted in logs
-    references = {name for body in sent for name in re.findall(rb"hf-[0-9a-f]{10}", body)}
+    references = {name for body in sent for name in re.findall(rb"fa-[0-9a-f]{10}", body)}
     assert references
     session = Session(store, known[logs.index(wanted)])
     whole = {json.dumps(one, sort_keys=True) for one in last["messages"]}

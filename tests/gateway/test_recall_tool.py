@@ -23,17 +23,17 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-import holdfast
-from holdfast.gateway.hidden import HiddenCalls, restored
-from holdfast.gateway.readers import READERS
-from holdfast.gateway.recall_tool import OWN_NAMES
-from holdfast.gateway.wires import MESSAGES
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+import foldaway
+from foldaway.gateway.hidden import HiddenCalls, restored
+from foldaway.gateway.readers import READERS
+from foldaway.gateway.recall_tool import OWN_NAMES
+from foldaway.gateway.wires import MESSAGES
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 WIRES = ("messages", "chat", "responses", "gemini")
 ON = {"recall_tool": True}
-RECALL, READ = "holdfast_recall", "read_file"
+RECALL, READ = "foldaway_recall", "read_file"
 OWN = (RECALL, {"ref": "m0"})
 THEIRS = (READ, {"path": "a.py"})
 MODELS = {"messages": "claude-opus-4-6", "chat": "gpt-5", "responses": "gpt-5",
@@ -45,7 +45,7 @@ Said = Sequence[Any]
 def toolkit() -> ModuleType | None:
     """Return the rules of the toolkit of providers, None if they are not here."""
     shared = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("HOLDFAST_DATA", shared)).resolve().parent / "agents"
+    folder = Path(os.environ.get("FOLDAWAY_DATA", shared)).resolve().parent / "agents"
     if not (folder / "rules.py").is_file():
         return None
     sys.path.insert(0, str(folder))
@@ -61,7 +61,7 @@ RULES = toolkit()
 
 def broken(wire: str, body: dict[str, Any]) -> list[str]:
     """Return the rules that a request breaks."""
-    found = [one.rule for one in holdfast.check(body)]
+    found = [one.rule for one in foldaway.check(body)]
     if RULES is None:
         return found
     match wire:
@@ -280,7 +280,7 @@ class Client:
         self.calls: list[tuple[str, str]] = []
         """Names and ids of what the client saw called."""
         self.tokens = 0
-        headers = {"x-holdfast-session": key} if key else {}
+        headers = {"x-foldaway-session": key} if key else {}
         self.common: dict[str, Any] = {
             "api_key": "x", "max_retries": 0, "default_headers": headers,
         }  # fmt: skip
@@ -524,15 +524,15 @@ async def test_rounds_are_limited(gateway: Any, wire: str) -> None:
 async def test_two_rounds_and_an_unknown_reference(gateway: Any, wire: str) -> None:
     """What cannot be found is said in a sentence."""
     async with gateway(**ON) as stand:
-        unknown = (RECALL, {"ref": "hf-0000000000"})
-        search = ("holdfast_search", {"text": "words"})
+        unknown = (RECALL, {"ref": "fa-0000000000"})
+        search = ("foldaway_search", {"text": "words"})
         stand.upstream.script = Provider(wire, [unknown], ["Hm. ", search], ["Done."], ["Bye."])
         client = Client(wire, stand)
         await client.say()
         assert (client.text, client.calls) == ("Hm. Done.", [])
         await client.say("And now?")
         requests = sent(stand, wire)
-        assert "hf-0000000000" in json.dumps(requests[1])
+        assert "fa-0000000000" in json.dumps(requests[1])
         assert [goes_on(*pair) for pair in pairwise(requests)] == [True] * 3
 
 
@@ -585,7 +585,7 @@ async def test_a_client_hears_pings_between_two_rounds_and_may_go_away(
 
     async with gateway(**ON, ping_seconds=0.01) as stand:
         stand.upstream.script = script
-        url, headers = stand.url + kit.paths["messages"], {"x-holdfast-session": "one"}
+        url, headers = stand.url + kit.paths["messages"], {"x-foldaway-session": "one"}
         async with stand.client.post(url, json=kit.talk("messages", 0), headers=headers) as got:
             read = b""
             while read.count(b"event: ping") < 3:  # the first is the provider's
@@ -689,7 +689,7 @@ async def test_what_was_folded_comes_back(gateway: Any, kit: Any, wire: str) -> 
         long = {**kit.talk(wire, 30), **frame, "stream": True}
         assert (await stand.post(long, wire)).note == "compacted 1"
         folded = json.dumps(json.loads(stand.upstream.asked[-1])[key])
-        ref = folded[folded.index("hf-") :][:13]
+        ref = folded[folded.index("fa-") :][:13]
         stand.upstream.script = Provider(wire, [(RECALL, {"ref": ref})], ["Done."])
         got = await stand.post(long, wire)
         assert RECALL.encode() not in got.body
@@ -743,7 +743,7 @@ def test_how_a_stream_is_cut_into_pieces_makes_no_difference(wire: str, data: An
 async def test_thinking_stays_valid_on_models_that_bind_it(gateway: Any) -> None:
     """It is bound to the tools, to our calls and to their results."""
     if RULES is None:
-        pytest.skip("no toolkit of providers here: HOLDFAST_DATA is shared/data with agents beside")
+        pytest.skip("no toolkit of providers here: FOLDAWAY_DATA is shared/data with agents beside")
     async with gateway(**ON) as stand:
         think = ("think", "Let me see.")
         stand.upstream.script = Provider(

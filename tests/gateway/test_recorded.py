@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import WSMsgType, WSServerHandshakeError, web
 
-import holdfast
-from holdfast.stores.open import open_store
+import foldaway
+from foldaway.stores.open import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("HOLDFAST_DATA", ROOT.parent / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data"))
 REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
 
 
@@ -25,7 +25,7 @@ def window_for(path: Path) -> int:
     """
     with gzip.open(path) as lines:
         *_, last = lines
-    session = holdfast.Session(context_length=1_000_000)
+    session = foldaway.Session(context_length=1_000_000)
     session.follow(request=json.loads(last)["body"].encode())
     whole, settings = session.engine.estimate(), session.engine.settings
     beside = settings.outside_tokens
@@ -50,11 +50,11 @@ async def replay(stand: Any, path: Path) -> list[tuple[bytes, bytes, str]]:
         async with stand.client.post(where, data=body, headers=headers) as got:
             assert got.status == 200
             await got.read()
-            found.append((body, stand.upstream.asked[-1], got.headers["x-holdfast"]))
+            found.append((body, stand.upstream.asked[-1], got.headers["x-foldaway"]))
     return found
 
 
-@pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of HOLDFAST_DATA")
+@pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
 async def test_requests_of_real_agents_arrive_as_they_were_or_smaller_and_valid(
     gateway: Any, path: Path
@@ -69,8 +69,8 @@ async def test_requests_of_real_agents_arrive_as_they_were_or_smaller_and_valid(
         assert made
         for given, sent, _ in made:
             assert len(sent) < len(given)
-            broken = {one.rule for one in holdfast.check(json.loads(given))}
-            assert {one.rule for one in holdfast.check(json.loads(sent))} <= broken
+            broken = {one.rule for one in foldaway.check(json.loads(given))}
+            assert {one.rule for one in foldaway.check(json.loads(sent))} <= broken
 
 
 async def test_a_websocket_passes_in_both_directions(gateway: Any) -> None:

@@ -28,15 +28,15 @@ SECRET_WORDS = "the cat of the neighbor is called Zebulon"
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"origin": "http://localhost:3000"}, 200),
-        ({"x-holdfast-token": "wrong"}, 403),
-        ({"x-holdfast-token": ""}, 403),
-        ({"x-holdfast-token": "open s\xe9same"}, 200),
+        ({"x-foldaway-token": "wrong"}, 403),
+        ({"x-foldaway-token": ""}, 403),
+        ({"x-foldaway-token": "open s\xe9same"}, 200),
     ],
 )
 async def test_who_may_ask(gateway: Any, kit: Any, headers: dict[str, str], status: int) -> None:
     """Names of this machine, no pages of other sites, the right token; others reach nobody."""
     async with gateway(token="open s\xe9same", hosts=("work.example",)) as stand:
-        given = {"x-holdfast-token": "open s\xe9same", **headers}
+        given = {"x-foldaway-token": "open s\xe9same", **headers}
         async with stand.client.post(
             stand.url + kit.paths["chat"], data=kit.packed(kit.talk("chat", 1)), headers=given
         ) as got:
@@ -47,10 +47,10 @@ async def test_who_may_ask(gateway: Any, kit: Any, headers: dict[str, str], stat
 async def test_the_token_and_our_own_headers_do_not_leave(gateway: Any, kit: Any) -> None:
     """The provider has no use for them; the client's own key goes on."""
     async with gateway(token="open") as stand:
-        await stand.post(kit.talk("chat", 1), x_holdfast_token="open", authorization=KEY)
+        await stand.post(kit.talk("chat", 1), x_foldaway_token="open", authorization=KEY)
         seen = stand.upstream.headers[0]
         assert seen["authorization"] == KEY
-        assert not [name for name in seen if name.lower().startswith("x-holdfast")]
+        assert not [name for name in seen if name.lower().startswith("x-foldaway")]
         assert seen["host"] == stand.upstream.url.removeprefix("http://")
 
 
@@ -166,7 +166,7 @@ async def test_no_key_and_no_content_stays_in_a_log_or_beside_the_messages(
     for place in places:
         place.removeHandler(caplog.handler)
     said = "\n".join(str(record.__dict__) for record in caplog.records)
-    seen = {vars(record).get("holdfast_event") for record in caplog.records}
+    seen = {vars(record).get("foldaway_event") for record in caplog.records}
     assert {"gateway.request", "gateway.fault", "compaction.done"} <= seen
     assert KEY not in said
     assert "Zebulon" not in said

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 _ALL = SessionFilter()
 
@@ -39,7 +39,7 @@ async def test_any_gateway_takes_any_request(gateway: Any, kit: Any, place: dict
                 for stand in (here, there):
                     got = await stand.post(body, "messages")
                     assert got.status == 200
-                    notes.append(got.headers["x-holdfast"])
+                    notes.append(got.headers["x-foldaway"])
                 sent = one.upstream.asked[-2:]
                 assert sent[0] == sent[1]
     assert sum(note.startswith("compacted") for note in notes) > 10

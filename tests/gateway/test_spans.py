@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 trace_service = pytest.importorskip(
-    "opentelemetry.proto.collector.trace.v1.trace_service_pb2", reason="needs holdfast[otel]"
+    "opentelemetry.proto.collector.trace.v1.trace_service_pb2", reason="needs foldaway[otel]"
 )
 
 
@@ -42,6 +42,6 @@ async def test_each_request_is_a_span_of_its_clients_trace(
     assert (span.name, span.trace_id.hex()) == ("turn gpt-5", trace)
     facts = {one.key: one.value for one in span.attributes}
     assert facts["http.response.status_code"].int_value == 200
-    assert facts["holdfast.bytes_in"].int_value == len(kit.packed(kit.talk("chat", 3)))
+    assert facts["foldaway.bytes_in"].int_value == len(kit.packed(kit.talk("chat", 3)))
     assert span.end_time_unix_nano > span.start_time_unix_nano
     assert b"parser" not in b"".join(got)

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from aiohttp import web
 
-from holdfast.stores.open import open_store
+from foldaway.stores.open import open_store
 
 WIRES = ("messages", "chat", "responses", "gemini")
 
@@ -115,7 +115,7 @@ async def test_a_silent_stream_is_kept_open_in_the_words_of_its_wire(
     steps, ping = Steps(), PINGS[wire]
     async with gateway(ping_seconds=0.01) as stand:
         stand.upstream.script = steps
-        headers = {"x-holdfast-session": "one"}
+        headers = {"x-foldaway-session": "one"}
         async with stand.client.post(
             stand.url + kit.paths[wire], data=kit.packed(kit.talk(wire, 1)), headers=headers
         ) as got:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from holdfast.gateway.windows import windows_in
-from holdfast.policy import Policy
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
-from holdfast.testing import ScriptedSummarizer
-from holdfast.writing.writers import writers_of
+from foldaway.gateway.windows import windows_in
+from foldaway.policy import Policy
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
+from foldaway.testing import ScriptedSummarizer
+from foldaway.writing.writers import writers_of
 
 
 @pytest.mark.parametrize(("pays_from", "note"), [(0.1, "compacted 1"), (1.0, "pass; ")])

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from holdfast.hooks.answering import HookHost, HookOptions, answer, event_of
-from holdfast.importers.imported import Agent
-from holdfast.installing.clients import client_named, clients
+from foldaway.hooks.answering import HookHost, HookOptions, answer, event_of
+from foldaway.importers.imported import Agent
+from foldaway.installing.clients import client_named, clients
 
 RULE = "Never edit config/prod.toml."
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003}" for n in range(2_000))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import NotReadable
-from holdfast.hooks import facts
-from holdfast.hooks.facts import dropped_facts, session_facts
-from holdfast.tokens.estimate import Estimator
+from foldaway.errors import NotReadable
+from foldaway.hooks import facts
+from foldaway.hooks.facts import dropped_facts, session_facts
+from foldaway.tokens.estimate import Estimator
 
 RULE = "Never edit config/prod.toml."
 

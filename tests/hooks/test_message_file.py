@@ -11,9 +11,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.hooks.answering import HookHost, HookOptions, answer, event_of
-from holdfast.hooks.message_file import refresh
-from holdfast.installing.clients import client_named
+from foldaway.hooks.answering import HookHost, HookOptions, answer, event_of
+from foldaway.hooks.message_file import refresh
+from foldaway.installing.clients import client_named
 
 RULE = "Never edit config/prod.toml."
 MARK = "Ours:"

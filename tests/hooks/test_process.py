@@ -1,4 +1,4 @@
-"""`holdfast hook` as a process: it never stands in the way of an agent."""
+"""`foldaway hook` as a process: it never stands in the way of an agent."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 import apsw
 import pytest
 
-from holdfast.stores.open import open_store
+from foldaway.stores.open import open_store
 
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003}" for n in range(2_000))
 
 
 def hook(given: Any, *arguments: str, home: Path) -> subprocess.CompletedProcess[bytes]:
     data = given if isinstance(given, bytes) else json.dumps(given).encode()
-    env = {**os.environ, "HOLDFAST_HOME": str(home)}
-    command = [sys.executable, "-m", "holdfast", "hook", *arguments]
+    env = {**os.environ, "FOLDAWAY_HOME": str(home)}
+    command = [sys.executable, "-m", "foldaway", "hook", *arguments]
     return subprocess.run(command, input=data, env=env, capture_output=True, check=False)
 
 
@@ -84,7 +84,7 @@ def test_a_long_result_is_shortened_and_its_original_recalled(tmp_path: Path) ->
     found = None
     for _ in range(5):  # a machine under load may not write in time: the result is whole then
         done = hook(result(LOG), "claude-code", home=tmp_path)
-        if found := re.search(rb"hf-[0-9a-f]{10}", done.stdout):
+        if found := re.search(rb"fa-[0-9a-f]{10}", done.stdout):
             break
     assert found
     with open_store(tmp_path / "sessions") as store:

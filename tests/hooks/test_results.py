@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.hooks.keeping import keep_originals
-from holdfast.hooks.results import shown_result
-from holdfast.stores.open import open_store
-from holdfast.tokens.estimate import Estimator
+from foldaway.hooks.keeping import keep_originals
+from foldaway.hooks.results import shown_result
+from foldaway.stores.open import open_store
+from foldaway.tokens.estimate import Estimator
 
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003} took {n * 31 % 900} ms" for n in range(900))
 VALUES = st.recursive(
@@ -64,7 +64,7 @@ def test_a_text_is_shortened_to_its_tokens() -> None:
     assert found.value["stderr"] == "x"
 
 
-@pytest.mark.parametrize("tool", ["Read", "Edit", "mcp__holdfast__holdfast_sessions_recall"])
+@pytest.mark.parametrize("tool", ["Read", "Edit", "mcp__foldaway__foldaway_sessions_recall"])
 def test_what_must_be_exact_stays(tool: str) -> None:
     """An agent edits what it has read, and a recall that is shortened again recalls nothing."""
     assert shown_result(tool, {"content": LOG}, 500, "m") is None

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.hooks import telling
-from holdfast.hooks.answering import HookHost, HookOptions, answer, event_of
-from holdfast.hooks.telling import is_news
-from holdfast.installing.clients import client_named
+from foldaway.hooks import telling
+from foldaway.hooks.answering import HookHost, HookOptions, answer, event_of
+from foldaway.hooks.telling import is_news
+from foldaway.installing.clients import client_named
 
 RULE = "Never edit config/prod.toml."
 SIGN = "abcab"

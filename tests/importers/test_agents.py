@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.importers import ImportedSession, Lineage, read_bytes, read_file, sessions_in
-from holdfast.transcript import Media, Text, Thinking, ToolCall, ToolResult, survey, texts
+from foldaway.importers import ImportedSession, Lineage, read_bytes, read_file, sessions_in
+from foldaway.transcript import Media, Text, Thinking, ToolCall, ToolResult, survey, texts
 
 HERE = Path(__file__).parent / "data"
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.importers import ImportedSession, Lineage, read_bytes, read_file
-from holdfast.transcript import Media
+from foldaway.importers import ImportedSession, Lineage, read_bytes, read_file
+from foldaway.transcript import Media
 
 FILE = Path(__file__).parent / "data" / "claude-code.jsonl"
 OWN = "11111111-aaaa-4bbb-8ccc-000000000001"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import NotReadable
-from holdfast.importers import ImportedSession, Lineage, Note, read_file
-from holdfast.importers.hermes import without_copies
-from holdfast.transcript import Media, survey
+from foldaway.errors import NotReadable
+from foldaway.importers import ImportedSession, Lineage, Note, read_file
+from foldaway.importers.hermes import without_copies
+from foldaway.transcript import Media, survey
 
 DATA = Path(__file__).parent / "data" / "hermes-state.db.gz"
 

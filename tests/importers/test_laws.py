@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import NotReadable
-from holdfast.importers import ImportedSession, message_keys, read_bytes
+from foldaway.errors import NotReadable
+from foldaway.importers import ImportedSession, message_keys, read_bytes
 
 HERE = Path(__file__).parent / "data"
 GROWING = {path.name: path.read_bytes() for path in sorted(HERE.glob("*.jsonl"))}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.importers import (
+from foldaway.importers import (
     AnswerUsage,
     ImportedSession,
     message_keys,
@@ -21,10 +21,10 @@ from holdfast.importers import (
     read_file,
     sessions_in,
 )
-from holdfast.importers.usage import usage_of
-from holdfast.sessions.importing import take
-from holdfast.stores import open_store
-from holdfast.transcript import ToolCall, ToolResult, survey, texts
+from foldaway.importers.usage import usage_of
+from foldaway.sessions.importing import take
+from foldaway.stores import open_store
+from foldaway.transcript import ToolCall, ToolResult, survey, texts
 
 HERE = Path(__file__).parent / "data"
 

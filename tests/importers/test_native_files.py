@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.dialects.check import check_transcript
-from holdfast.dialects.convert import convert_transcript
-from holdfast.dialects.profiles import profile_for
-from holdfast.dialects.repair import repair_transcript
-from holdfast.importers import ImportedSession, message_keys, read_file
-from holdfast.transcript import survey
+from foldaway.dialects.check import check_transcript
+from foldaway.dialects.convert import convert_transcript
+from foldaway.dialects.profiles import profile_for
+from foldaway.dialects.repair import repair_transcript
+from foldaway.importers import ImportedSession, message_keys, read_file
+from foldaway.transcript import survey
 
-NATIVE = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 NATIVE = NATIVE / "native"
 HERE = Path(__file__).parent / "data"
 
@@ -35,7 +35,7 @@ OURS = sorted(path for path in HERE.iterdir() if path.suffix in (".json", ".json
 
 def native(name: str) -> Path:
     if not NATIVE.is_dir():
-        pytest.skip(f"no shared data at {NATIVE}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {NATIVE}; set FOLDAWAY_DATA")
     return NATIVE / name
 
 

@@ -10,17 +10,17 @@ from time import process_time
 
 import pytest
 
-from holdfast.errors import NotReadable
-from holdfast.importers import ImportedSession, read_bytes, read_file, sessions_in, usual_places
-from holdfast.importers.files import entries
-from holdfast.importers.imported import Note
+from foldaway.errors import NotReadable
+from foldaway.importers import ImportedSession, read_bytes, read_file, sessions_in, usual_places
+from foldaway.importers.files import entries
+from foldaway.importers.imported import Note
 
 HERE = Path(__file__).parent / "data"
 
 NOTHING = {
     "empty": b"", "binary": b"\x7fELF\0\0\1", "latin": "Grüße aus Köln".encode("latin-1") * 900,
     "prose": b"Dear diary\n", "number": b"42\n", "list": b"[1, 2, 3]", "empty list": b"[]",
-    "other object": b'{"name": "holdfast", "version": 1}', "other lines": b'{"a": 1}\n{"b": 2}\n',
+    "other object": b'{"name": "foldaway", "version": 1}', "other lines": b'{"a": 1}\n{"b": 2}\n',
     "other list": b'{"input": [1, 2]}', "half": b'{"messages": [{"role": "us',
     "half gzip": gzip.compress(b'{"a": 1}' * 100)[:20], "deep": b"[" * 100_000,
 }  # fmt: skip

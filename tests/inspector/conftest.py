@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.gateway.guard import PAGE_KEY
-from holdfast.inspector.app import OpenServer
-from holdfast.sessions import Session
-from holdfast.stores import NewSession, Store, open_store
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.guard import PAGE_KEY
+from foldaway.inspector.app import OpenServer
+from foldaway.sessions import Session
+from foldaway.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 WINDOW = 8_000

@@ -1,4 +1,4 @@
-"""Files as Claude Code writes them, and the pages of `holdfast open` over them."""
+"""Files as Claude Code writes them, and the pages of `foldaway open` over them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.gateway.guard import PAGE_KEY
-from holdfast.inspector.app import OpenServer
-from holdfast.stores import Store
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.guard import PAGE_KEY
+from foldaway.inspector.app import OpenServer
+from foldaway.stores import Store
 
 MODEL = "claude-sonnet-4-5"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.gateway.app import listen, make_server
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.inspector.app import gateway_pages
-from holdfast.policy import Policy
-from holdfast.stores.open import open_store
-from holdfast.testing.model_server import ModelServer
+from foldaway.gateway.app import listen, make_server
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.inspector.app import gateway_pages
+from foldaway.policy import Policy
+from foldaway.stores.open import open_store
+from foldaway.testing.model_server import ModelServer
 
 
 @contextmanager

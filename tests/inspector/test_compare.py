@@ -13,25 +13,25 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from holdfast.gateway.actions import make_context
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.gateway.events import Events
-from holdfast.gateway.guard import PAGE_KEY, Guard, Terms, page_key
-from holdfast.inspector.app import pages_of
-from holdfast.inspector.compare import picture
-from holdfast.inspector.lab_runs import policy_for
-from holdfast.inspector.live_board import LiveFiles
-from holdfast.inspector.shelf import Shelf, file_name_of
-from holdfast.inspector.site import Inspector
-from holdfast.inspector.spending import SpendingReader
-from holdfast.inspector.trials import BUDGET, COLUMNS, TRIED, find_losses
-from holdfast.lab import report
-from holdfast.lab.results import MeanInterval, RunManifest, RunSummary, ScoreLine
-from holdfast.sessions.retention import Retention
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+from foldaway.gateway.actions import make_context
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.events import Events
+from foldaway.gateway.guard import PAGE_KEY, Guard, Terms, page_key
+from foldaway.inspector.app import pages_of
+from foldaway.inspector.compare import picture
+from foldaway.inspector.lab_runs import policy_for
+from foldaway.inspector.live_board import LiveFiles
+from foldaway.inspector.shelf import Shelf, file_name_of
+from foldaway.inspector.site import Inspector
+from foldaway.inspector.spending import SpendingReader
+from foldaway.inspector.trials import BUDGET, COLUMNS, TRIED, find_losses
+from foldaway.lab import report
+from foldaway.lab.results import MeanInterval, RunManifest, RunSummary, ScoreLine
+from foldaway.sessions.retention import Retention
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 SECRET = "sk-ant-api03-" + "a1B2" * 20 + "-abcdefAA"
 
@@ -105,7 +105,7 @@ def test_two_sessions_are_shown_beside_each_other(store: Store, pages: Pages) ->
     one.compact(force=True)
     html = pages.get(f"?a={one.id}&b={two.id}")
     assert re.search(r"Requests</th><td>12</td><td>4</td>", html)
-    assert re.search(r"Compactions by Holdfast</th><td>1</td><td>0</td>", html)
+    assert re.search(r"Compactions by Foldaway</th><td>1</td><td>0</td>", html)
     assert '"a":[2000,2300,' in html
     assert re.search(r"<li>[\d: -]+: [\d.]+k → [\d.]+k tokens", html)
     assert "[redacted:" in html
@@ -131,8 +131,8 @@ def test_strategies_are_tried_in_the_background(store: Store, pages: Pages) -> N
     html = pages.get(f"?session={session.id}")
     assert all(f">{name}</th>" in html for name in TRIED)
     assert "planner + arrival" in html
-    assert "Where Holdfast loses here" in html
-    assert f"At {BUDGET:.0%} of the tokens Holdfast keeps" in html
+    assert "Where Foldaway loses here" in html
+    assert f"At {BUDGET:.0%} of the tokens Foldaway keeps" in html
 
 
 def test_a_session_that_is_too_short_says_so(store: Store, pages: Pages) -> None:
@@ -152,10 +152,10 @@ def line(strategy: str, **figures: float) -> ScoreLine:
     )  # fmt: skip
 
 
-def test_where_holdfast_loses_is_said() -> None:
+def test_where_foldaway_loses_is_said() -> None:
     """The best of the others is named for each figure; of costs the least is the best."""
     lines = [
-        line("holdfast", bound=0.9, far=0.5, cost=0.8),
+        line("foldaway", bound=0.9, far=0.5, cost=0.8),
         line("masking", bound=0.7, far=0.9, cost=0.9),
         line("keep-tail", bound=0.2, far=0.505, cost=0.6),
     ]  # fmt: skip
@@ -163,8 +163,8 @@ def test_where_holdfast_loses_is_said() -> None:
     assert [one.partition(":")[0] for one in found] == [
         COLUMNS["far"], COLUMNS["cost"]
     ]  # fmt: skip
-    assert "masking 90%, Holdfast 50%" in found[0]
-    assert "keep-tail 60%, Holdfast 80% (less is better)" in found[1]
+    assert "masking 90%, Foldaway 50%" in found[0]
+    assert "keep-tail 60%, Foldaway 80% (less is better)" in found[1]
 
 
 def test_names_in_the_picture_do_not_overlap() -> None:
@@ -180,7 +180,7 @@ def test_names_in_the_picture_do_not_overlap() -> None:
 def lab_run(folder: Path, page: bytes) -> None:
     folder.mkdir(parents=True)
     manifest = RunManifest(
-        version="0", strategies=("holdfast",), budgets=(0.2,), peer_budgets=(), main=0.2,
+        version="0", strategies=("foldaway",), budgets=(0.2,), peer_budgets=(), main=0.2,
         drifting=(), asked={}, sessions=("one", "two"), digest="0",
     )  # fmt: skip
     summary = RunSummary(manifest=manifest, skipped=[], lines=[])

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.gateway.app import make_app
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.inspector.app import gateway_pages
-from holdfast.inspector.export import bundle, standalone
-from holdfast.inspector.site import HERE, asset
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
+from foldaway.gateway.app import make_app
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.inspector.app import gateway_pages
+from foldaway.inspector.export import bundle, standalone
+from foldaway.inspector.site import HERE, asset
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
 
 TOKEN = "a-token-of-sixteen-and-more"
 SECRET = "sk-ant-api03-" + "a1B2" * 20 + "-abcdefAA"
@@ -32,13 +32,13 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
             session.used({"prompt_tokens": 2_000, "completion_tokens": 20})
         options = GatewayOptions(token=TOKEN)
         app = make_app(store, options, pages=gateway_pages(tmp_path, "0"))
-        yield TestClient(app, "http://127.0.0.1", headers={"x-holdfast-token": TOKEN})
+        yield TestClient(app, "http://127.0.0.1", headers={"x-foldaway-token": TOKEN})
 
 
 def exported(client: TestClient, address: str) -> str:
     found = client.get(address)
     assert found.status_code == 200, found.text
-    assert found.headers["content-disposition"].startswith('attachment; filename="holdfast-')
+    assert found.headers["content-disposition"].startswith('attachment; filename="foldaway-')
     return found.text
 
 
@@ -61,13 +61,13 @@ def test_a_page_offers_itself_as_a_file(client: TestClient) -> None:
 @pytest.mark.parametrize("address", ["/inspector?export=1", "/inspector/live?export=1", "pair"])
 def test_a_file_asks_for_nothing_and_holds_no_key(client: TestClient, address: str) -> None:
     address = pair_address(client) + "&export=1" if address == "pair" else address
-    page_key = re.findall(r'name="holdfast-page" content="(.+?)"', client.get("/inspector").text)
+    page_key = re.findall(r'name="foldaway-page" content="(.+?)"', client.get("/inspector").text)
     html = exported(client, address)
     markup = re.sub(r"<(script|style)\b[^>]*>.*?</\1>", "", html, flags=re.DOTALL)
     assert len(page_key) == 1
-    for secret in (*page_key, TOKEN, SECRET, "holdfast-page"):
+    for secret in (*page_key, TOKEN, SECRET, "foldaway-page"):
         assert secret not in markup
-        assert secret not in html or secret == "holdfast-page"  # a script names the field
+        assert secret not in html or secret == "foldaway-page"  # a script names the field
     assert not re.search(r"<(form|input|select|textarea|iframe)\b", markup)
     assert all('id="theme"' in one for one in re.findall(r"<button[^>]*>", markup))
     assert not re.search(r'(?:href|src|action)="/', markup)

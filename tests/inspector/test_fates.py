@@ -11,19 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.engine.saved import pack_view
-from holdfast.errors import UnknownName, UnknownPosition
-from holdfast.facts.frame import carried_summary
-from holdfast.inspector.fates import Fates, fates
-from holdfast.report import Reference
-from holdfast.sessions.exporting import transcript_of
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, SessionInfo
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.testing.strategies import logs, views
-from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, View, extend, render
+from foldaway.engine.saved import pack_view
+from foldaway.errors import UnknownName, UnknownPosition
+from foldaway.facts.frame import carried_summary
+from foldaway.inspector.fates import Fates, fates
+from foldaway.report import Reference
+from foldaway.sessions.exporting import transcript_of
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.testing.strategies import logs, views
+from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, View, extend, render
 
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 SUMMARY = Message("user", (Text("what came before"),), origin="summary")

@@ -21,18 +21,18 @@ from starlette.datastructures import QueryParams
 from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import MODEL, Visit, visit, write_session
 
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.importers import sessions_in
-from holdfast.inspector.app import OpenServer
-from holdfast.inspector.choosing import Choice, choice_of
-from holdfast.inspector.home import AT_ONCE
-from holdfast.inspector.site import HERE, asset
-from holdfast.inspector.spending import SpendingReader
-from holdfast.sessions import Session
-from holdfast.sessions.importing import take_all
-from holdfast.spending.numbers import full, money, short
-from holdfast.spending.reading import UsageReader
-from holdfast.stores import NewSession, open_store
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.importers import sessions_in
+from foldaway.inspector.app import OpenServer
+from foldaway.inspector.choosing import Choice, choice_of
+from foldaway.inspector.home import AT_ONCE
+from foldaway.inspector.site import HERE, asset
+from foldaway.inspector.spending import SpendingReader
+from foldaway.sessions import Session
+from foldaway.sessions.importing import take_all
+from foldaway.spending.numbers import full, money, short
+from foldaway.spending.reading import UsageReader
+from foldaway.stores import NewSession, open_store
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202e\x1b[31mred"
 
@@ -55,10 +55,10 @@ def page(files: Path, tmp_path: Path) -> Iterator[Visit]:
 
 
 def usage(home: Path, *arguments: str) -> Any:
-    """Return what `holdfast usage` says."""
-    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "HOLDFAST_HOME": str(home / "h"),
+    """Return what `foldaway usage` says."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "FOLDAWAY_HOME": str(home / "h"),
                    "PYTHONPATH": os.pathsep.join(sys.path)}  # fmt: skip
-    command = [sys.executable, "-m", "holdfast", "usage", "--json", *arguments]
+    command = [sys.executable, "-m", "foldaway", "usage", "--json", *arguments]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(found.stdout)
 
@@ -80,7 +80,7 @@ def titles_in(page: str) -> list[str]:
 
 
 def test_the_figures_are_those_of_the_command(page: Visit, files: Path) -> None:
-    """The overview and `holdfast usage` say the same of the same files."""
+    """The overview and `foldaway usage` say the same of the same files."""
     whole, said = usage(files)["total"], page.get("/inspector")
     assert whole["requests"] == 4
     assert f'<strong title="{full(whole["total_tokens"])}">{short(whole["total_tokens"])}<' in said
@@ -236,12 +236,12 @@ def test_the_first_visit_shows_what_is_there_and_then_the_rest(
     server.shelf.close()
 
 
-def test_compactions_of_holdfast_are_counted(pages: Pages) -> None:
+def test_compactions_of_foldaway_are_counted(pages: Pages) -> None:
     """With the tokens before and after, as their reports say; an undone one does not count."""
     made = Visit(pages.server)
     made.read()
     said = made.get("/inspector")
-    assert "1 compaction by Holdfast made" in text_of(said)
+    assert "1 compaction by Foldaway made" in text_of(said)
     assert f'href="{pages.address}/compaction/1"><bdi>The long one</bdi>' in said
     assert made.get(f"{pages.address}/compaction/1")
     assert "1×" in made.get("/inspector/sessions")
@@ -253,7 +253,7 @@ def test_without_any_session_the_page_says_what_to_do(tmp_path: Path) -> None:
     with visit(None, [tmp_path], tmp_path / "cache") as made:
         said = made.get("/inspector")
         assert "No sessions yet" in said
-        assert "holdfast open ~/.claude/projects" in said
+        assert "foldaway open ~/.claude/projects" in said
         assert made.get("/inspector", project="/x").count("No session fits") == 1
 
 

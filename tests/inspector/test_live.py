@@ -13,10 +13,10 @@ import httpx
 import pytest
 from tests.inspector.serving import gateway_with_pages
 
-from holdfast.gateway.events import SessionChanged
-from holdfast.gateway.figures import GatewayFault, Outcome
-from holdfast.gateway.standings import CompactionTold, ConversationState
-from holdfast.inspector.live_board import (
+from foldaway.gateway.events import SessionChanged
+from foldaway.gateway.figures import GatewayFault, Outcome
+from foldaway.gateway.standings import CompactionTold, ConversationState
+from foldaway.inspector.live_board import (
     MOST_CONVERSATIONS,
     MOST_ENTRIES,
     LiveBoard,
@@ -24,8 +24,8 @@ from holdfast.inspector.live_board import (
     compaction_words,
     near_words,
 )
-from holdfast.inspector.shelf import file_name_of
-from holdfast.testing.model_server import ModelServer, Sends
+from foldaway.inspector.shelf import file_name_of
+from foldaway.testing.model_server import ModelServer, Sends
 
 WINDOW = 16_000
 STATE = "/inspector/live/state"
@@ -50,7 +50,7 @@ class Talk:
         body = {"model": "gpt-5", "messages": self.messages, "tools": [
             {"type": "function", "function": {"name": "read_file", "description": "Read."}}
         ]}  # fmt: skip
-        headers = {"x-holdfast-session": self.name, "user-agent": "opencode/1.0"}
+        headers = {"x-foldaway-session": self.name, "user-agent": "opencode/1.0"}
         return httpx.post(f"{self.url}/v1/chat/completions", json=body, headers=headers, timeout=60)
 
 
@@ -99,9 +99,9 @@ def test_a_page_that_comes_later_sees_fill_decisions_and_money(gateway: str) -> 
 def test_events_hold_no_content(gateway: str) -> None:
     """Not a word of a conversation is in the events that are sent."""
     kinds: set[str] = set()
-    with httpx.stream("GET", f"{gateway}/holdfast/events", timeout=60) as stream:
+    with httpx.stream("GET", f"{gateway}/foldaway/events", timeout=60) as stream:
         lines = stream.iter_lines()
-        assert next(lines) == ": holdfast"
+        assert next(lines) == ": foldaway"
         talk = Talk(gateway)
         for _ in range(30):
             talk.say()

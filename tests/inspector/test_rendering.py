@@ -16,16 +16,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.importers import read_file
-from holdfast.inspector.code import code_block, diff_block, edit_lines, indented
-from holdfast.inspector.colors import DARK, LIGHT, CodeColors, stylesheet
-from holdfast.inspector.markdown import markdown
-from holdfast.inspector.rendering import MOST_PARTS, one_line, render_message
-from holdfast.inspector.texts import MESSAGE_CHARS, READ_CHARS, SHOWN_CHARS, Rendering, visible
-from holdfast.redaction import Redactor
-from holdfast.redaction.redactor import HOLD
-from holdfast.sessions.showing import as_it_is
-from holdfast.transcript import (
+from foldaway.importers import read_file
+from foldaway.inspector.code import code_block, diff_block, edit_lines, indented
+from foldaway.inspector.colors import DARK, LIGHT, CodeColors, stylesheet
+from foldaway.inspector.markdown import markdown
+from foldaway.inspector.rendering import MOST_PARTS, one_line, render_message
+from foldaway.inspector.texts import MESSAGE_CHARS, READ_CHARS, SHOWN_CHARS, Rendering, visible
+from foldaway.redaction import Redactor
+from foldaway.redaction.redactor import HOLD
+from foldaway.sessions.showing import as_it_is
+from foldaway.transcript import (
     Media,
     Message,
     Opaque,
@@ -36,7 +36,7 @@ from holdfast.transcript import (
     ToolResult,
 )
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 REDACTOR = Redactor()
 SECRET = "ghp_" + "Zq7vT2mXw9Lk4RbN8sYc3HdF6gJp1AeU5oWi"
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
@@ -138,7 +138,7 @@ PIECES = st.sampled_from(
      "\r", "\n", "\n\n", "  ", "a", "word", "*", "**", "_", "~~", "`", "```\n", "```python\n", "# ",
      "> ", "- ", "1. ", "|a|b|\n|-|:-:|\n|c|d|\n", "[x](javascript:alert(1))", "[x](https://e.x)",
      "[x](data:text/html,x)", "[x](file:///etc/passwd)", "![x](https://e.x/i.png)", "<https://e.x>",
-     "<javascript:alert(1)>", "[x][y]\n\n[y]: https://e.x 'title'", "hf-0123456789", "\"'>",
+     "<javascript:alert(1)>", "[x][y]\n\n[y]: https://e.x 'title'", "fa-0123456789", "\"'>",
      "[redacted:password:deadbeef]", "[redacted:private-key]", "[a [redacted:x:beef] b](https://e.x)",
      "@@ -1 +1 @@\n-a\n+b\n", "{\"a\": [1, null]}", "def f(): return '''", "/* ", "\\"]
 )  # fmt: skip
@@ -325,7 +325,7 @@ def test_a_placeholder_is_a_button_in_words_and_code() -> None:
 
 def test_a_summary_has_no_button() -> None:
     """A secret in the line of a call or of a result is named there; the button is below it."""
-    text = "echo [redacted:password:deadbeef] hf-0123456789"
+    text = "echo [redacted:password:deadbeef] fa-0123456789"
     for part in (
         ToolCall("1", "Bash", json.dumps({"command": text})),
         ToolResult("1", (Text(text),), name=text),
@@ -340,23 +340,23 @@ def test_a_summary_has_no_button() -> None:
 
 def test_a_reference_is_a_link_in_words_and_code() -> None:
     """A reference links to where the caller says, and only if it is one."""
-    for text in ("see hf-0123456789.", "`hf-0123456789`", "```\nhf-0123456789\n```"):
+    for text in ("see fa-0123456789.", "`fa-0123456789`", "```\nfa-0123456789\n```"):
         (link,) = check(render(Text(text))).named("a")
         assert link == {
             "class": "ref",
-            "data-ref": "hf-0123456789",
-            "href": "/ref/hf-0123456789",
+            "data-ref": "fa-0123456789",
+            "href": "/ref/fa-0123456789",
         }
-    assert not check(render(Text("xhf-0123456789 hf-01234567890 hf-012345678g"))).named("a")
-    message = Message("user", (Text("hf-0123456789"),))
+    assert not check(render(Text("xfa-0123456789 fa-01234567890 fa-012345678g"))).named("a")
+    message = Message("user", (Text("fa-0123456789"),))
     assert "<a" not in render_message(message, show=as_it_is)
 
 
 def test_links_do_not_nest() -> None:
     """Within a link a reference is text, and what has a placeholder in it is not a link."""
-    page = check(render(Text("[**a** hf-0123456789 'b'](https://e.x)")))
+    page = check(render(Text("[**a** fa-0123456789 'b'](https://e.x)")))
     assert [link["href"] for link in page.named("a")] == ["https://e.x"]
-    assert page.text.strip() == "a hf-0123456789 'b'"
+    assert page.text.strip() == "a fa-0123456789 'b'"
     page = check(render(Text("[a [redacted:x:beef]](https://e.x)"), show=None))
     assert not page.named("a")
     assert page.named("button")
@@ -586,7 +586,7 @@ def cost(work: Callable[[], object], times: int = 3) -> float:
 HOSTILE = [
     "[", "![", "*a_ ", "a*", "*_", "[a](", "![[]()", "> ", "- ", ">", "`", "~~a", "<", "|a", "a\n",
     "# a\n", "> a\n\n", "\\", "```c\n\n\n\n", "```python\n  \n  \n", "- a\n  ", "\u202e", "\x1b[",
-    "\x1bP", "[redacted:a:", "hf-0123456789", '{"a":', "&amp;", "/*\n",
+    "\x1bP", "[redacted:a:", "fa-0123456789", '{"a":', "&amp;", "/*\n",
 ]  # fmt: skip
 
 
@@ -679,7 +679,7 @@ def test_real_sessions_are_rendered() -> None:
     """Messages of six agents become valid HTML, whose size and time are bounded."""
     paths = list(real_sessions())
     if not paths:
-        pytest.skip(f"no shared data at {DATA}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {DATA}; set FOLDAWAY_DATA")
     rendered = 0
     for path in paths:
         for session in islice(read_file(path), 3):

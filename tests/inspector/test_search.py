@@ -10,11 +10,11 @@ from tests.inspector.conftest import SECRET, Pages
 from tests.inspector.native import Visit, visit, write_session
 from tests.inspector.test_home import HOSTILE, text_of
 
-from holdfast.importers import sessions_in
-from holdfast.sessions import Session
-from holdfast.sessions.importing import take_all
-from holdfast.stores import NewSession, Store, open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.importers import sessions_in
+from foldaway.sessions import Session
+from foldaway.sessions.importing import take_all
+from foldaway.stores import NewSession, Store, open_store
+from foldaway.stores.values import SessionFilter
 
 
 def places_in(page: str) -> list[str]:
@@ -87,7 +87,7 @@ def test_filters_narrow_the_hits(made: Visit, pages: Pages) -> None:
 
 
 def test_words_in_a_folder_are_found_without_importing_it(tmp_path: Path) -> None:
-    """`holdfast open FOLDER` has no store: its files are copied aside, when first asked."""
+    """`foldaway open FOLDER` has no store: its files are copied aside, when first asked."""
     write_session(tmp_path / "files", "one", "why is the zebra red", "go on")
     with visit(None, [tmp_path / "files"], tmp_path / "cache") as made:
         made.get("/inspector/search", q="zebra")

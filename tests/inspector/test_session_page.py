@@ -7,8 +7,8 @@ import re
 import pytest
 from tests.inspector.conftest import Pages
 
-from holdfast.inspector.fates import fates
-from holdfast.inspector.session_page import CHUNK
+from foldaway.inspector.fates import fates
+from foldaway.inspector.session_page import CHUNK
 
 PLACES = re.compile(r'<article class="row f-(\w+)" id="(\w)(\d+)"')
 

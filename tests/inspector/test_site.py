@@ -11,12 +11,12 @@ from starlette.testclient import TestClient
 from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import visit, write_session
 
-from holdfast.gateway.app import make_app
-from holdfast.gateway.conversations import GatewayOptions
-from holdfast.inspector.app import PAGES, gateway_pages
-from holdfast.inspector.site import HERE, POLICY, as_json
-from holdfast.sessions import Session
-from holdfast.stores import open_store
+from foldaway.gateway.app import make_app
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.inspector.app import PAGES, gateway_pages
+from foldaway.inspector.site import HERE, POLICY, as_json
+from foldaway.sessions import Session
+from foldaway.stores import open_store
 
 HTML = {"accept": "text/html"}
 
@@ -24,7 +24,7 @@ HTML = {"accept": "text/html"}
 def test_a_stranger_gets_nothing(pages: Pages) -> None:
     """Without the cookie a browser is asked for the token, and a program is refused."""
     stranger = pages.stranger()
-    for path in ("/", "/inspector", pages.address, "/holdfast/sessions", f"{pages.address}/rows"):
+    for path in ("/", "/inspector", pages.address, "/foldaway/sessions", f"{pages.address}/rows"):
         found = stranger.get(path)
         assert found.status_code == 403, path
         assert "zebra" not in found.text
@@ -75,7 +75,7 @@ def test_other_sites_get_nothing(pages: Pages, headers: dict[str, str]) -> None:
 
 def test_a_change_needs_the_key_of_the_page(pages: Pages) -> None:
     """The cookie alone is what a page of another site might make the browser send."""
-    undo = f"/holdfast/sessions/{pages.id}/undo"
+    undo = f"/foldaway/sessions/{pages.id}/undo"
     pages.post(undo, 403, with_key=False)
     assert pages.store.session(pages.id).view == 1
     pages.post(undo)
@@ -85,8 +85,8 @@ def test_a_change_needs_the_key_of_the_page(pages: Pages) -> None:
 def test_a_form_of_another_site_changes_nothing(pages: Pages) -> None:
     """What forms can send is not what the API takes, even with the key."""
     headers = {"content-type": "text/plain", "origin": "http://127.0.0.1:80",
-               "x-holdfast-page": pages.server.terms.page_key}  # fmt: skip
-    found = pages.client.post(f"/holdfast/sessions/{pages.id}/undo", content="{}", headers=headers)
+               "x-foldaway-page": pages.server.terms.page_key}  # fmt: skip
+    found = pages.client.post(f"/foldaway/sessions/{pages.id}/undo", content="{}", headers=headers)
     assert found.status_code == 415
 
 
@@ -94,7 +94,7 @@ def test_every_page_has_the_policy(pages: Pages) -> None:
     """No inline script or style, no other host, no frame, no cache, on every route there is."""
     for path, _ in PAGES:
         plain = path.replace("{name:path}", "page.js")
-        filled = plain.format(id=pages.id, name="1", position=0, reference="hf-0000000000")
+        filled = plain.format(id=pages.id, name="1", position=0, reference="fa-0000000000")
         found = pages.client.get(filled)
         assert found.headers["content-security-policy"] == POLICY, path
         assert found.headers["x-content-type-options"] == "nosniff"
@@ -123,7 +123,7 @@ def test_an_unknown_session_is_a_page_that_says_so(pages: Pages, name: str) -> N
 
 @pytest.mark.parametrize(
     "path", ["?at=x", "/compaction/99", "/compaction/x", "/compaction/own-3", "/message/999",
-             "/reference/hf-0000000000", "/rows?start=x"],
+             "/reference/fa-0000000000", "/rows?start=x"],
 )  # fmt: skip
 def test_a_wrong_address_within_a_session_is_not_found(pages: Pages, path: str) -> None:
     """A sentence, no fault of the server."""
@@ -221,6 +221,6 @@ def test_an_error_of_ours_is_a_page_and_a_record_without_content(
     monkeypatch.setattr(pages.store, "outline", broken)
     text = pages.get(pages.address, 500)
     assert "Nothing was changed" in text
-    (record,) = [one for one in caplog.records if one.name == "holdfast.inspector"]
+    (record,) = [one for one in caplog.records if one.name == "foldaway.inspector"]
     assert record.getMessage() == "inspector.failed fault=KeyError"
     assert "zebra" not in text

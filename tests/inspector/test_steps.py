@@ -16,24 +16,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.catalog import PriceList
-from holdfast.facts.languages import phrases_for
-from holdfast.gateway.actions import NotThere
-from holdfast.inspector import used_later
-from holdfast.inspector.agent_steps import agent_compactions, agent_step
-from holdfast.inspector.balance import Spared, balance
-from holdfast.inspector.otherwise import otherwise
-from holdfast.inspector.steps import CompactionStep, step, tools_for
-from holdfast.inspector.used_later import lab_message
-from holdfast.lab.scoring.session import render
-from holdfast.lab.scoring.signals import one_line
-from holdfast.sessions import Session
-from holdfast.sessions.rows import decoded
-from holdfast.stores import NewMessage, NewSession, Store, open_store
-from holdfast.stores.values import NewView, SessionInfo, TurnUsage
+from foldaway.catalog import PriceList
+from foldaway.facts.languages import phrases_for
+from foldaway.gateway.actions import NotThere
+from foldaway.inspector import used_later
+from foldaway.inspector.agent_steps import agent_compactions, agent_step
+from foldaway.inspector.balance import Spared, balance
+from foldaway.inspector.otherwise import otherwise
+from foldaway.inspector.steps import CompactionStep, step, tools_for
+from foldaway.inspector.used_later import lab_message
+from foldaway.lab.scoring.session import render
+from foldaway.lab.scoring.signals import one_line
+from foldaway.sessions import Session
+from foldaway.sessions.rows import decoded
+from foldaway.stores import NewMessage, NewSession, Store, open_store
+from foldaway.stores.values import NewView, SessionInfo, TurnUsage
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
+SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 AGENTS = {
     "claude-code__cli": "claude-code", "codex__git-sync": "codex", "opencode__nimbus": "opencode",
     "pi__pi-mono": "pi", "swe-agent__SWE-agent": "swe-agent", "aider__aider": "aider",
@@ -47,7 +47,7 @@ def real_lists(name: str, least: int = 40) -> Iterator[dict[str, Any]]:
     """Yield the recorded sessions of a file that have some length."""
     path = SESSIONS / f"{name}.jsonl.gz"
     if not path.exists():
-        pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA")
     with gzip.open(path) as lines:
         for line in lines:
             found = json.loads(line)
@@ -280,7 +280,7 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
 def test_facts_are_judged_without_the_packages_of_the_lab() -> None:
     """The extra `lab` is for pictures and for reading shell scripts, not for this measure."""
     code = (
-        "import sys, holdfast.inspector.agent_steps, holdfast.inspector.otherwise\n"
+        "import sys, foldaway.inspector.agent_steps, foldaway.inspector.otherwise\n"
         "print(*{'tree_sitter', 'matplotlib', 'jinja2'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -432,7 +432,7 @@ def test_requests_that_would_not_have_fit_are_not_compared() -> None:
     assert (none.compared, none.usd, none.usd_saved) == (0, None, None)
 
 
-def test_a_whole_session_is_replayed_without_and_with_holdfast() -> None:
+def test_a_whole_session_is_replayed_without_and_with_foldaway() -> None:
     """The same answers; what does not fit the window is counted, and part of the bill is named."""
     messages = next(real_lists("pi__pi-mono"))["messages"][:300]
     with open_store(":memory:") as store:
@@ -448,6 +448,6 @@ def test_a_whole_session_is_replayed_without_and_with_holdfast() -> None:
         pytest.skip("prices need the extra prices")
     assert found.answers > 50
     assert found.usd_without is not None
-    assert found.usd_with_holdfast is not None
-    assert found.usd_with_holdfast <= found.usd_without * 1.2
+    assert found.usd_with_foldaway is not None
+    assert found.usd_with_foldaway <= found.usd_without * 1.2
     assert "only a part" in found.said

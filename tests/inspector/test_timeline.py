@@ -13,21 +13,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.engine.saved import pack_view
-from holdfast.importers import sessions_in
-from holdfast.inspector.kinds import KINDS, Kind, scaled
-from holdfast.inspector.strip import strip
-from holdfast.inspector.timeline import Timeline, columns, timeline
-from holdfast.sessions.importing import take_all
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.testing.strategies import views
-from holdfast.transcript import Folded, Kept, Message, Text, View
+from foldaway.engine.saved import pack_view
+from foldaway.importers import sessions_in
+from foldaway.inspector.kinds import KINDS, Kind, scaled
+from foldaway.inspector.strip import strip
+from foldaway.inspector.timeline import Timeline, columns, timeline
+from foldaway.sessions.importing import take_all
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.testing.strategies import views
+from foldaway.transcript import Folded, Kept, Message, Text, View
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 ROLES = ("system", "user", "assistant", "tool")
 SUMMARY = Message("user", (Text("what came before"),), origin="summary")
@@ -327,7 +327,7 @@ def test_real_sessions_have_plausible_windows(store: Store, agent: str) -> None:
     """Prompts grow with the log up to a window of a known size, and results have their share."""
     folder = DATA / "native" / agent
     if not folder.is_dir():
-        pytest.skip(f"no shared data at {folder}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {folder}; set FOLDAWAY_DATA")
     taken = take_all(store, (one for path in sorted(folder.iterdir()) for one in sessions_in(path)))
     long = [one.session for one in taken if one.session and one.session.length >= AGENTS[agent]]
     assert long

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
-from holdfast.errors import NotReadable, NotWritable
-from holdfast.installing.changes import (
+from foldaway.errors import NotReadable, NotWritable
+from foldaway.installing.changes import (
     FileChange,
     apply_install,
     apply_uninstall,
     plan_install,
     plan_uninstall,
 )
-from holdfast.installing.checking import problems_of
-from holdfast.installing.clients import (
+from foldaway.installing.checking import problems_of
+from foldaway.installing.clients import (
     COMMAND_FILE,
     Addition,
     Client,
@@ -148,7 +148,7 @@ def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
     client = client_named("claude-code")
     additions = everything(client, tmp_path)
     file = tmp_path / ".claude" / "settings.json"
-    own = {"hooks": [{"type": "command", "command": "/home/me/holdfast/hook.sh"}]}
+    own = {"hooks": [{"type": "command", "command": "/home/me/foldaway/hook.sh"}]}
     mine = {"statusLine": {"type": "command", "command": "mine"}, "hooks": {"PreCompact": [own]}}
     write(file, json.dumps(mine).encode())
     changes = plan_install(client, additions)
@@ -238,7 +238,7 @@ def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> Non
     """Nothing is written over it."""
     client = client_named("copilot-cli")
     additions = everything(client, tmp_path)
-    file = tmp_path / ".copilot" / "hooks" / "holdfast.json"
+    file = tmp_path / ".copilot" / "hooks" / "foldaway.json"
     write(file, b'{"hooks": {}}')
     with pytest.raises(NotReadable, match="by hand"):
         plan_install(client, additions)
@@ -272,9 +272,9 @@ def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None
     install(client, tmp_path, additions)
     for file in contents(additions):
         assert file.is_symlink()
-        assert b"holdfast" in file.read_bytes()
+        assert b"foldaway" in file.read_bytes()
         assert file.stat().st_mode & 0o777 == 0o640
-        assert not list(file.parent.glob(".holdfast-*"))
+        assert not list(file.parent.glob(".foldaway-*"))
     uninstall(client, tmp_path, additions)
     assert set(contents(additions).values()) == {b""}
 
@@ -294,7 +294,7 @@ def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
         with pytest.raises(NotWritable, match="run the same command again"):
             apply_install(change, tmp_path / "kept")
         assert change.path.read_bytes() == b"theirs"
-        assert not list(change.path.parent.glob(".holdfast-*"))
+        assert not list(change.path.parent.glob(".foldaway-*"))
         change.path.write_bytes(b"")
     install(client, tmp_path, additions)
     for change in plan_uninstall(client, additions, tmp_path / "kept"):
@@ -307,7 +307,7 @@ def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'{"mcpServers": {"holdfast": {"command": "mine"}}}', "uninstall cursor"),
+        (b'{"mcpServers": {"foldaway": {"command": "mine"}}}', "uninstall cursor"),
         (b"{nonsense", "by hand"),
         (b"\xff\xfe{}", "UTF-8"),
         (b'{"mcpServers": null}', "by hand"),
@@ -348,10 +348,10 @@ def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
 
 def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:
     """It is a full path, and says what our variables say."""
-    home = {"HOLDFAST_HOME": "/data/holdfast", "PATH": ""}
+    home = {"FOLDAWAY_HOME": "/data/foldaway", "PATH": ""}
     command, args = own_command(home, "mcp")
     assert os.path.isabs(command)
-    assert args[-3:] == ["mcp", "--home", "/data/holdfast"]
+    assert args[-3:] == ["mcp", "--home", "/data/foldaway"]
     assert Path(command).exists() or command == sys.executable
 
 
@@ -365,15 +365,15 @@ def test_a_variable_moves_the_settings_of_its_program() -> None:
     plugin = client_named("pi").plugin
     assert plugin is not None
     folder = plugin.settings_file({**environment, "PI_CODING_AGENT_DIR": "/pi"})
-    assert str(folder) == "/pi/extensions/holdfast"
+    assert str(folder) == "/pi/extensions/foldaway"
 
 
 @pytest.mark.parametrize(
     ("written", "wanted"),
     [
-        ("context:\n  engine: compressor  # the default\n", "holdfast"),
+        ("context:\n  engine: compressor  # the default\n", "foldaway"),
         ("context:\n  engine: lcm\n", "lcm"),
-        ("context:\n  other: 1\n", "holdfast"),
+        ("context:\n  other: 1\n", "foldaway"),
     ],
 )
 def test_hermes_own_engine_gives_way_and_another_one_stays(
@@ -385,27 +385,27 @@ def test_hermes_own_engine_gives_way_and_another_one_stays(
     file = begin(tmp_path, client, written.encode())
     install(client, tmp_path, additions)
     now = yaml.safe_load(file.read_text())
-    assert (now["context"]["engine"], now["plugins"]["enabled"]) == (wanted, ["holdfast"])
+    assert (now["context"]["engine"], now["plugins"]["enabled"]) == (wanted, ["foldaway"])
     file.write_text(f"{file.read_text()}more: 1\n")
     uninstall(client, tmp_path, additions)
     left = yaml.safe_load(file.read_text())
     assert left["more"] == 1
     assert "plugins" not in left
     assert left.get("context", {}).get("engine") in (None, "lcm")
-    assert "holdfast" not in file.read_text()
+    assert "foldaway" not in file.read_text()
 
 
 def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
     """It goes on with its own engine, and says so in its log only."""
     client = client_named("hermes")
     engine = [one for one in everything(client, tmp_path) if one.what == "context engine"]
-    begin(tmp_path, client, b"context:\n  engine: holdfast\n")
+    begin(tmp_path, client, b"context:\n  engine: foldaway\n")
     program = tmp_path / "bin" / "hermes"
     write(program, f"#!{sys.executable}\n".encode())
     program.chmod(0o755)
     around = {"PATH": str(program.parent), "PYTHONPATH": str(tmp_path / "site")}
     (found,) = problems_of(client, engine, around)
-    assert f"{sys.executable} -m pip install 'holdfast[hermes]'" in found
+    assert f"{sys.executable} -m pip install 'foldaway[hermes]'" in found
     for name in ("__init__.py", "hermes.py"):
-        write(tmp_path / "site" / "holdfast" / name, b"")
+        write(tmp_path / "site" / "foldaway" / name, b"")
     assert list(problems_of(client, engine, around)) == []

@@ -1,4 +1,4 @@
-"""What `holdfast doctor` says of what is installed, by calling it."""
+"""What `foldaway doctor` says of what is installed, by calling it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
-from holdfast.installing.changes import apply_install, plan_install
-from holdfast.installing.checking import problems_of
-from holdfast.installing.clients import client_named
+from foldaway.installing.changes import apply_install, plan_install
+from foldaway.installing.checking import problems_of
+from foldaway.installing.clients import client_named
 
 
 def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) 
     )
     assert list(problems_of(client, hooks, environment)) == []
     table = json.loads(file.read_text())
-    table["hooks"]["SessionStart"][0]["hooks"][0]["command"] = "true # holdfast hook codex"
+    table["hooks"]["SessionStart"][0]["hooks"][0]["command"] = "true # foldaway hook codex"
     file.write_text(json.dumps(table))
     (problem,) = problems_of(client, hooks, environment)
     assert "do not answer" in problem

@@ -15,18 +15,18 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.installing import json_text, toml_text, yaml_text
-from holdfast.installing.changes import (
+from foldaway.installing import json_text, toml_text, yaml_text
+from foldaway.installing.changes import (
     apply_install,
     apply_uninstall,
     plan_install,
     plan_uninstall,
 )
-from holdfast.installing.clients import Addition, Client, clients
-from holdfast.installing.plain import NotEditable
+from foldaway.installing.clients import Addition, Client, clients
+from foldaway.installing.plain import NotEditable
 
-PATH = ("servers", "holdfast")
-VALUE: dict[str, Any] = {"command": "/home/me/ü x/holdfast", "args": ["mcp", "--all-projects"]}
+PATH = ("servers", "foldaway")
+VALUE: dict[str, Any] = {"command": "/home/me/ü x/foldaway", "args": ["mcp", "--all-projects"]}
 
 
 def keeps_all(before: str, after: str) -> bool:
@@ -40,7 +40,7 @@ def json_texts(draw: st.DrawFn, sections: Sequence[str] = ("servers",)) -> str:
     """Settings in any layout: comments, CRLF, trailing commas, on one line, without an end."""
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     unit = draw(st.sampled_from(["  ", "\t", "    "]))
-    gap = st.sampled_from(["", " ", " /* holdfast: { */ ", f" // , }} {newline}"])
+    gap = st.sampled_from(["", " ", " /* foldaway: { */ ", f" // , }} {newline}"])
     scalars = st.sampled_from(
         ['"a\\"}"', "1", "-2.5e3", "null", "true", '"ü // no"', "[1, [], {}]"]
     )
@@ -69,11 +69,11 @@ def json_texts(draw: st.DrawFn, sections: Sequence[str] = ("servers",)) -> str:
 
 
 _TOML = [
-    'model = "x"', "# a note", "", "[a]\nb = 1", '[[rows]]\nn = """\n[servers.holdfast]\n"""',
+    'model = "x"', "# a note", "", "[a]\nb = 1", '[[rows]]\nn = """\n[servers.foldaway]\n"""',
     "[servers.other]\ncommand = 'y'", '[servers."quoted"]\nargs = [\n  "[x]",\n]', "[z] # end\n",
 ]  # fmt: skip
 _YAML = [
-    "MODEL: x", "# a note", "", "rows:\n- a\n- b: 1", "text: |\n  servers:\n    holdfast: 1",
+    "MODEL: x", "# a note", "", "rows:\n- a\n- b: 1", "text: |\n  servers:\n    foldaway: 1",
     "servers:\n    other:\n        cmd: y\n    # note\n\n    more:\n        - 1", "last: {a: 1}",
 ]  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_an_entry_is_put_in_and_taken_out_and_nothing_else_changes(
     assert text.entry(back, PATH) is None
     if parse is not None:
         old, new, end = parse(before), parse(after), parse(back)
-        assert new["servers"].pop("holdfast") == VALUE
+        assert new["servers"].pop("foldaway") == VALUE
         for one in (old, new, end):
             if not one.get("servers"):
                 one.pop("servers", None)
@@ -181,13 +181,13 @@ def test_a_word_is_put_into_a_list_of_yaml_and_taken_out(
     character, unless ours was alone there."""
     path, before = ("plugins", "enabled"), f"{lines}{end}".replace("\n", newline)
     words: list[str] = (of_yaml(before).get("plugins") or {}).get("enabled") or []
-    after = yaml_text.put_item(before, path, "holdfast")
+    after = yaml_text.put_item(before, path, "foldaway")
     assert keeps_all(before, after)
-    assert of_yaml(after)["plugins"]["enabled"] == [*words, "holdfast"]
-    assert yaml_text.items(after, path) == [*words, "holdfast"]
-    back = yaml_text.take_items(after, path, lambda one: one == "holdfast")
+    assert of_yaml(after)["plugins"]["enabled"] == [*words, "foldaway"]
+    assert yaml_text.items(after, path) == [*words, "foldaway"]
+    back = yaml_text.take_items(after, path, lambda one: one == "foldaway")
     assert ((of_yaml(back).get("plugins") or {}).get("enabled") or []) == words
-    assert yaml_text.take_items(before, path, lambda one: one == "holdfast") == before
+    assert yaml_text.take_items(before, path, lambda one: one == "foldaway") == before
     if words:
         assert back.rstrip() == before.rstrip()
 
@@ -196,16 +196,16 @@ def test_a_word_is_put_into_a_list_of_yaml_and_taken_out(
 def test_what_is_not_a_list_of_words_is_refused(value: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(NotEditable):
-        yaml_text.put_item(f"plugins:\n  enabled: {value}\n", ("plugins", "enabled"), "holdfast")
+        yaml_text.put_item(f"plugins:\n  enabled: {value}\n", ("plugins", "enabled"), "foldaway")
 
 
 @given(blocks(_YAML))
 def test_a_word_is_put_into_yaml_and_taken_out(text: str) -> None:
     """A section that has nothing else goes with it."""
     path = ("context", "engine")
-    after = yaml_text.put(text, path, "holdfast")
-    assert of_yaml(after)["context"] == {"engine": "holdfast"}
-    assert yaml_text.entry(after, path) == ["engine: holdfast"]
+    after = yaml_text.put(text, path, "foldaway")
+    assert of_yaml(after)["context"] == {"engine": "foldaway"}
+    assert yaml_text.entry(after, path) == ["engine: foldaway"]
     assert of_yaml(yaml_text.take(after, path)) == of_yaml(text)
 
 
@@ -229,7 +229,7 @@ def test_a_key_at_the_top_of_toml_is_put_in_and_taken_out(text: str) -> None:
         (json_text, '{"servers": []}'),
         (json_text, "[]"),
         (json_text, '{"a": 1 "b": 2}'),
-        (json_text, '{"servers": {"holdfast": 1}}'),
+        (json_text, '{"servers": {"foldaway": 1}}'),
         (json_text, "[" * 999 + "]" * 999),
         (toml_text, "a = "),
         (toml_text, "servers = 1"),
@@ -242,7 +242,7 @@ def test_a_key_at_the_top_of_toml_is_put_in_and_taken_out(text: str) -> None:
         (yaml_text, "\ufeffservers:\n  a: 1"),
         (yaml_text, "{servers: {}}"),
         (yaml_text, "---"),
-        (yaml_text, "servers:\n  'holdfast':\n    a: 1"),
+        (yaml_text, "servers:\n  'foldaway':\n    a: 1"),
     ],
 )
 def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str) -> None:
@@ -254,12 +254,12 @@ def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str)
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("{}", '{\n  "servers": {\n    "holdfast": 1\n  }\n}'),
-        ('{"a": 1}', '{"a": 1, "servers": {"holdfast": 1}}'),
-        ('{\n\t"a": 1, // x\n}', '{\n\t"a": 1, // x\n\t"servers": {\n\t\t"holdfast": 1\n\t},\n}'),
+        ("{}", '{\n  "servers": {\n    "foldaway": 1\n  }\n}'),
+        ('{"a": 1}', '{"a": 1, "servers": {"foldaway": 1}}'),
+        ('{\n\t"a": 1, // x\n}', '{\n\t"a": 1, // x\n\t"servers": {\n\t\t"foldaway": 1\n\t},\n}'),
         ('{\r\n "a": 1 // x\r\n}',
-         '{\r\n "a": 1, // x\r\n "servers": {\r\n  "holdfast": 1\r\n }\r\n}'),
-        ('{"servers": {\n}}', '{"servers": {\n  "holdfast": 1\n}}'),
+         '{\r\n "a": 1, // x\r\n "servers": {\r\n  "foldaway": 1\r\n }\r\n}'),
+        ('{"servers": {\n}}', '{"servers": {\n  "foldaway": 1\n}}'),
     ],
 )  # fmt: skip
 def test_an_entry_looks_like_its_surroundings(before: str, after: str) -> None:

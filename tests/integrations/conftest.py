@@ -30,6 +30,6 @@ runner = _loaded("frameworks_run", ROOT / "tests" / "frameworks" / "run.py")
 def stub(tmp_path: Path) -> Iterator[Any]:
     """Yield the provider."""
     if not (runner.TOOLKIT / "provider.py").exists():
-        pytest.skip("no stub provider here: HOLDFAST_AGENTS names its folder")
+        pytest.skip("no stub provider here: FOLDAWAY_AGENTS names its folder")
     with runner.stub(tmp_path / "log") as provider:
         yield provider

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ADAPTERS = Path(__file__).resolve().parents[2] / "src" / "holdfast" / "integrations"
+ADAPTERS = Path(__file__).resolve().parents[2] / "src" / "foldaway" / "integrations"
 SHARED = {
     "argument_models", "host_items", "host_messages", "host_sessions", "payloads",
 }  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast import wrap
-from holdfast.errors import InvalidSetting
-from holdfast.testing.model_server import ModelServer, openai_error
+from foldaway import wrap
+from foldaway.errors import InvalidSetting
+from foldaway.testing.model_server import ModelServer, openai_error
 
 openai = pytest.importorskip("openai")
 WINDOW = 8_000
@@ -53,7 +53,7 @@ def test_a_conversation_is_compacted_restarted_and_valid(
     """Awaited in one process and streamed in the next, with tools; no request breaks a rule."""
     pytest.importorskip("anthropic" if wire == "messages" else "openai")
     runner = sys.modules["frameworks_run"]
-    row = runner.Played("openai", wire, "", "holdfast")
+    row = runner.Played("openai", wire, "", "foldaway")
     for phase in runner.SCENARIO.phases[1:3]:
         short = replace(phase, turns=TURNS)
         given = (stub, short, "openai", Path(sys.executable), row, tmp_path, WINDOW + 2_000)
@@ -106,7 +106,7 @@ def test_an_http_client_is_enough(tmp_path: Path) -> None:
         made = openai.OpenAI(base_url=server.openai_url, api_key="none", http_client=wrapped)
         made.chat.completions.create(model="m", messages=history(30))
         assert len(sent(server)) < 61
-        assert "assistant 0" in wrapped.holdfast.functions("one")[0]("m1")
+        assert "assistant 0" in wrapped.foldaway.functions("one")[0]("m1")
 
 
 def test_a_request_may_name_another_conversation(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_a_request_may_name_another_conversation(tmp_path: Path) -> None:
         for name in ("one", "two"):
             listed = history(30)
             listed[1]["content"] = f"the secret of {name}. {listed[1]['content']}"
-            given = {} if name == "one" else {"extra_headers": {"x-holdfast-session": name}}
+            given = {} if name == "one" else {"extra_headers": {"x-foldaway-session": name}}
             wrapped.chat.completions.create(model="m", messages=listed, **given)
-            assert "x-holdfast-session" not in server.requests[-1].headers
-        found = wrapped.holdfast.answer("two", "holdfast_search", {"text": "the secret of"})
+            assert "x-foldaway-session" not in server.requests[-1].headers
+        found = wrapped.foldaway.answer("two", "foldaway_search", {"text": "the secret of"})
         assert "of two" in found
         assert "of one" not in found
 
@@ -153,12 +153,12 @@ def test_usage_is_taken_from_answers_and_streams(tmp_path: Path) -> None:
         list(wrapped.chat.completions.create(
             **asked, stream=True, stream_options={"include_usage": True}
         ))  # fmt: skip
-        session = wrapped.holdfast.held(_of("one")).session
+        session = wrapped.foldaway.held(_of("one")).session
         assert len(session._store.usage(session.id)) == 2
 
 
 def _of(key: str) -> Any:
-    from holdfast.integrations.host_sessions import HostRequest
+    from foldaway.integrations.host_sessions import HostRequest
 
     return HostRequest(key=key, dialect="openai-chat")
 

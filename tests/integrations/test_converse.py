@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.integrations.converse import ConverseForm
+from foldaway.integrations.converse import ConverseForm
 
 FORM = ConverseForm()
 RESULT: dict[str, Any] = {

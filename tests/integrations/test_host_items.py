@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.integrations.host_items import HostItems
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewSession
+from foldaway.integrations.host_items import HostItems
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewSession
 
 
 def new(key: str) -> NewSession:

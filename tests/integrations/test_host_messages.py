@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import check
-from holdfast.integrations.host_messages import HostMessage, MessageForm, PartTypes
-from holdfast.integrations.payloads import HostCall
+from foldaway import check
+from foldaway.integrations.host_messages import HostMessage, MessageForm, PartTypes
+from foldaway.integrations.payloads import HostCall
 
 
 @dataclass

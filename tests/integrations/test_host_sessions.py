@@ -10,16 +10,16 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from holdfast import check
-from holdfast.integrations.host_sessions import (
+from foldaway import check
+from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
     HostSessions,
     HostTurn,
     owned_key,
 )
-from holdfast.stores.open import open_store
-from holdfast.transcript import Payload
+from foldaway.stores.open import open_store
+from foldaway.transcript import Payload
 
 WINDOW = 8_000
 
@@ -152,11 +152,11 @@ def test_what_was_folded_is_recalled_and_found(tmp_path: Path) -> None:
     made, own = sessions(tmp_path), notes(30)
     own[1].text = "the port is 5433. " + own[1].text
     made.turn(asked(own))
-    assert [tool.name for tool in HOST_TOOLS] == ["holdfast_recall", "holdfast_search"]
-    assert "5433" in made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
-    assert "5433" in made.answer("thread-1", "holdfast_search", {"text": "the port"})
-    assert "5433" not in made.answer("thread-2", "holdfast_search", {"text": "the port"})
-    assert made.answer("thread-1", "holdfast_recall", {"ref": "hf-0000000000"})
+    assert [tool.name for tool in HOST_TOOLS] == ["foldaway_recall", "foldaway_search"]
+    assert "5433" in made.answer("thread-1", "foldaway_recall", {"ref": "m1"})
+    assert "5433" in made.answer("thread-1", "foldaway_search", {"text": "the port"})
+    assert "5433" not in made.answer("thread-2", "foldaway_search", {"text": "the port"})
+    assert made.answer("thread-1", "foldaway_recall", {"ref": "fa-0000000000"})
 
 
 def test_the_tools_are_functions_that_frameworks_can_read(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_the_tools_are_functions_that_frameworks_can_read(tmp_path: Path) -> Non
         assert needed == tool.parameters["required"]
         assert get_type_hints(function)["return"] is str
         assert all(f"{name}: " in (function.__doc__ or "") for name in given)
-    assert recall("m1", None) == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert recall("m1", None) == made.answer("thread-1", "foldaway_recall", {"ref": "m1"})
     assert "assistant 3" in search(text="assistant 3")
     with pytest.raises(TypeError):
         search()
@@ -197,7 +197,7 @@ def test_a_fault_of_ours_sends_the_hosts_own_list(tmp_path: Path) -> None:
     own = notes(30)
     made = sessions(tmp_path, on_error="pass")
     assert made.send(asked(own), lambda given: given, lambda _: 1 / 0) == own
-    assert made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    assert made.answer("thread-1", "foldaway_recall", {"ref": "m1"})
     odd = [object()]
     assert made.send(asked(odd), lambda given: given, lambda _: None) == odd  # type: ignore[arg-type]
 
@@ -280,8 +280,8 @@ def test_an_argument_that_is_none_was_not_given(tmp_path: Path) -> None:
     made = sessions(tmp_path)
     made.turn(asked(notes(30)))
     given = {"ref": "m1", "offset": None, "limit": None}
-    answer = made.answer("thread-1", "holdfast_recall", given)
-    assert answer == made.answer("thread-1", "holdfast_recall", {"ref": "m1"})
+    answer = made.answer("thread-1", "foldaway_recall", given)
+    assert answer == made.answer("thread-1", "foldaway_recall", {"ref": "m1"})
     assert "assistant 0" in answer
 
 

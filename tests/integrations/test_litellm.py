@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-litellm = pytest.importorskip("holdfast.integrations.litellm")
+litellm = pytest.importorskip("foldaway.integrations.litellm")
 
-TAKES_PART = SimpleNamespace(api_key="sk-a", metadata={"holdfast": True})
+TAKES_PART = SimpleNamespace(api_key="sk-a", metadata={"foldaway": True})
 OTHER = SimpleNamespace(api_key="sk-b", metadata={})
 
 
@@ -30,7 +30,7 @@ def _called(callback: Any, key: Any, data: dict[str, Any]) -> dict[str, Any]:
 
 def test_only_keys_that_take_part_have_fewer_messages_sent(tmp_path: Path):
     """A key without the metadata is left alone, and the headers of an answer say what was done."""
-    callback = litellm.HoldfastCallback(
+    callback = litellm.FoldawayCallback(
         str(tmp_path / "s.db"), context_length=8_000, on_error="raise"
     )
     whole = len(_request()["messages"])
@@ -38,11 +38,11 @@ def test_only_keys_that_take_part_have_fewer_messages_sent(tmp_path: Path):
     headers = callback.async_post_call_response_headers_hook
     assert asyncio.run(headers(_request(), OTHER, None)) is None
     assert len(_called(callback, TAKES_PART, _request())["messages"]) < whole
-    assert asyncio.run(headers(_request(), TAKES_PART, None))["x-holdfast-compacted"] == "yes"
+    assert asyncio.run(headers(_request(), TAKES_PART, None))["x-foldaway-compacted"] == "yes"
 
 
 def test_a_store_that_fails_lets_the_request_pass(tmp_path: Path):
     """The proxy goes on without us."""
     (tmp_path / "file").write_text("not a folder")
-    callback = litellm.HoldfastCallback(str(tmp_path / "file" / "s.db"), context_length=8_000)
+    callback = litellm.FoldawayCallback(str(tmp_path / "file" / "s.db"), context_length=8_000)
     assert _called(callback, TAKES_PART, _request()) == _request()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import check
-from holdfast.integrations.payloads import (
+from foldaway import check
+from foldaway.integrations.payloads import (
     HostCall,
     answer_payload,
     arguments_in,

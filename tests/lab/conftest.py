@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.scoring.session import LabSession
+from foldaway.lab.scoring.session import LabSession
 
 
 def _session(name: str = "made-up/1", turns: int = 40, project: str = "p") -> LabSession:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.figures import OVER
-from holdfast.lab.results import ScoreRow, summarize
-from holdfast.lab.scoring.needed import Elsewhere
-from holdfast.lab.scoring.session import JudgedView, LabSession, Message
-from holdfast.lab.session_rows import TrialTerms, session_rows
-from holdfast.lab.strategies import PLAIN, Strategy, message_view, text_view
+from foldaway.lab.figures import OVER
+from foldaway.lab.results import ScoreRow, summarize
+from foldaway.lab.scoring.needed import Elsewhere
+from foldaway.lab.scoring.session import JudgedView, LabSession, Message
+from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.strategies import PLAIN, Strategy, message_view, text_view
 
 NOTHING = Elsewhere(frozenset(), frozenset())
 HONEST = {strategy.name: strategy for strategy in PLAIN}
@@ -28,7 +28,7 @@ def rows_of(session: LabSession, *strategies: Strategy) -> dict[str, list[ScoreR
     """Return the rows at 20 % of the honest ones and of these."""
     tried = {
         strategy.name: strategy
-        for strategy in (HONEST["holdfast"], HONEST["keep-tail"], *strategies)
+        for strategy in (HONEST["foldaway"], HONEST["keep-tail"], *strategies)
     }
     found: dict[str, list[ScoreRow]] = {}
     terms = TrialTerms(strategies=tried, budgets=(0.2,), peer_budgets=())
@@ -48,7 +48,7 @@ def test_a_strategy_that_copies_the_future_leaks_what_was_not_yet_said(session: 
     found = rows_of(session, Strategy("peeks", "adversary", "copies the future", peeks))
     assert all(row.counts["leaked"] > 0 for row in found["peeks"])
     assert all(row.rates["recall"] == 1 for row in found["peeks"])
-    for name in ("holdfast", "keep-tail"):
+    for name in ("foldaway", "keep-tail"):
         assert [row.counts["leaked"] for row in found[name]] == [0] * len(found[name])
 
 
@@ -73,7 +73,7 @@ def test_a_strategy_that_returns_an_invalid_list_breaks_rules(session: LabSessio
     for row in found["orphans"]:
         assert row.violations is not None
         assert all(row.violations[name] > 0 for name in ("openai-chat", "anthropic", "strict"))
-    for row in found["holdfast"]:
+    for row in found["foldaway"]:
         assert row.violations is not None
         assert sum(row.violations.values()) == 0
 

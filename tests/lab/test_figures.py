@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.lab.measures import (
+from foldaway.lab.measures import (
     DEFAULT_PRICES,
     Archive,
     cost_ratio,
     count_violations,
     find_broken_rules,
 )
-from holdfast.lab.results import LONG_LIVED, OWN, ScoreRow, summarize
-from holdfast.lab.scoring.needed import Elsewhere, prepare
-from holdfast.lab.scoring.score import CutCase, case_at, cases_of, score
-from holdfast.lab.scoring.session import LabSession, OwnSummary
-from holdfast.lab.scoring.signals import changed_values, stale_share
-from holdfast.lab.session_rows import TrialTerms, session_rows
-from holdfast.lab.strategies import (
+from foldaway.lab.results import LONG_LIVED, OWN, ScoreRow, summarize
+from foldaway.lab.scoring.needed import Elsewhere, prepare
+from foldaway.lab.scoring.score import CutCase, case_at, cases_of, score
+from foldaway.lab.scoring.session import LabSession, OwnSummary
+from foldaway.lab.scoring.signals import changed_values, stale_share
+from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.strategies import (
     PLACEHOLDER,
     PLAIN,
     append_only,
@@ -158,15 +158,15 @@ def test_drift_and_the_agents_own_summary_have_rows_of_their_own(
     messages = [*plain.messages[:30], handed, *plain.messages[30:]]
     session = LabSession(plain.id, "made-up", "p", messages, 9_000, (OwnSummary(30, said),))
     terms = TrialTerms(
-        strategies=choose_strategies(("holdfast", "keep-tail"), PLAIN),
+        strategies=choose_strategies(("foldaway", "keep-tail"), PLAIN),
         budgets=(0.2,), peer_budgets=(),
-        drifting=frozenset({"holdfast"}),
+        drifting=frozenset({"foldaway"}),
     )  # fmt: skip
     rows = session_rows(session, NOTHING, terms)
     steps = {row.steps for row in rows if row.part == "drift" and row.strategy == LONG_LIVED}
     assert steps == {1, 2, 4, 8}
     own = {row.strategy: row for row in rows if row.part == "own"}
-    assert set(own) == {OWN, "holdfast", "keep-tail"}
+    assert set(own) == {OWN, "foldaway", "keep-tail"}
     assert own["keep-tail"].tokens <= own[OWN].tokens
     assert own[OWN].counts["invented"] == 0
     lines = summarize(rows)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli import run
-from holdfast.errors import NotReadable
-from holdfast.lab.reader import (
+from foldaway.cli import run
+from foldaway.errors import NotReadable
+from foldaway.lab.reader import (
     ARGUMENTS,
     FULL,
     NONE,
@@ -26,9 +26,9 @@ from holdfast.lab.reader import (
     reader_case,
     reader_lines,
 )
-from holdfast.lab.reader_models import ask, open_reader, read_losses, tokens_of, write_texts
-from holdfast.lab.scoring.session import LabSession
-from holdfast.lab.strategies import PLAIN, choose_strategies
+from foldaway.lab.reader_models import ask, open_reader, read_losses, tokens_of, write_texts
+from foldaway.lab.scoring.session import LabSession
+from foldaway.lab.strategies import PLAIN, choose_strategies
 
 _TOKEN = re.compile(r"\s*[\w-]+|\s*[^\w\s]|\s+$")
 _SEEN, _NEW = -0.125, -6.0
@@ -130,7 +130,7 @@ def session(make_session: Callable[[], LabSession]) -> LabSession:
     return make_session()
 
 
-TRIED = choose_strategies(("holdfast", "keep-tail"), PLAIN)
+TRIED = choose_strategies(("foldaway", "keep-tail"), PLAIN)
 
 
 def test_the_full_context_is_worth_everything_and_none_nothing(session: LabSession) -> None:
@@ -141,12 +141,12 @@ def test_the_full_context_is_worth_everything_and_none_nothing(session: LabSessi
         row = ask(open_reader(address), case)
     lines = {line.system: line for line in reader_lines([row])}
     assert {name: line.kept.share for name, line in lines.items() if line.kept} == {
-        FULL: 1.0, NONE: 0.0, "holdfast": pytest.approx(0.5, abs=0.5),
+        FULL: 1.0, NONE: 0.0, "foldaway": pytest.approx(0.5, abs=0.5),
         "keep-tail": pytest.approx(0.5, abs=0.5)}  # fmt: skip
-    assert lines[FULL].loss < lines["holdfast"].loss < lines[NONE].loss
+    assert lines[FULL].loss < lines["foldaway"].loss < lines[NONE].loss
     assert lines["keep-tail"].behind is not None
-    assert lines["holdfast"].behind is None
-    assert case.used["keep-tail"] <= case.used["holdfast"] * 1.05 < case.body
+    assert lines["foldaway"].behind is None
+    assert case.used["keep-tail"] <= case.used["foldaway"] * 1.05 < case.body
 
 
 def test_both_servers_are_read_alike(session: LabSession) -> None:
@@ -181,11 +181,11 @@ def test_only_what_the_agent_wrote_is_scored() -> None:
 def test_a_session_counts_by_its_mean_and_intervals_are_by_session() -> None:
     """Gains are summed over sessions: one in which nothing is to be gained counts less."""
     rows = [
-        ReaderLosses(key=str(at), family="f", body=100, used={FULL: 100, NONE: 0, "holdfast": 20},
-                     losses={NONE: [3.0, 1.0], FULL: [1.0, 1.0], "holdfast": [ours, 1.0]})
+        ReaderLosses(key=str(at), family="f", body=100, used={FULL: 100, NONE: 0, "foldaway": 20},
+                     losses={NONE: [3.0, 1.0], FULL: [1.0, 1.0], "foldaway": [ours, 1.0]})
         for at, ours in enumerate((1.0, 2.0, 3.0, 2.0))
     ]  # fmt: skip
-    line = {one.system: one for one in reader_lines(rows)}["holdfast"]
+    line = {one.system: one for one in reader_lines(rows)}["foldaway"]
     assert line.kept is not None
     assert line.kept.share == pytest.approx(0.5)
     assert line.kept.low < 0.5 < line.kept.high
@@ -234,7 +234,7 @@ def test_texts_leave_as_token_ids_and_losses_come_back(session: LabSession, tmp_
         numpy.savez(losses, **back)
     (row,) = read_losses(losses)
     assert row.used == case.used
-    assert set(row.losses["holdfast"]) == {8.0}
+    assert set(row.losses["foldaway"]) == {8.0}
     assert len(row.losses[FULL]) == sum(mark in SCORED for mark in marks.tolist())
     with pytest.raises(NotReadable, match="is not a tokenizer"):
         write_texts(texts, [case])

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.caching.economics import PayoffRule
-from holdfast.caching.prices import Prices, bill
-from holdfast.dialects.load import load
-from holdfast.lab.cost_plots import cost_plot
-from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import (
+from foldaway.caching.economics import PayoffRule
+from foldaway.caching.prices import Prices, bill
+from foldaway.dialects.load import load
+from foldaway.lab.cost_plots import cost_plot
+from foldaway.lab.recording import Recording, record
+from foldaway.lab.replay import (
     CallState,
     Player,
     Prompt,
@@ -24,7 +24,7 @@ from holdfast.lab.replay import (
     ReplayTerms,
     replay,
 )
-from holdfast.lab.simulate import (
+from foldaway.lab.simulate import (
     ReplayStrategy,
     append_only,
     at_calls,
@@ -38,7 +38,7 @@ from holdfast.lab.simulate import (
     simulate,
     strategies_for,
 )
-from holdfast.testing import PROVIDERS, valid_bodies, valid_lists
+from foldaway.testing import PROVIDERS, valid_bodies, valid_lists
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.cli import run as holdfast
-from holdfast.errors import NotReadable, NotWritable
-from holdfast.lab.output import read_summary
-from holdfast.lab.reading import read_sessions
-from holdfast.lab.results import RunManifest, ScoreRow
-from holdfast.lab.run import (
+from foldaway.cli import run as foldaway
+from foldaway.errors import NotReadable, NotWritable
+from foldaway.lab.output import read_summary
+from foldaway.lab.reading import read_sessions
+from foldaway.lab.results import RunManifest, ScoreRow
+from foldaway.lab.run import (
     CUTS,
     PROGRESS,
     ROWS,
@@ -28,13 +28,13 @@ from holdfast.lab.run import (
     run,
     without_interrupts,
 )
-from holdfast.lab.scoring.session import LabSession
-from holdfast.lab.scoring.shell import shell_parser
-from holdfast.lab.session_rows import TrialTerms
-from holdfast.lab.strategies import PLAIN, choose_strategies
+from foldaway.lab.scoring.session import LabSession
+from foldaway.lab.scoring.shell import shell_parser
+from foldaway.lab.session_rows import TrialTerms
+from foldaway.lab.strategies import PLAIN, choose_strategies
 
 FROZEN = Path(__file__).parent / "frozen"
-NAMES = ("holdfast", "head+tail", "keep-tail")
+NAMES = ("foldaway", "head+tail", "keep-tail")
 
 
 def terms() -> TrialTerms:
@@ -142,9 +142,9 @@ def test_a_wrong_file_is_reported_and_skipped(
     with gzip.open(folder / "set.jsonl.gz", "wt", encoding="utf-8") as lines:
         lines.write(json.dumps(record) + "\n{torn\n" + json.dumps({"id": "x"}) + "\n")
     (folder / "other.json").write_text("not JSON at all", encoding="utf-8")
-    code = holdfast(
+    code = foldaway(
         ["lab", "run", str(folder), "-o", str(tmp_path / "out"), "--budgets", "20", "--jobs", "1",
-         "--strategies", "holdfast,head+tail", "--no-drift", "--min-tokens", "100"]
+         "--strategies", "foldaway,head+tail", "--no-drift", "--min-tokens", "100"]
     )  # fmt: skip
     said = capsys.readouterr().err
     assert code == 0
@@ -171,7 +171,7 @@ def test_a_wrong_wish_is_one_sentence_and_writes_nothing(
 ) -> None:
     """Exit code 2, no folder, no traceback."""
     out = tmp_path / "out"
-    code = holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out), *wrong])
+    code = foldaway(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out), *wrong])
     assert code == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not out.exists()
@@ -197,7 +197,7 @@ def test_sessions_of_agents_are_read_through_the_importers(tmp_path: Path) -> No
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make matplotlib look as if it were not installed."""
     for name in ("panels", "plots", "page"):
-        monkeypatch.delitem(sys.modules, f"holdfast.lab.report.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"foldaway.lab.report.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
@@ -206,15 +206,15 @@ def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_frozen_set_is_not_worse_than_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No score of Holdfast fell out of its interval, and there is no new fault.
+    """No score of Foldaway fell out of its interval, and there is no new fault.
 
     Nothing is drawn, which test_page.py does; the run says what to install for that.
     """
     out = str(tmp_path / "out")
-    asked = ["--budgets", "20", "--strategies", "holdfast", "--jobs", "1"]
-    assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", out, *asked]) == 0
-    assert "plots and report.html need holdfast[lab]" in capsys.readouterr().out
-    code = holdfast(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
+    asked = ["--budgets", "20", "--strategies", "foldaway", "--jobs", "1"]
+    assert foldaway(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", out, *asked]) == 0
+    assert "plots and report.html need foldaway[lab]" in capsys.readouterr().out
+    code = foldaway(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
     assert code == 0, capsys.readouterr().out
 
 
@@ -225,9 +225,9 @@ def test_without_the_grammar_of_bash_a_run_names_the_extra(
     shell_parser.cache_clear()
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
     out = tmp_path / "out"
-    assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out)]) == 2
+    assert foldaway(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out)]) == 2
     said = capsys.readouterr().err
-    assert "install holdfast[lab]" in said
+    assert "install foldaway[lab]" in said
     assert said.count("\n") == 1
     assert not out.exists()
 
@@ -246,9 +246,9 @@ def test_a_given_summarizer_is_a_strategy_of_its_own(
     tmp_path: Path, make_session: Callable[..., LabSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked over its real protocol; what it invents is no fact of the view."""
-    pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+    pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
     pytest.importorskip("openai")
-    from holdfast.testing.model_server import ModelServer
+    from foldaway.testing.model_server import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "k-test")
     session = make_session(turns=40)
@@ -257,16 +257,16 @@ def test_a_given_summarizer_is_a_strategy_of_its_own(
     source.write_text(json.dumps(record) + "\n", encoding="utf-8")
     said = {"completed": [{"text": "Parts were read; src/made/up_file.py was lost.", "source": ""}]}
     with ModelServer(json.dumps(said)) as server:
-        code = holdfast(
+        code = foldaway(
             ["lab", "run", str(source), "-o", str(tmp_path / "out"), "--budgets", "20",
-             "--strategies", "holdfast,holdfast+model", "--no-drift", "--jobs", "1",
+             "--strategies", "foldaway,foldaway+model", "--no-drift", "--jobs", "1",
              "--summarizer", "openai:stub", "--summarizer-url", server.openai_url]
         )  # fmt: skip
         assert len(server.requests) >= 1
     assert code == 0
     lines = {line.strategy: line for line in read_summary(tmp_path / "out").lines}
-    assert lines["holdfast+model"].counts["invented"] == 0
-    assert lines["holdfast+model"].figures["bound"].mean > 0
+    assert lines["foldaway+model"].counts["invented"] == 0
+    assert lines["foldaway+model"].figures["bound"].mean > 0
 
 
 def test_workers_do_not_hear_ctrl_c() -> None:

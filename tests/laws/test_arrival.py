@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import check
-from holdfast.compaction.arrival import ResultPolicy
-from holdfast.compaction.index import LogReading
-from holdfast.dialects.profiles import profile_named
-from holdfast.engine.compressor import Compressor, Step
-from holdfast.engine.live_log import GrowingLog
-from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.policy import ArrivalLevel, Policy
-from holdfast.sessions.session import Session
-from holdfast.testing.long_lists import exchanges, joined, long_lists, written
-from holdfast.tokens import Estimator
-from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
+from foldaway import check
+from foldaway.compaction.arrival import ResultPolicy
+from foldaway.compaction.index import LogReading
+from foldaway.dialects.profiles import profile_named
+from foldaway.engine.compressor import Compressor, Step
+from foldaway.engine.live_log import GrowingLog
+from foldaway.engine.saved import pack_view, unpack_view
+from foldaway.policy import ArrivalLevel, Policy
+from foldaway.sessions.session import Session
+from foldaway.testing.long_lists import exchanges, joined, long_lists, written
+from foldaway.tokens import Estimator
+from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
@@ -57,7 +57,7 @@ def assert_nothing_is_lost(engine: Compressor) -> None:
             case Rewritten(start=at, message=shown) if shown.origin == "arrival":
                 assert engine.recall(item.reference) == [log[at].wire]
                 for was, now in zip(outputs(log[at]), outputs(shown), strict=True):
-                    if now.startswith("[holdfast duplicate"):
+                    if now.startswith("[foldaway duplicate"):
                         assert item.reference in now
                         assert was in above
                     elif was == now or _same_json(was, now):

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Model, Options, check
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.oneshot import compress
-from holdfast.engine.run import Run, finish_run
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
+from foldaway import Model, Options, check
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import compress
+from foldaway.engine.run import Run, finish_run
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 BINDS, FREE = "claude-opus-5-5", "claude-sonnet-4-5"
@@ -36,9 +36,9 @@ EVERY_FRAME = pytest.mark.parametrize("frame", FRAMES)
 def toolkit() -> ModuleType:
     """Return the rules of the toolkit of providers, which shares no code with ours."""
     shared = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("HOLDFAST_DATA", shared)).resolve().parent / "agents"
+    folder = Path(os.environ.get("FOLDAWAY_DATA", shared)).resolve().parent / "agents"
     if not (folder / "rules.py").is_file():
-        pytest.skip("no toolkit of providers here: HOLDFAST_DATA is shared/data with agents beside")
+        pytest.skip("no toolkit of providers here: FOLDAWAY_DATA is shared/data with agents beside")
     sys.path.insert(0, str(folder))
     try:
         import rules  # pyright: ignore

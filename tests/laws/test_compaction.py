@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import Model, Options, check, load
-from holdfast.dialects.profiles import profile_named
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.oneshot import Compressed, compress
-from holdfast.policy import Policy
-from holdfast.report import Report
-from holdfast.testing.laws import (
+from foldaway import Model, Options, check, load
+from foldaway.dialects.profiles import profile_named
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import Compressed, compress
+from foldaway.policy import Policy
+from foldaway.report import Report
+from foldaway.testing.laws import (
     REFERENCE,
     broken_laws,
     came,
@@ -26,8 +26,8 @@ from holdfast.testing.laws import (
     tokens_of,
     words_of_users,
 )
-from holdfast.testing.long_lists import Exchange, exchanges, joined, long_lists, written
-from holdfast.tokens import Estimator
+from foldaway.testing.long_lists import Exchange, exchanges, joined, long_lists, written
+from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
@@ -338,7 +338,7 @@ def test_every_text_in_a_summary_went_through_the_redactor(
             part.text
             for message in transcript(provider, made.messages).messages
             for part in message.parts
-            if getattr(part, "text", "").startswith("[holdfast summary")
+            if getattr(part, "text", "").startswith("[foldaway summary")
         ]
         assert texts
         assert not any("value_0" in text for text in texts)

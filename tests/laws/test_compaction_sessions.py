@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from holdfast import repair
-from holdfast.dialects.convert import convert
-from holdfast.engine.oneshot import compress
-from holdfast.testing.laws import broken_laws
-from holdfast.transcript import Message
+from foldaway import repair
+from foldaway.dialects.convert import convert
+from foldaway.engine.oneshot import compress
+from foldaway.testing.laws import broken_laws
+from foldaway.transcript import Message
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
+SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 WINDOWS = (8_000, 64_000, 200_000)
 
 if not FILES:
-    pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
 
 
 NAMES = [path.name.split(".")[0] for path in FILES]

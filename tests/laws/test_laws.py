@@ -11,15 +11,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast import check, dump, load, repair
-from holdfast.dialects.check import check_transcript
-from holdfast.dialects.document import Record, read_document, write_document
-from holdfast.dialects.jsontext import split_list, split_object
-from holdfast.dialects.profiles import profile_for, profile_named
-from holdfast.dialects.registry import dialect_named
-from holdfast.dialects.repair import Repaired, repair_transcript
-from holdfast.errors import CannotRepair, NotReadable
-from holdfast.testing import (
+from foldaway import check, dump, load, repair
+from foldaway.dialects.check import check_transcript
+from foldaway.dialects.document import Record, read_document, write_document
+from foldaway.dialects.jsontext import split_list, split_object
+from foldaway.dialects.profiles import profile_for, profile_named
+from foldaway.dialects.registry import dialect_named
+from foldaway.dialects.repair import Repaired, repair_transcript
+from foldaway.errors import CannotRepair, NotReadable
+from foldaway.testing import (
     BREAKAGES,
     PROVIDERS,
     Broken,
@@ -27,7 +27,7 @@ from holdfast.testing import (
     valid_bodies,
     valid_lists,
 )
-from holdfast.transcript import Thinking, ToolCall, Transcript
+from foldaway.transcript import Thinking, ToolCall, Transcript
 
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
 DIALECTS = tuple(provider for provider in PROVIDERS if provider != "strict")

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.dialects.check import check_transcript
-from holdfast.dialects.document import Document, read_document, write_document
-from holdfast.dialects.load import dump
-from holdfast.dialects.profiles import profile_for
-from holdfast.dialects.repair import repair_transcript
-from holdfast.transcript import groups
+from foldaway.dialects.check import check_transcript
+from foldaway.dialects.document import Document, read_document, write_document
+from foldaway.dialects.load import dump
+from foldaway.dialects.profiles import profile_for
+from foldaway.dialects.repair import repair_transcript
+from foldaway.transcript import groups
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
+SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 
 if not FILES:
-    pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
 
 
 @pytest.fixture(scope="module", params=FILES, ids=[path.name.split(".")[0] for path in FILES])

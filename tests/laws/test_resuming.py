@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.errors import Conflict, InvalidView
-from holdfast.policy import Policy
-from holdfast.testing.long_lists import exchanges, joined, long_lists, written
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.saved import pack_view, unpack_view
+from foldaway.errors import Conflict, InvalidView
+from foldaway.policy import Policy
+from foldaway.testing.long_lists import exchanges, joined, long_lists, written
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)

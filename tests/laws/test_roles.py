@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Options, check
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.oneshot import compress
-from holdfast.facts.frame import SUMMARY_OPEN as MARK
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
-from holdfast.testing.laws import latest_ask, own_parts
-from holdfast.testing.long_lists import Exchange, exchanges, joined, long_lists, written
-from holdfast.transcript import Message, Text, render
+from foldaway import Options, check
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import compress
+from foldaway.facts.frame import SUMMARY_OPEN as MARK
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
+from foldaway.testing.laws import latest_ask, own_parts
+from foldaway.testing.long_lists import Exchange, exchanges, joined, long_lists, written
+from foldaway.transcript import Message, Text, render
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)

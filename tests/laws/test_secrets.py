@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Compressor, compress, load
-from holdfast.dialects.convert import convert
-from holdfast.facts.frame import recognize, summary_text
-from holdfast.policy import Policy
-from holdfast.testing import ScriptedSummarizer
-from holdfast.transcript import Text, ToolResult
+from foldaway import Compressor, compress, load
+from foldaway.dialects.convert import convert
+from foldaway.facts.frame import recognize, summary_text
+from foldaway.policy import Policy
+from foldaway.testing import ScriptedSummarizer
+from foldaway.transcript import Text, ToolResult
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100, protect_last=2)
 BODY = "R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
@@ -87,7 +87,7 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
 
 
 def written_texts(messages: Any) -> list[str]:
-    """Every text in messages that Holdfast wrote."""
+    """Every text in messages that Foldaway wrote."""
     found: list[str] = []
     for message in recognize(load(messages).messages):
         if message.origin == "real":
@@ -175,7 +175,7 @@ def test_no_secret_of_a_carried_summary_is_kept() -> None:
     """A summary that comes back with the transcript is cleaned before it enters the state."""
     secret = f"ghp_{BODY}"
     body = f"## Goal\n- Use {secret} [m3]"
-    carried = summary_text(body, "hf-0123456789")
+    carried = summary_text(body, "fa-0123456789")
     items: list[Any] = [{"role": "user", "content": carried}]
     for number in range(6):
         items += turn(number, "", "")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import check, dump, load, repair
-from holdfast.dialects.document import read_document, write_document
-from holdfast.dialects.profiles import profile_named
-from holdfast.dialects.registry import dialect_named
-from holdfast.errors import CannotRepair, NotReadable
-from holdfast.testing import PROVIDERS, broken_lists, valid_lists
-from holdfast.transcript import Thinking, ToolCall, Transcript, groups, survey
+from foldaway import check, dump, load, repair
+from foldaway.dialects.document import read_document, write_document
+from foldaway.dialects.profiles import profile_named
+from foldaway.dialects.registry import dialect_named
+from foldaway.errors import CannotRepair, NotReadable
+from foldaway.testing import PROVIDERS, broken_lists, valid_lists
+from foldaway.transcript import Thinking, ToolCall, Transcript, groups, survey
 
 pytestmark = pytest.mark.soak
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)

@@ -18,13 +18,13 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from holdfast.cli import run
-from holdfast.config import open_store
-from holdfast.mcp.server import make_server
-from holdfast.sessions.showing import redactor_of
-from holdfast.sessions.tools import MARK, TOOLS, Library
-from holdfast.stores.values import NewMessage, NewSession, SessionFilter
-from holdfast.tokens import estimate_text
+from foldaway.cli import run
+from foldaway.config import open_store
+from foldaway.mcp.server import make_server
+from foldaway.sessions.showing import redactor_of
+from foldaway.sessions.tools import MARK, TOOLS, Library
+from foldaway.stores.values import NewMessage, NewSession, SessionFilter
+from foldaway.tokens import estimate_text
 from mcp import StdioServerParameters
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -33,8 +33,8 @@ NAMES = [tool.name for tool in TOOLS]
 
 
 def environment(home: Path) -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if "HOLDFAST" not in key}
-    return {**inherited, "PYTHONPATH": str(SOURCE), "HOLDFAST_HOME": str(home), "HOME": str(home)}
+    inherited = {key: value for key, value in os.environ.items() if "FOLDAWAY" not in key}
+    return {**inherited, "PYTHONPATH": str(SOURCE), "FOLDAWAY_HOME": str(home), "HOME": str(home)}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def facts(home: Path) -> dict[str, Any]:
         (info,) = store.sessions(SessionFilter()).sessions
         view = store.view(info.id)
         assert view is not None
-        (ref, *_) = re.findall(rb"hf-[0-9a-f]{10}", view.items)
+        (ref, *_) = re.findall(rb"fa-[0-9a-f]{10}", view.items)
         hidden = redactor_of(store)(SECRET)
         assert store.redaction_key()
     return {"session": info.id, "ref": ref.decode(), "hidden": hidden}
@@ -73,7 +73,7 @@ def over_pipes(home: Path, *options: str, cwd: Path | None = None) -> Any:
     """Start a server that offers all sessions or, in a folder, those that it offers by itself."""
     limit = ["--all-projects"] if cwd is None else []
     return stdio_client(StdioServerParameters(
-        command=sys.executable, args=["-m", "holdfast", "mcp", *limit, *options],
+        command=sys.executable, args=["-m", "foldaway", "mcp", *limit, *options],
         env=environment(home), cwd=cwd,
     ))  # fmt: skip
 
@@ -82,7 +82,7 @@ def over_pipes(home: Path, *options: str, cwd: Path | None = None) -> Any:
 def over_http(home: Path, *options: str) -> Iterator[str]:
     """Start a server on a free port; yield its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "mcp", "--all-projects", "--http", "0", *options],
+        [sys.executable, "-m", "foldaway", "mcp", "--all-projects", "--http", "0", *options],
         env=environment(home), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -124,7 +124,7 @@ async def every_tool(client: Client, facts: dict[str, Any]) -> None:
         ("pin", {"session": facts["session"], "position": 3, "unpin": True}),
     ]
     for name, arguments in calls:
-        done = await client.call_tool(f"holdfast_sessions_{name}", arguments)
+        done = await client.call_tool(f"foldaway_sessions_{name}", arguments)
         text = told(done)
         assert not done.is_error, text
         assert json.loads(text)["note"] == MARK
@@ -133,8 +133,8 @@ async def every_tool(client: Client, facts: dict[str, Any]) -> None:
         assert facts["hidden"] in text or name in ("recall", "status", "pin")
         # the whole answer is redacted once more, which may make it a little longer
         assert estimate_text(text) <= 1.05 * arguments.get("max_tokens", 2_000)
-    for name, arguments in (("search", {}), ("recall", {"ref": "hf-0"}), ("fly", {})):
-        done = await client.call_tool(f"holdfast_sessions_{name}", arguments)
+    for name, arguments in (("search", {}), ("recall", {"ref": "fa-0"}), ("fly", {})):
+        done = await client.call_tool(f"foldaway_sessions_{name}", arguments)
         assert done.is_error
 
 
@@ -168,14 +168,14 @@ def test_a_page_in_a_browser_cannot_reach_it(url: str, header: dict[str, str]) -
     accept = {"Accept": "application/json, text/event-stream"}
     seen = httpx.post(url, json=body, headers={**accept, **header})
     assert seen.status_code in (403, 421)
-    assert "holdfast" not in seen.text
+    assert "foldaway" not in seen.text
 
 
 async def only_reads(client: Client, session: str) -> None:
     names = [tool.name for tool in (await client.list_tools()).tools]
     assert names == [tool.name for tool in TOOLS if tool.reads]
     arguments = {"session": session, "position": 1}
-    assert (await client.call_tool("holdfast_sessions_pin", arguments)).is_error
+    assert (await client.call_tool("foldaway_sessions_pin", arguments)).is_error
 
 
 def test_read_only_offers_no_tool_that_changes(home: Path, facts: dict[str, Any]) -> None:
@@ -194,13 +194,13 @@ def test_another_profile_is_only_read(home: Path, facts: dict[str, Any]) -> None
 
 async def offered(client: Client) -> list[str]:
     """Return the sessions that are listed; every other one is unknown."""
-    listed = told(await client.call_tool("holdfast_sessions_read", {}))
+    listed = told(await client.call_tool("foldaway_sessions_read", {}))
     sessions = [one["session"] for one in json.loads(listed)["sessions"]]
-    found = told(await client.call_tool("holdfast_sessions_search", {"query": "heron"}))
+    found = told(await client.call_tool("foldaway_sessions_search", {"query": "heron"}))
     assert sorted(hit["session"] for hit in json.loads(found)["hits"]) == sorted(sessions)
     for name in ("mine", "theirs", "nowhere"):
         for tool in ("read", "status"):
-            done = await client.call_tool(f"holdfast_sessions_{tool}", {"session": name})
+            done = await client.call_tool(f"foldaway_sessions_{tool}", {"session": name})
             assert done.is_error is (name not in sessions)
     return sorted(sessions)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.memory.fence import MOST_CHARS, TAG, Scrubber, fence_text, strip_fenced
+from foldaway.memory.fence import MOST_CHARS, TAG, Scrubber, fence_text, strip_fenced
 
 PIECES = st.sampled_from([
     "<", ">", "/", "</", f"<{TAG}>", f"</{TAG}>", f"<{TAG} >", f"< / {TAG}>", f"<{TAG}2>",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.messages import redact_value
-from holdfast.redaction import RedactionPolicy, Redactor
+from foldaway.memory.messages import redact_value
+from foldaway.redaction import RedactionPolicy, Redactor
 
 KEY = "ghp_" + "a1B2" * 9
 PIECES = st.sampled_from([

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import check
-from holdfast.facts.frame import summary_text
-from holdfast.memory.fence import fence_text, strip_fenced
-from holdfast.memory.messages import inject
-from holdfast.testing.strategies import valid_lists
+from foldaway import check
+from foldaway.facts.frame import summary_text
+from foldaway.memory.fence import fence_text, strip_fenced
+from foldaway.memory.messages import inject
+from foldaway.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")
 
@@ -42,7 +42,7 @@ def test_a_summary_is_not_what_the_user_said() -> None:
     """Where a compaction folded what came after the question, the block stays with the question."""
     rows: list[Any] = [
         {"role": "user", "content": "which port?"},
-        {"role": "user", "content": summary_text("## Goal\n- x", "hf-0123456789")},
+        {"role": "user", "content": summary_text("## Goal\n- x", "fa-0123456789")},
         {"role": "assistant", "content": "looking"},
     ]
     made = inject(rows, fence_text("5433"))

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import InvalidSetting
-from holdfast.memory.fence import TAG
-from holdfast.memory.files.provider import FilesProvider, memory_folder
-from holdfast.memory.manager import MemoryLimits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
+from foldaway.errors import InvalidSetting
+from foldaway.memory.fence import TAG
+from foldaway.memory.files.provider import FilesProvider, memory_folder
+from foldaway.memory.manager import MemoryLimits, MemoryManager
+from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
 
 QUICK = MemoryLimits(
     prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=5.0
@@ -310,8 +310,8 @@ def test_a_manager_that_is_forgotten_leaves_no_thread() -> None:
     manager.sync("one", "a")
     manager.prefetch("two")
     names = {thread.name for thread in threading.enumerate()}
-    assert {"holdfast-memory-plain-told", "holdfast-memory-plain-asked"} <= names
-    threads = [one for one in threading.enumerate() if one.name.startswith("holdfast-memory-pl")]
+    assert {"foldaway-memory-plain-told", "foldaway-memory-plain-asked"} <= names
+    threads = [one for one in threading.enumerate() if one.name.startswith("foldaway-memory-pl")]
     assert manager.flush(30)
     del manager
     gc.collect()
@@ -451,8 +451,8 @@ def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_pa
     script = tmp_path / "host.py"
     script.write_text(textwrap.dedent("""
         import os, signal, sys, time
-        from holdfast.memory.manager import MemoryManager
-        from holdfast.memory.provider import MemoryProvider
+        from foldaway.memory.manager import MemoryManager
+        from foldaway.memory.provider import MemoryProvider
 
         class Slow(MemoryProvider):
             name = "slow"
@@ -490,8 +490,8 @@ def test_where_no_thread_can_be_made_the_turn_goes_on(tmp_path: Path) -> None:
     script = tmp_path / "host.py"
     script.write_text(textwrap.dedent("""
         import threading
-        from holdfast.memory.manager import MemoryManager
-        from holdfast.memory.provider import MemoryProvider
+        from foldaway.memory.manager import MemoryManager
+        from foldaway.memory.provider import MemoryProvider
 
         class Known(MemoryProvider):
             name = "known"

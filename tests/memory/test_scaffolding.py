@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.messages import GONE, KEPT, extract_user_words
+from foldaway.memory.messages import GONE, KEPT, extract_user_words
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<>[]"), min_size=1).filter(
     lambda text: (
@@ -116,10 +116,10 @@ def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str, times: in
 
 def test_real_messages_keep_their_words_and_no_template() -> None:
     """Of the shared sessions: what has no mark is unchanged, what is left of others has none."""
-    data = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[2] / "../shared/data")
+    data = Path(os.environ.get("FOLDAWAY_DATA") or Path(__file__).parents[2] / "../shared/data")
     paths = sorted((data / "sessions").glob("claude-code__*.jsonl.gz"))
     if not paths:
-        pytest.skip("no shared data; set HOLDFAST_DATA or put it at ../shared/data")
+        pytest.skip("no shared data; set FOLDAWAY_DATA or put it at ../shared/data")
     stripped = 0
     for path in paths:
         with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.budget import ANY, BASE, FREE, Price, SearchBudget
-from holdfast.redaction.finder import ANCHORED, FIELDS, SHAPED
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.budget import ANY, BASE, FREE, Price, SearchBudget
+from foldaway.redaction.finder import ANCHORED, FIELDS, SHAPED
 
 PRICE = Price(line=64, failed=100, found=50)
 KEYED = Redactor(RedactionPolicy(key="test"))

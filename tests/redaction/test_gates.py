@@ -11,16 +11,16 @@ from math import isclose, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction.field_secrets import (
+from foldaway.redaction.field_secrets import (
     MAX_WRAPPED,
     is_wrapped,
     string_in_wrap,
     wrapped_values,
 )
-from holdfast.redaction.fields import is_unbalanced, value_at
-from holdfast.redaction.gates import is_label, is_opaque
-from holdfast.redaction.gates import random as is_random
-from holdfast.redaction.values import entropy, is_named, is_unspeakable, looks_random, real
+from foldaway.redaction.fields import is_unbalanced, value_at
+from foldaway.redaction.gates import is_label, is_opaque
+from foldaway.redaction.gates import random as is_random
+from foldaway.redaction.values import entropy, is_named, is_unspeakable, looks_random, real
 
 
 @given(st.binary(min_size=1, max_size=256))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from holdfast.redaction.fields import FieldLink
-from holdfast.redaction.judge import STRONG_CHECKS, WEAK_CHECKS, FieldText, deciding_check
-from holdfast.redaction.names import NAME_CHECKS, Strength, check_name
-from holdfast.redaction.surroundings import WORD_CHECKS, WordContext, is_weak_password
+from foldaway.redaction.fields import FieldLink
+from foldaway.redaction.judge import STRONG_CHECKS, WEAK_CHECKS, FieldText, deciding_check
+from foldaway.redaction.names import NAME_CHECKS, Strength, check_name
+from foldaway.redaction.surroundings import WORD_CHECKS, WordContext, is_weak_password
 
 KEY = b"Ab3dEf6hIj9lMn2pQr5t"
 STRONG = (

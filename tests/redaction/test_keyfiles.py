@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.redaction import RedactionPolicy, Redactor, Vault
+from foldaway.redaction import RedactionPolicy, Redactor, Vault
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.redactor import HOLD, Stream
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.redactor import HOLD, Stream
 
 EXAMPLES = load_examples()["manifests"]
 REDACTOR = Redactor(RedactionPolicy(key="test"))

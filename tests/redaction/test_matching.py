@@ -10,7 +10,7 @@ import re2 as untyped_re2  # pyright: ignore[reportMissingTypeStubs]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction.matching import (
+from foldaway.redaction.matching import (
     Automaton,
     Pattern,
     PatternSet,

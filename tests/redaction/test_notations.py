@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
+from foldaway.redaction import RedactionPolicy, Redactor
 
 REDACTOR = Redactor(RedactionPolicy(key="test"))
 

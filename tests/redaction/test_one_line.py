@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from holdfast.redaction import RedactionPolicy, Redactor
+from foldaway.redaction import RedactionPolicy, Redactor
 
 REDACTOR = Redactor(RedactionPolicy(key="test"))
 

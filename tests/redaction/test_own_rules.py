@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.errors import InvalidSetting, NotReadable, UnknownName
-from holdfast.redaction import RedactionPolicy, Redactor, SecretRule
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.policy import STRUCTURES
-from holdfast.redaction.rules import built_in_rules, parse_rules
+from foldaway.errors import InvalidSetting, NotReadable, UnknownName
+from foldaway.redaction import RedactionPolicy, Redactor, SecretRule
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.policy import STRUCTURES
+from foldaway.redaction.rules import built_in_rules, parse_rules
 
 ACME = SecretRule(name="acme-key", anchors=("acme_",), pattern=r"acme_[a-z0-9]{9}")
 FILE = r"""

@@ -9,8 +9,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.matchers import MAX_PIECES, PIECE_REACH, pieces_after
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.matchers import MAX_PIECES, PIECE_REACH, pieces_after
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 _OWN = re.compile(rb"[A-Za-z0-9_=.-]+")

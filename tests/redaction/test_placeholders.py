@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor, Vault
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.rules import built_in_rules
+from foldaway.redaction import RedactionPolicy, Redactor, Vault
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.rules import built_in_rules
 
 EXAMPLES = [
     *load_examples()["fields"].true,
@@ -53,7 +53,7 @@ def test_the_same_secret_has_the_same_tag_wherever_it_stands(
 @given(passwords, passwords, places, keys)
 def test_two_secrets_have_two_tags(one: str, other: str, place: str, key: str) -> None:
     """Under a key of one's own; the public one has too few to promise it."""
-    assume(one != other and key != "holdfast")
+    assume(one != other and key != "foldaway")
     assert tag_of(place.format(one), key) != tag_of(place.format(other), key)
 
 
@@ -67,7 +67,7 @@ def test_another_key_gives_another_tag(secret: str, place: str, one: str, other:
 @given(passwords, places)
 def test_a_public_key_makes_short_tags(secret: str, place: str) -> None:
     """Sixteen bits tell the secrets of a text apart and confirm no guess."""
-    assert len(tag_of(place.format(secret), "holdfast")) == 4
+    assert len(tag_of(place.format(secret), "foldaway")) == 4
     assert len(tag_of(place.format(secret), "mine")) == 8
 
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import holdfast
-from holdfast.errors import UnknownName
-from holdfast.redaction import RedactionPolicy, Redactor, Vault, redact
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.keys import A_PIECE, key_tail
-from holdfast.redaction.names import kind_of
-from holdfast.redaction.rules import FIELDS, built_in_rules, kinds_of
+import foldaway
+from foldaway.errors import UnknownName
+from foldaway.redaction import RedactionPolicy, Redactor, Vault, redact
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.keys import A_PIECE, key_tail
+from foldaway.redaction.names import kind_of
+from foldaway.redaction.rules import FIELDS, built_in_rules, kinds_of
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 EXAMPLES = [
@@ -439,9 +439,9 @@ def test_a_token_within_a_longer_value_does_not_save_the_rest() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    """`holdfast.redact` and `holdfast.Redactor` are the ones of this package."""
-    assert holdfast.redact is redact
-    assert holdfast.Redactor is Redactor
+    """`foldaway.redact` and `foldaway.Redactor` are the ones of this package."""
+    assert foldaway.redact is redact
+    assert foldaway.Redactor is Redactor
 
 
 def test_the_end_of_a_key_costs_no_more_after_a_long_word() -> None:

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 import regex
 
-from holdfast.redaction import RedactionPolicy, Redactor, SecretRule
-from holdfast.redaction.examples import STRUCTURES, Examples, load_examples
-from holdfast.redaction.gates import GATES
-from holdfast.redaction.matching import Pattern
-from holdfast.redaction.rules import built_in_rules, compile_rules, select_rules
+from foldaway.redaction import RedactionPolicy, Redactor, SecretRule
+from foldaway.redaction.examples import STRUCTURES, Examples, load_examples
+from foldaway.redaction.gates import GATES
+from foldaway.redaction.matching import Pattern
+from foldaway.redaction.rules import built_in_rules, compile_rules, select_rules
 
 EVERYTHING = Redactor(RedactionPolicy(key="test", mentions=True))
 RULES = select_rules(built_in_rules())
@@ -40,10 +40,10 @@ def test_the_compiled_rules_are_those_of_the_files() -> None:
 
 
 def test_a_process_reads_neither_examples_nor_toml() -> None:
-    """They are for tests and for `holdfast redact --explain`."""
+    """They are for tests and for `foldaway redact --explain`."""
     code = (
-        "import sys, holdfast; holdfast.redact('token: ghp_x');"
-        "print({'holdfast.redaction.examples', 'tomllib'} & set(sys.modules))"
+        "import sys, foldaway; foldaway.redact('token: ghp_x');"
+        "print({'foldaway.redaction.examples', 'tomllib'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

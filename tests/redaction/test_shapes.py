@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.redaction import Redactor
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.matchers import RuleMatcher
-from holdfast.redaction.policy import RedactionPolicy, SecretRule
-from holdfast.redaction.rules import built_in_rules, select_rules
-from holdfast.redaction.shapes import REACH, Shapes
+from foldaway.redaction import Redactor
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.matchers import RuleMatcher
+from foldaway.redaction.policy import RedactionPolicy, SecretRule
+from foldaway.redaction.rules import built_in_rules, select_rules
+from foldaway.redaction.shapes import REACH, Shapes
 
 USED = [rule for rule in select_rules(built_in_rules()) if not rule.anchors]
 SHAPES = Shapes([RuleMatcher(rule, "", rank) for rank, rule in enumerate(USED)])

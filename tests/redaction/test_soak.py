@@ -1,4 +1,4 @@
-"""An hour of fuzzing and a gigabyte of stream: `make soak`; HOLDFAST_FUZZ_SECONDS shortens it."""
+"""An hour of fuzzing and a gigabyte of stream: `make soak`; FOLDAWAY_FUZZ_SECONDS shortens it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import time
 
 import pytest
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.examples import STRUCTURES, load_examples
-from holdfast.redaction.keys import BEGINS, BODIES, ENDS, OBJECTS
-from holdfast.redaction.rules import built_in_rules, select_rules
-from holdfast.redaction.structures import COOKIES, HEADINGS
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.examples import STRUCTURES, load_examples
+from foldaway.redaction.keys import BEGINS, BODIES, ENDS, OBJECTS
+from foldaway.redaction.rules import built_in_rules, select_rules
+from foldaway.redaction.structures import COOKIES, HEADINGS
 
 pytestmark = pytest.mark.soak
 KEYED = Redactor(RedactionPolicy(key="test", mentions=True))
-SECONDS = float(os.environ.get("HOLDFAST_FUZZ_SECONDS", "3600"))
-STREAM_MB = int(os.environ.get("HOLDFAST_STREAM_MB", "1000"))
+SECONDS = float(os.environ.get("FOLDAWAY_FUZZ_SECONDS", "3600"))
+STREAM_MB = int(os.environ.get("FOLDAWAY_STREAM_MB", "1000"))
 SIZE = 1_000_000
 CPU_SECONDS = 1.0
 SIGNS = (
@@ -127,10 +127,10 @@ def _timed(text: str) -> tuple[float, str]:
 
 
 def test_a_gigabyte_goes_through_a_pipe_in_constant_memory() -> None:
-    """`holdfast redact -` needs no more for a long stream than for a short one."""
+    """`foldaway redact -` needs no more for a long stream than for a short one."""
     line = b"2026-01-01T00:00:00Z INFO request id=4711 user=jane token=Ab3dEf6hIj9lMn2pQr5t ok\n"
     block = line * ((1 << 20) // len(line))
-    command = [sys.executable, "-m", "holdfast", "redact", "-"]
+    command = [sys.executable, "-m", "foldaway", "redact", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

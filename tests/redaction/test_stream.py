@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.examples import load_examples
-from holdfast.redaction.redactor import HOLD, Stream
-from holdfast.redaction.rules import built_in_rules
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.examples import load_examples
+from foldaway.redaction.redactor import HOLD, Stream
+from foldaway.redaction.rules import built_in_rules
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 EXAMPLES = [

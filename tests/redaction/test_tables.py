@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.structures import match_table
-from holdfast.redaction.text import MatchResult
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.structures import match_table
+from foldaway.redaction.text import MatchResult
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 SECRETS = ("s3cr3tpw27", "Reach!task99", "mF9B5f41JqM8Zq2T")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import Redactor
-from holdfast.redaction.finder import finder_for
-from holdfast.redaction.policy import RedactionPolicy
-from holdfast.redaction.text import APART, ESCAPE, SIGNS, is_full_of_codes, to_reader_text
+from foldaway.redaction import Redactor
+from foldaway.redaction.finder import finder_for
+from foldaway.redaction.policy import RedactionPolicy
+from foldaway.redaction.text import APART, ESCAPE, SIGNS, is_full_of_codes, to_reader_text
 
 FINDER = finder_for(RedactionPolicy(key="test"))
 CODES = (

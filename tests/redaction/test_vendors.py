@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction import Redactor
-from holdfast.redaction.examples import UUID, draw, load_examples
-from holdfast.redaction.finder import Finder
-from holdfast.redaction.policy import RedactionPolicy, SecretRule
-from holdfast.redaction.rules import built_in_rules, select_rules
+from foldaway.redaction import Redactor
+from foldaway.redaction.examples import UUID, draw, load_examples
+from foldaway.redaction.finder import Finder
+from foldaway.redaction.policy import RedactionPolicy, SecretRule
+from foldaway.redaction.rules import built_in_rules, select_rules
 
 VENDORS = select_rules([rule for rule in built_in_rules() if rule.family == "vendor"])
 FINDER = Finder(RedactionPolicy(), VENDORS)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidSetting
-from holdfast.reduction import Truncation, on_arrival
-from holdfast.tokens import Estimator
+from foldaway.errors import InvalidSetting
+from foldaway.reduction import Truncation, on_arrival
+from foldaway.tokens import Estimator
 
 COUNTER = Estimator()
 POLICY = Truncation(
@@ -52,8 +52,8 @@ def test_a_result_that_fits_is_left_alone(text: str, tool: str) -> None:
 
 def test_a_reference_is_named_in_what_was_shortened() -> None:
     """So that the agent can ask for the whole."""
-    done = on_arrival(POLICY, "Bash", LONG, counter=COUNTER, reference="hf-0123456789")
-    assert "hf-0123456789" in done.text
+    done = on_arrival(POLICY, "Bash", LONG, counter=COUNTER, reference="fa-0123456789")
+    assert "fa-0123456789" in done.text
 
 
 @pytest.mark.parametrize("bad", [{"default_tokens": -1}, {"tools": {"Bash": -5}}])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import reduce
-from holdfast.reduction.code import definition_lines, guess_language
+from foldaway import reduce
+from foldaway.reduction.code import definition_lines, guess_language
 
 SOURCES = {
     "python": "import os\n\nclass A(B):\n    def f(self):\n        pass\n\ndef g():\n    pass\n",

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from holdfast import reduce
-from holdfast.reduction.prose import html_text
+from foldaway import reduce
+from foldaway.reduction.prose import html_text
 
 
 def test_a_json_table_keeps_ends_failures_and_outliers() -> None:
@@ -54,11 +54,11 @@ def test_long_strings_in_json_are_cut_and_multi_line_ones_read_as_logs() -> None
 def test_json_that_was_reduced_before_keeps_its_marks() -> None:
     """No key comes twice, so that the first note is still there after the second."""
     value = {f"field_{n}": "x" * 90 for n in range(90)}
-    once = reduce(json.dumps(value), "json", 600, "hf-0000000001").text
-    twice = reduce(once, "json", 300, "hf-0000000002").text
+    once = reduce(json.dumps(value), "json", 600, "fa-0000000001").text
+    twice = reduce(once, "json", 300, "fa-0000000002").text
     keys = [key for key, _ in json.loads(twice, object_pairs_hook=list)]
     assert len(keys) == len(set(keys))
-    assert "hf-0000000002" in twice
+    assert "fa-0000000002" in twice
 
 
 def test_deep_json_is_cut_by_depth() -> None:
@@ -133,5 +133,5 @@ def test_code_says_when_it_was_read_without_a_parser() -> None:
     """A language without a grammar is read by indentation, and the reduction says so."""
     text = "\n".join(f"section_{n}:\n  key: value\n  other: {n}" for n in range(100))
     assert reduce(text, "code", 200).notes == (
-        "read by indentation; holdfast[code] reads by syntax",
+        "read by indentation; foldaway[code] reads by syntax",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.reduction.excerpt import PIECE_CHARS, WHOLE_CHARS, read_lines
+from foldaway.reduction.excerpt import PIECE_CHARS, WHOLE_CHARS, read_lines
 
 QUIET = "a quiet line of text that says nothing of note\n"
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.reduction import Kind, detect_kind
+from foldaway.reduction import Kind, detect_kind
 
 EXAMPLES: list[tuple[Kind, str]] = [
     ("json", '{"a": [1, 2, {"b": null}]}'),

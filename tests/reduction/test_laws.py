@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import reduce
-from holdfast.errors import InvalidSetting, UnknownName
-from holdfast.reduction import KINDS, Kind, Reduced, detect_kind
-from holdfast.tokens import Estimator
+from foldaway import reduce
+from foldaway.errors import InvalidSetting, UnknownName
+from foldaway.reduction import KINDS, Kind, Reduced, detect_kind
+from foldaway.tokens import Estimator
 
-REFERENCE = "hf-0123456789"
+REFERENCE = "fa-0123456789"
 
 lines = st.sampled_from((
     "error: no route to host", "src/a.py:12:5: error: bad", "--- FAIL: TestA (0.00s)",

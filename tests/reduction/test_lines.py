@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.reduction.lines import Signs, plain, without_spaces
+from foldaway.reduction.lines import Signs, plain, without_spaces
 
 
 @pytest.mark.parametrize(

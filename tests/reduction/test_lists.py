@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import reduce
+from foldaway import reduce
 
 
 def hunk(start: int, lines: int) -> str:

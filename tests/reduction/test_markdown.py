@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.reduction import fenced, render_result
-from holdfast.reduction.markdown import MOST_CHARS, code
+from foldaway.reduction import fenced, render_result
+from foldaway.reduction.markdown import MOST_CHARS, code
 
 texts = st.text(st.characters(), max_size=300) | st.text(st.sampled_from("`~\n a"), max_size=80)
 values = st.recursive(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import reduce
+from foldaway import reduce
 
 SECTIONS = "# Report\n\n" + "\n\n".join(
     f"### {n}. Part\n\nSome plain words that say little.\n\n"

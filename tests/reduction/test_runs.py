@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast import reduce
+from foldaway import reduce
 
-REFERENCE = "hf-0123456789"
+REFERENCE = "fa-0123456789"
 
 
 def test_a_log_keeps_its_errors_and_what_stands_beside_them() -> None:

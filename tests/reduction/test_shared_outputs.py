@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import reduce
+from foldaway import reduce
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "reduce.py"
 GATES = {
@@ -36,7 +36,7 @@ def bench() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     if not module.load():
-        pytest.skip("no shared tool results: set HOLDFAST_DATA")
+        pytest.skip("no shared tool results: set FOLDAWAY_DATA")
     return module
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.reduction import signals
-from holdfast.reduction.shapes import END_SHAPES, SHAPES, Shape
-from holdfast.reduction.signals import TestCounts
+from foldaway.reduction import signals
+from foldaway.reduction.shapes import END_SHAPES, SHAPES, Shape
+from foldaway.reduction.signals import TestCounts
 
 EVERY = (*SHAPES, *END_SHAPES)
 

@@ -1,4 +1,4 @@
-"""An agent that is a small program, started with and without `holdfast run`."""
+"""An agent that is a small program, started with and without `foldaway run`."""
 
 from __future__ import annotations
 
@@ -107,22 +107,22 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Callable[..., tuple[list[str], dict[str, str]]]:
-    """Return the command of the agent and its environment, with `holdfast run` or without."""
+    """Return the command of the agent and its environment, with `foldaway run` or without."""
     program = tmp_path / "bin" / "gemini"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {HERE / "program.py"} "$@"\n')
     program.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLDAWAY_")}
     variables = {
         **kept, "PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(tmp_path),
-        "HOLDFAST_HOME": str(tmp_path / "kept"),
+        "FOLDAWAY_HOME": str(tmp_path / "kept"),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }  # fmt: skip
 
     def make(
         *arguments: str, through: bool, options: Sequence[str] = ("--no-report",), **more: str
     ) -> tuple[list[str], dict[str, str]]:
-        ours = [sys.executable, "-m", "holdfast", "run", *options] if through else []
+        ours = [sys.executable, "-m", "foldaway", "run", *options] if through else []
         return [*ours, "gemini", *arguments], {**variables, **more}
 
     return make

@@ -1,4 +1,4 @@
-"""Stands for `holdfast serve`: tells events, answers with its own name, and dies when asked to."""
+"""Stands for `foldaway serve`: tells events, answers with its own name, and dies when asked to."""
 
 import os
 import socketserver
@@ -19,7 +19,7 @@ class Answers(BaseHTTPRequestHandler):
         known = "refuse" not in sys.argv
         self.send_response(200 if known else 403)
         self.end_headers()
-        self.wfile.write(b": holdfast\n\n" if known else b"{}")
+        self.wfile.write(b": foldaway\n\n" if known else b"{}")
         self.wfile.write(b'data: {"kind":"request","wire":"chat","bytes_in":9,"bytes_out":4}\n\n')
         HELD.wait()
 
@@ -40,6 +40,6 @@ if "fail" in sys.argv:
 server = socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Answers)
 server.daemon_threads = True
 threading.Thread(target=server.serve_forever, daemon=True).start()
-sys.stderr.write(f"holdfast: listening at http://127.0.0.1:{server.server_address[1]}\n")
+sys.stderr.write(f"foldaway: listening at http://127.0.0.1:{server.server_address[1]}\n")
 sys.stderr.flush()
 sys.stdin.read()

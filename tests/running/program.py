@@ -58,7 +58,7 @@ def ask(times: str, pause: str = "") -> None:
         link = http.client.HTTPConnection(base.netloc, timeout=30)
         link.request("POST", path, b'{"contents": []}', {"content-type": "application/json"})
         answer = link.getresponse()
-        say(answer.status, answer.read().decode(), answer.getheader("x-holdfast"))
+        say(answer.status, answer.read().decode(), answer.getheader("x-foldaway"))
         if pause:
             sys.stdin.readline()
 

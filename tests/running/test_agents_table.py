@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UnknownName
-from holdfast.running.agents import OUTER, NoAddress, agent_named, known_agents, start_for
+from foldaway.errors import UnknownName
+from foldaway.running.agents import OUTER, NoAddress, agent_named, known_agents, start_for
 
 FRONT = "http://127.0.0.1:9"
 
@@ -118,7 +118,7 @@ def test_pi_is_told_by_an_extension(tmp_path: Path) -> None:
     )
     options, environment, _ = start("pi", tmp_path)
     assert Path(options.removeprefix("--extension ")).read_text().startswith("// ")
-    given = json.loads(environment["PI_HOLDFAST_PROVIDERS"])
+    given = json.loads(environment["PI_FOLDAWAY_PROVIDERS"])
     assert (given["anthropic"], given["mine"]) == (FRONT, f"{FRONT}/to-mine")
 
 
@@ -163,7 +163,7 @@ def test_settings_that_cannot_be_read_have_no_address(text: str, tmp_path: Path)
     """The agent will say what is wrong with them."""
     put(tmp_path, ".pi/agent/models.json", text)
     put(tmp_path, ".codex/config.toml", text)
-    assert "mine" not in start("pi", tmp_path)[1]["PI_HOLDFAST_PROVIDERS"]
+    assert "mine" not in start("pi", tmp_path)[1]["PI_FOLDAWAY_PROVIDERS"]
     assert start("codex", tmp_path)[2] == "--refuse-websockets"
 
 
@@ -172,5 +172,5 @@ def test_every_agent_has_its_page() -> None:
     docs = Path(__file__).resolve().parents[2] / "docs" / "agents"
     for name, agent in known_agents().items():
         page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
-        shown = rf'holdfast run (?:--serve "[^"]+" )?{agent.program}\b'
+        shown = rf'foldaway run (?:--serve "[^"]+" )?{agent.program}\b'
         assert re.search(shown, page), name

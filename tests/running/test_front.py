@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.running.direct import redirected
-from holdfast.running.front import Front
-from holdfast.running.totals import RunTotals
+from foldaway.running.direct import redirected
+from foldaway.running.front import Front
+from foldaway.running.totals import RunTotals
 
 GATEWAY = (sys.executable, "-IS", str(Path(__file__).with_name("gateway.py")), "0")
 
@@ -30,7 +30,7 @@ class Running:
 
     def ask(self, body: str, path: str = "/x/v1/chat/completions?a=b") -> str:
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        link.request("POST", path, body.encode(), {"x-holdfast-session": "one", "x-key": "k"})
+        link.request("POST", path, body.encode(), {"x-foldaway-session": "one", "x-key": "k"})
         with closing(link):
             return link.getresponse().read().decode()
 
@@ -73,7 +73,7 @@ def test_a_request_that_kills_the_gateway_is_answered_by_the_provider(
     assert (path, body) == ("/base/v1/chat/completions?a=b", b"die")
     assert headers["host"] == provider.url.partition("//")[2]
     assert headers["x-key"] == "k"
-    assert "x-holdfast-session" not in headers
+    assert "x-foldaway-session" not in headers
 
 
 def test_an_answer_that_has_begun_is_cut_and_not_asked_for_again(
@@ -113,7 +113,7 @@ def test_a_gateway_that_runs_already_is_used_and_replaced_when_it_dies(
         assert (one.totals.ends, one.totals.direct) == (1, 0)
 
 
-NAMES = st.sampled_from(["accept", "X-Key", "Host", "connection", "x-holdfast-token", "x-api-key"])
+NAMES = st.sampled_from(["accept", "X-Key", "Host", "connection", "x-foldaway-token", "x-api-key"])
 HEADERS = st.lists(st.tuples(NAMES, st.from_regex(r"[!-~]{1,9}", fullmatch=True)))
 
 
@@ -129,7 +129,7 @@ def test_a_direct_request_says_what_the_agent_said(
     assert first == f"POST /a{path} HTTP/1.1"
     assert (target.host, target.port, target.is_secure) == ("example.com", 1, True)
     kept = [f"{name}: {value}" for name, value in headers
-            if name not in ("Host", "connection", "x-holdfast-token")]  # fmt: skip
+            if name not in ("Host", "connection", "x-foldaway-token")]  # fmt: skip
     assert lines[:-2] == kept
 
 

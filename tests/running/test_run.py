@@ -1,4 +1,4 @@
-"""`holdfast run` with a real gateway, and what it says at the end."""
+"""`foldaway run` with a real gateway, and what it says at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.serve import serve, upstreams_in
+from foldaway.cli.serve import serve, upstreams_in
 
 
 def gateways(store: Path) -> list[int]:
@@ -45,9 +45,9 @@ def test_an_agent_does_not_notice_that_its_gateway_is_killed(
     one.wait_for("200 provider pass", 4)
     one.type("\n")
     assert one.end() == 0
-    lines = [line for line in one.seen.splitlines() if line.startswith("holdfast: ")]
+    lines = [line for line in one.seen.splitlines() if line.startswith("foldaway: ")]
     assert len(lines) == 3
-    assert lines[0].startswith("holdfast: Gemini CLI ran for ")
+    assert lines[0].startswith("foldaway: Gemini CLI ran for ")
     assert lines[0].endswith("; 4 requests went through the gateway, 0 compactions")
     assert "ended 3 times" in lines[2]
     assert gateways(store) == []
@@ -82,7 +82,7 @@ def test_paths_are_added_to_the_addresses_of_the_settings(
     """Other addresses replace them, as before."""
     settings = tmp_path / "config.toml"
     settings.write_text('[gateway]\nupstreams = ["chat=http://one"]\n')
-    monkeypatch.setenv("HOLDFAST_CONFIG", str(settings))
+    monkeypatch.setenv("FOLDAWAY_CONFIG", str(settings))
 
     def found(*options: str) -> Mapping[str, str]:
         with serve.make_context("serve", list(options)) as context:

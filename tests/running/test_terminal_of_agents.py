@@ -1,4 +1,4 @@
-"""An agent under `holdfast run` has its terminal, its signals and its exit code to itself."""
+"""An agent under `foldaway run` has its terminal, its signals and its exit code to itself."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from holdfast.search.query import parse_query
-from holdfast.search.text import clean
-from holdfast.search.values import Filters, Match, Sort, Wanted
-from holdfast.stores.bodies import pack
-from holdfast.stores.database import MessageRow, Statements, Value
-from holdfast.stores.sqlite.database import SqliteDatabase, open_sqlite
+from foldaway.search.query import parse_query
+from foldaway.search.text import clean
+from foldaway.search.values import Filters, Match, Sort, Wanted
+from foldaway.stores.bodies import pack
+from foldaway.stores.database import MessageRow, Statements, Value
+from foldaway.stores.sqlite.database import SqliteDatabase, open_sqlite
 
 ANY = Filters()
 

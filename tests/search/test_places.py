@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.query import parse_query, parted
-from holdfast.search.text import clean
-from holdfast.search.words import flat, holds, places
+from foldaway.search.query import parse_query, parted
+from foldaway.search.text import clean
+from foldaway.search.words import flat, holds, places
 
 texts = st.text(st.characters(), max_size=80) | st.text("aàÀéẞßİıΣς中ｆＦ \n_.-'", max_size=80)
 

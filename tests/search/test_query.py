@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.query import MOST_TERMS, parse_query
-from holdfast.search.values import Filters
+from foldaway.search.query import MOST_TERMS, parse_query
+from foldaway.search.values import Filters
 
 syntax = st.sampled_from((
     '"', "''", "*", "-", "(", ")", "NEAR(", " OR ", " AND ", " NOT ", ":", "^", "+", "{", "}",

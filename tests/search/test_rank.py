@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.search.find import ScannedText, scan
-from holdfast.search.values import Match
+from foldaway.search.find import ScannedText, scan
+from foldaway.search.values import Match
 
 FILLER = [f"It rained on day {day}." for day in range(20)]
 

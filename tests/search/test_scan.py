@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.find import ScannedText, scan
-from holdfast.search.query import parse_query
-from holdfast.search.words import holds
+from foldaway.search.find import ScannedText, scan
+from foldaway.search.query import parse_query
+from foldaway.search.words import holds
 
 TEXTS = (
     "We agreed that the importer reads src/importers/codex.py twice.",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search.words import folded, stem, words_of
+from foldaway.search.words import folded, stem, words_of
 
 ENDINGS = (
     "", "s", "es", "ies", "ed", "eed", "ing", "y", "ly", "ational", "ization", "fulness", "ement",

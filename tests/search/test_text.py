@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.search import text as text_module
-from holdfast.search.text import MOST_CHARS, bounded, clean, searchable
-from holdfast.testing import logs
-from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from foldaway.search import text as text_module
+from foldaway.search.text import MOST_CHARS, bounded, clean, searchable
+from foldaway.testing import logs
+from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 
 def of(*parts: Part) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.sessions.talking import WINDOW, talk
 
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast import Policy
+from foldaway import Policy
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 WINDOW: Any = {"context_length": 8_000, "policy": SMALL}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.dialects.jsontext import dump
-from holdfast.policy import ArrivalLevel, Policy
-from holdfast.sessions.events import SessionEvent
-from holdfast.sessions.exporting import export
-from holdfast.sessions.hooks import Hooks
-from holdfast.sessions.rows import new_message
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
-from holdfast.transcript import Message
+from foldaway.dialects.jsontext import dump
+from foldaway.policy import ArrivalLevel, Policy
+from foldaway.sessions.events import SessionEvent
+from foldaway.sessions.exporting import export
+from foldaway.sessions.hooks import Hooks
+from foldaway.sessions.rows import new_message
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
+from foldaway.transcript import Message
 
 ROWS = json.dumps([{"id": n, "name": f"row {n}"} for n in range(60)], indent=2)
 FIRST = {"role": "user", "content": "Look."}
@@ -49,7 +49,7 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     """A session keeps the level that it began with, through compactions, undo and branches."""
     session = begun(store)
     assert session.messages[2]["content"] == json.dumps(json.loads(ROWS), separators=(",", ":"))
-    assert session.messages[4]["content"].startswith("[holdfast duplicate")
+    assert session.messages[4]["content"].startswith("[foldaway duplicate")
     for level in ("off", "bounded"):
         again = Session(store, session.id, **by(level))
         assert again.messages == session.messages
@@ -88,7 +88,7 @@ def test_what_was_sent_by_somebody_else_stays_as_it_is(store: Store) -> None:
     assert session.messages == old
     session.append(*step(3, ROWS))
     assert session.messages[:-2] == old
-    assert session.messages[-1]["content"].startswith("[holdfast duplicate")
+    assert session.messages[-1]["content"].startswith("[foldaway duplicate")
     again = Session(store, info.id, **by("off"))
     assert again.messages == session.messages
 

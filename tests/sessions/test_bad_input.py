@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.sessions.test_follow import WINDOW, WORDS, spoken, talk
 
-from holdfast import check
-from holdfast.errors import InvalidSetting, NotReadable, StoreUnavailable
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
+from foldaway import check
+from foldaway.errors import InvalidSetting, NotReadable, StoreUnavailable
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
 
 
 @pytest.mark.parametrize("wrong", [
@@ -192,8 +192,8 @@ def test_a_store_whose_file_went_away_is_noticed(
 FULL = """
 import json, resource, signal, sys
 from pathlib import Path
-from holdfast.errors import StoreUnavailable
-from holdfast.sessions.session import Session
+from foldaway.errors import StoreUnavailable
+from foldaway.sessions.session import Session
 words = "and the words that fill a window go on and on " * 12
 whole = [{"role": role, "content": f"{n} {words}"} for n in range(120)
          for role in ("user", "assistant")]
@@ -242,7 +242,7 @@ def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path) -> None:
 
 HUGE = """
 import json, resource, sys, time
-from holdfast.sessions.session import Session
+from foldaway.sessions.session import Session
 from tests.sessions.test_follow import WINDOW, talk
 place, text = int(sys.argv[2]), sys.argv[3]
 whole = talk(6)

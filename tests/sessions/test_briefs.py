@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.sessions.library import Library
-from holdfast.sessions.session import Session
-from holdfast.sessions.tools import answer
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
-from holdfast.testing import ScriptedSummarizer
-from holdfast.tokens import estimate_text
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.sessions.library import Library
+from foldaway.sessions.session import Session
+from foldaway.sessions.tools import answer
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
+from foldaway.testing import ScriptedSummarizer
+from foldaway.tokens import estimate_text
 
 Begin = Callable[..., Session]
 PROMPT = {"role": "system", "content": "You are the unlisted assistant."}
@@ -29,7 +29,7 @@ def words(count: int) -> list[Any]:
 
 def asked(store: Store, name: str, **arguments: Any) -> dict[str, Any]:
     library = Library(store, show=Redactor(RedactionPolicy(personal=False)))
-    done = answer(library, f"holdfast_sessions_{name}", arguments)
+    done = answer(library, f"foldaway_sessions_{name}", arguments)
     assert not done.failed, done.text
     assert estimate_text(done.text) <= arguments.get("max_tokens", 2_000)
     return json.loads(done.text)
@@ -98,7 +98,7 @@ def test_a_short_session_is_whole(kept: Store, begin: Begin) -> None:
 def test_without_sessions_there_is_a_sentence(kept: Store) -> None:
     """There is no newest one."""
     for name in ("brief", "compact"):
-        done = answer(Library(kept), f"holdfast_sessions_{name}", {})
+        done = answer(Library(kept), f"foldaway_sessions_{name}", {})
         assert done.failed
         assert "no session is offered" in done.text
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from holdfast import check
-from holdfast.memory.fence import TAG
-from holdfast.memory.manager import MemoryLimits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
-from holdfast.ports import SummaryRequest
-from holdfast.sessions.chat import Chat
-from holdfast.sessions.events import SessionEvent
-from holdfast.sessions.hooks import Hooks
-from holdfast.stores.open import open_store
-from holdfast.writing.models import from_callable
+from foldaway import check
+from foldaway.memory.fence import TAG
+from foldaway.memory.manager import MemoryLimits, MemoryManager
+from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
+from foldaway.ports import SummaryRequest
+from foldaway.sessions.chat import Chat
+from foldaway.sessions.events import SessionEvent
+from foldaway.sessions.hooks import Hooks
+from foldaway.stores.open import open_store
+from foldaway.writing.models import from_callable
 
 PATIENT = MemoryLimits(prefetch_seconds=30)
 """What is tested is not how long a busy machine takes."""
@@ -122,7 +122,7 @@ def test_a_session_is_taken_up_again(tmp_path: Path) -> None:
             asked = chat.ask("which port is it?")
             assert [row["role"] for row in asked] == ["system", "user", "assistant", "user"]
             assert "5433" in asked[-1]["content"]
-            assert {tool["name"] for tool in chat.tools()} >= {"holdfast_recall"}
+            assert {tool["name"] for tool in chat.tools()} >= {"foldaway_recall"}
             assert "no tool" in chat.call("nonsense", {})
         manager.close()
 

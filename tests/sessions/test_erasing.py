@@ -20,17 +20,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.sessions.talking import WINDOW, talk
 
-import holdfast
-from holdfast.errors import InvalidSetting
-from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.provider import MemoryProvider
-from holdfast.sessions.erasing import erase_words
-from holdfast.sessions.session import Session
-from holdfast.sessions.turns import Inbox
-from holdfast.sessions.wording import ERASED
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+import foldaway
+from foldaway.errors import InvalidSetting
+from foldaway.memory.files.provider import FilesProvider
+from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions.erasing import erase_words
+from foldaway.sessions.session import Session
+from foldaway.sessions.turns import Inbox
+from foldaway.sessions.wording import ERASED
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 SECRET = "xylophonequuxberlin"
@@ -88,7 +88,7 @@ def test_a_persons_messages_say_that_they_were_erased(home: Any, request: Any) -
     assert after[:17] + after[18:] == before[:17] + before[18:]
     assert bodies(store, branch.id) == after
     again = Session(store, "group:1", **WINDOW)
-    assert not holdfast.check(again.messages)
+    assert not foldaway.check(again.messages)
     assert not any(secret in json.dumps(one) for one in again.messages)
     assert found_on_disk(home, request, [secret]) == []
     assert store.health(deep=True).problems == ()
@@ -114,7 +114,7 @@ def test_summaries_and_what_was_learnt_go_with_the_words(home: Any, request: Any
     again = Session(store, "group:1", **WINDOW)
     assert len(again.messages) == store.session(session.id).length
     assert again.compact(force=True).status == "compacted"
-    assert not holdfast.check(again.messages)
+    assert not foldaway.check(again.messages)
     assert found_on_disk(home, request, [secret]) == []
 
 
@@ -235,7 +235,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
     assert json.loads(info.frame)["n"] == 1
     assert [pin.note for pin in store.pins("s")] == [""]
     again = Session(store, "s")
-    assert not holdfast.check(again.messages)
+    assert not foldaway.check(again.messages)
     assert again.messages[3]["tool_calls"][0]["function"] == {"name": "write", "arguments": "{}"}
 
 
@@ -286,14 +286,14 @@ def test_a_request_stays_valid_in_every_wire_format(store: Store, dialect: str) 
     """Calls and results keep each other; nothing else of a message is left."""
     session = Session(store, new=NewSession(dialect=dialect, id="k"))
     session.append(*WIRES[dialect])
-    assert not holdfast.check(session.messages, dialect=dialect)
+    assert not foldaway.check(session.messages, dialect=dialect)
     done = erase_words(store, words=[SECRET])
     assert done.proof is not None
     assert done.proof.left == ()
     shown = Session(store, "k").messages
     assert len(shown) == len(WIRES[dialect])
     assert SECRET not in json.dumps(shown)
-    assert not holdfast.check(shown, dialect=dialect)
+    assert not foldaway.check(shown, dialect=dialect)
 
 
 def test_a_handle_that_has_the_words_in_memory_cannot_bring_them_back(
@@ -524,7 +524,7 @@ def test_after_an_erasure_no_byte_is_left_and_nothing_else_is_gone(
         assert not any(map(is_alice, after[name]))
         assert store.references(name) == references[name]
         session = Session(store, name, **WINDOW)
-        assert not holdfast.check(session.messages)
+        assert not foldaway.check(session.messages)
         for reference in references[name]:
             told = session.recall(reference.ref)
             span = after[name][reference.start : reference.stop]
@@ -539,8 +539,8 @@ def test_after_an_erasure_no_byte_is_left_and_nothing_else_is_gone(
 
 ERASING = """
 import sys
-from holdfast.sessions.erasing import erase_words
-from holdfast.stores.open import open_store
+from foldaway.sessions.erasing import erase_words
+from foldaway.stores.open import open_store
 
 store = open_store(sys.argv[1], tenant=sys.argv[2])
 told = 0
@@ -645,7 +645,7 @@ def test_a_backup_that_was_cut_short_is_looked_into(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         session = Session(store, "k")
         session.append(said(f"{SECRET} " + "and so on " * 200))
-        draft = tmp_path / ".holdfast-x.backup"
+        draft = tmp_path / ".foldaway-x.backup"
         store.backup(str(draft))
         done = erase_words(store, words=[SECRET])
     assert done.proof is not None

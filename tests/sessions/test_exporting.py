@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import check, convert
-from holdfast.dialects.registry import DIALECTS
-from holdfast.sessions.exporting import export, transcript_of
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway import check, convert
+from foldaway.dialects.registry import DIALECTS
+from foldaway.sessions.exporting import export, transcript_of
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 CALL = [
     {"role": "user", "content": "list it"},
@@ -128,7 +128,7 @@ def test_a_view_without_what_was_generated_keeps_what_stands_for_something_said(
     session = begin(*long, {"role": "assistant", "content": "done"})
     assert session.compact(force=True).status == "compacted"
     made = export(kept, session.info, "openai-chat", what="view", generated=False)
-    assert b"[holdfast summary" in export(kept, session.info, "jsonl", what="view").data
-    assert b"[holdfast summary" not in made.data
+    assert b"[foldaway summary" in export(kept, session.info, "jsonl", what="view").data
+    assert b"[foldaway summary" not in made.data
     assert made.mended == ()
     assert check(json.loads(made.data)) == []

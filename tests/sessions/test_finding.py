@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import UnknownSession
-from holdfast.search.values import Filters
-from holdfast.sessions.finding import AROUND, ENDS, discover, read, scroll
-from holdfast.sessions.session import Session
-from holdfast.sessions.showing import Show, as_it_is
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.errors import UnknownSession
+from foldaway.search.values import Filters
+from foldaway.sessions.finding import AROUND, ENDS, discover, read, scroll
+from foldaway.sessions.session import Session
+from foldaway.sessions.showing import Show, as_it_is
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 Begin = Callable[..., Session]
 

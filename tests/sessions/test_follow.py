@@ -18,17 +18,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Model, Policy, check
-from holdfast.caching.prices import Prices
-from holdfast.dialects.convert import convert
-from holdfast.errors import Conflict, InvalidSetting
-from holdfast.sessions.following import Insert, Keep, Replace, applied
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewSession
-from holdfast.testing.long_lists import Exchange, written
+from foldaway import Model, Policy, check
+from foldaway.caching.prices import Prices
+from foldaway.dialects.convert import convert
+from foldaway.errors import Conflict, InvalidSetting
+from foldaway.sessions.following import Insert, Keep, Replace, applied
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewSession
+from foldaway.testing.long_lists import Exchange, written
 
-DATA = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[3] / "shared" / "data")
+DATA = Path(os.environ.get("FOLDAWAY_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
 WINDOW: Any = {
     "context_length": 8_000,
@@ -213,7 +213,7 @@ def test_words_beside_our_summary_are_the_users_and_are_kept() -> None:
     """A host that puts the summary and the next request into one string loses neither."""
     session, whole = Session(**WINDOW), talk(20)
     host = session.follow(whole, force=True).messages
-    at = next(n for n, one in enumerate(host) if "recall hf-" in (one["content"] or ""))
+    at = next(n for n, one in enumerate(host) if "recall fa-" in (one["content"] or ""))
     asked = "Now deploy it to staging-eu-7, please."
     one_string = [*host[:at], {**host[at], "content": f"{host[at]['content']}\n\n{asked}"}]
     found = session.follow([*one_string, *host[at + 1 :]])
@@ -302,8 +302,8 @@ def test_an_end_that_was_rewritten_once_is_kept_from_the_next_request_on() -> No
 
 SCRIPT = """
 import json, sys
-from holdfast import Policy
-from holdfast.sessions.session import Session
+from foldaway import Policy
+from foldaway.sessions.session import Session
 where, key, count = sys.argv[1:]
 from tests.sessions.test_follow import WINDOW, spoken
 session = Session(where, key, **WINDOW)
@@ -387,7 +387,7 @@ def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path
 REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
 
 
-@pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of HOLDFAST_DATA")
+@pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
 def test_requests_of_real_agents_are_followed_without_a_false_branch(path: Path) -> None:
     """Each body comes out as the same bytes; only goose rewrites its newest messages, and only
@@ -448,11 +448,11 @@ def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
 def test_after_warming_up_the_first_compaction_loads_nothing() -> None:
     """In a process of its own: no module of ours is imported any more."""
     script = (
-        "import sys, holdfast; holdfast.warm();"
+        "import sys, foldaway; foldaway.warm();"
         "from tests.sessions.test_follow import talk, WINDOW;"
-        "known = {name for name in sys.modules if name.startswith('holdfast')};"
-        "session = holdfast.Session(**WINDOW); session.follow(talk(24), force=True);"
-        "print(sorted(n for n in sys.modules if n.startswith('holdfast') and n not in known))"
+        "known = {name for name in sys.modules if name.startswith('foldaway')};"
+        "session = foldaway.Session(**WINDOW); session.follow(talk(24), force=True);"
+        "print(sorted(n for n in sys.modules if n.startswith('foldaway') and n not in known))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True,

@@ -1,6 +1,6 @@
 """What `follow` promises holds on real sessions, in four wire formats.
 
-Skipped if the shared data is not there; `HOLDFAST_DATA` says where it is.
+Skipped if the shared data is not there; `FOLDAWAY_DATA` says where it is.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from tests.sessions.test_follow import DATA, DIALECTS, DISGUISES, dumped
 
-from holdfast import Policy
-from holdfast.dialects.convert import convert
-from holdfast.dialects.registry import LIST_KEYS
-from holdfast.sessions.following import Followed, applied
-from holdfast.sessions.session import Session
+from foldaway import Policy
+from foldaway.dialects.convert import convert
+from foldaway.dialects.registry import LIST_KEYS
+from foldaway.sessions.following import Followed, applied
+from foldaway.sessions.session import Session
 
 FILES = sorted((DATA / "sessions").glob("*.jsonl.gz"))
 if not FILES:
-    pytest.skip(f"no shared sessions at {DATA}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared sessions at {DATA}; set FOLDAWAY_DATA", allow_module_level=True)
 
 POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
 STEPS = 6

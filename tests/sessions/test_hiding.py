@@ -15,29 +15,29 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Redactor
-from holdfast.config import Settings, open_memory
-from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.manager import MemoryManager
-from holdfast.policy import Policy
-from holdfast.redaction import RedactionPolicy
-from holdfast.sessions.chat import Chat
-from holdfast.sessions.finding import recall_from
-from holdfast.sessions.session import Session
-from holdfast.sessions.showing import redactor_of
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+from foldaway import Redactor
+from foldaway.config import Settings, open_memory
+from foldaway.memory.files.provider import FilesProvider
+from foldaway.memory.manager import MemoryManager
+from foldaway.policy import Policy
+from foldaway.redaction import RedactionPolicy
+from foldaway.sessions.chat import Chat
+from foldaway.sessions.finding import recall_from
+from foldaway.sessions.session import Session
+from foldaway.sessions.showing import redactor_of
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 _TAG = re.compile(r"\[redacted:github-token:([0-9a-f]+)\]")
 _RESUMES = """
 import json, sys
-from holdfast import Compressor
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
+from foldaway import Compressor
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
 
 where, tenant, name, more = sys.argv[1:]
 small = Policy(floor_tokens=500, summary_min_tokens=100)
@@ -130,7 +130,7 @@ def test_memory_recall_and_summary_agree(store: Store, tmp_path: Path) -> None:
     by_host = MemoryManager(FilesProvider(tmp_path / "a", project=project))
     opened = open_memory(
         store, project=project, settings=Settings(),
-        environment={"HOLDFAST_HOME": str(tmp_path / "b")},
+        environment={"FOLDAWAY_HOME": str(tmp_path / "b")},
     )  # fmt: skip
     for memory in (by_host, opened):
         with memory, Chat(store, memory, system="Be brief.", **WINDOW) as chat:

@@ -9,17 +9,17 @@ import sys
 import pytest
 from tests.sessions.talking import WINDOW, talk
 
-from holdfast import Redactor, reduce
-from holdfast.caching import cache_hints, with_breakpoints
-from holdfast.config.settings import read_settings
-from holdfast.errors import Conflict, UnknownSession
-from holdfast.sessions.finding import discover
-from holdfast.sessions.hooks import current_session, session_environment, switch_to
-from holdfast.sessions.library import Library
-from holdfast.sessions.session import Session
-from holdfast.sessions.tools import answer
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter
+from foldaway import Redactor, reduce
+from foldaway.caching import cache_hints, with_breakpoints
+from foldaway.config.settings import read_settings
+from foldaway.errors import Conflict, UnknownSession
+from foldaway.sessions.finding import discover
+from foldaway.sessions.hooks import current_session, session_environment, switch_to
+from foldaway.sessions.library import Library
+from foldaway.sessions.session import Session
+from foldaway.sessions.tools import answer
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession, SessionFilter
 
 ROTATING = NewSession(dialect="openai-chat", title="Modules", mode="rotate")
 
@@ -29,7 +29,7 @@ def test_programs_that_an_agent_starts_know_the_session_of_now(store: Store) -> 
     session = Session(store, new=ROTATING, **WINDOW)
     session.append(*talk(0, 20))
     session.compact(force=True)
-    script = "import os; print(os.environ['HOLDFAST_SESSION'])"
+    script = "import os; print(os.environ['FOLDAWAY_SESSION'])"
     environment = {**os.environ, **session_environment()}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
@@ -87,7 +87,7 @@ def test_after_a_reset_the_old_talk_is_still_among_recent_sessions(store: Store)
     fresh.append(*talk(50, 1))
     listed = store.sessions(SessionFilter(only_leaves=True)).sessions
     assert {one.id for one in listed} == {session.id, fresh.id}
-    said = answer(Library(store), "holdfast_sessions_read", {}).text
+    said = answer(Library(store), "foldaway_sessions_read", {}).text
     assert session.id in said
     assert fresh.id in said
     assert store.session(fresh.id).goal == ""

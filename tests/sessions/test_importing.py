@@ -16,20 +16,20 @@ from typing import Any
 
 import pytest
 
-from holdfast.dialects.check import check_transcript
-from holdfast.dialects.convert import convert_transcript
-from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_for
-from holdfast.errors import NotReadable
-from holdfast.importers import ImportedSession, read_file, sessions_in
-from holdfast.sessions.exporting import export, transcript_of
-from holdfast.sessions.importing import Taken, take_all
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, NewView, SessionFilter
-from holdfast.transcript import Media, survey
+from foldaway.dialects.check import check_transcript
+from foldaway.dialects.convert import convert_transcript
+from foldaway.dialects.load import load
+from foldaway.dialects.profiles import profile_for
+from foldaway.errors import NotReadable
+from foldaway.importers import ImportedSession, read_file, sessions_in
+from foldaway.sessions.exporting import export, transcript_of
+from foldaway.sessions.importing import Taken, take_all
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession, NewView, SessionFilter
+from foldaway.transcript import Media, survey
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 NATIVE = DATA / "native"
 IMPORTERS = Path(__file__).parents[1] / "importers"
 COUNTS: dict[str, list[int]] = json.loads((IMPORTERS / "native_counts.json").read_text())
@@ -53,7 +53,7 @@ def taken(store: Store, *paths: Path) -> list[Taken]:
 
 def native(name: str) -> Path:
     if not NATIVE.is_dir():
-        pytest.skip(f"no shared data at {NATIVE}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {NATIVE}; set FOLDAWAY_DATA")
     return NATIVE / name
 
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import check
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession
+from foldaway import check
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.sessions.leasing import has_ended, holder_name, leased
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import Held, Lease, NewSession
+from foldaway.sessions.leasing import has_ended, holder_name, leased
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import Held, Lease, NewSession
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 _HOLD = """
 import sys
-from holdfast.sessions.leasing import holder_name, leased
-from holdfast.stores.open import open_store
+from foldaway.sessions.leasing import holder_name, leased
+from foldaway.stores.open import open_store
 with open_store(sys.argv[1]) as store, leased(store, sys.argv[2], holder_name()) as lease:
     print(lease.holder, flush=True)
     sys.stdin.read()

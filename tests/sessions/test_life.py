@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from tests.sessions.talking import SMALL, WINDOW, talk
 
-from holdfast import Model, Policy, check
-from holdfast.caching import Prices
-from holdfast.errors import InvalidSetting, SummarizerFailed
-from holdfast.sessions.briefs import stored_brief
-from holdfast.sessions.events import SessionEvent
-from holdfast.sessions.finding import discover
-from holdfast.sessions.handing import Handed
-from holdfast.sessions.hooks import Hooks, current_session
-from holdfast.sessions.session import Session
-from holdfast.sessions.showing import as_it_is
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter, SessionInfo
-from holdfast.testing import ScriptedSummarizer
-from holdfast.writing.writers import Writers
+from foldaway import Model, Policy, check
+from foldaway.caching import Prices
+from foldaway.errors import InvalidSetting, SummarizerFailed
+from foldaway.sessions.briefs import stored_brief
+from foldaway.sessions.events import SessionEvent
+from foldaway.sessions.finding import discover
+from foldaway.sessions.handing import Handed
+from foldaway.sessions.hooks import Hooks, current_session
+from foldaway.sessions.session import Session
+from foldaway.sessions.showing import as_it_is
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession, SessionFilter, SessionInfo
+from foldaway.testing import ScriptedSummarizer
+from foldaway.writing.writers import Writers
 
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
 WAITS = 20.0
@@ -74,7 +74,7 @@ def test_a_host_hears_when_a_summary_is_ready(store: Store) -> None:
             break
     assert writer.asked.wait(WAITS)
     for thread in threading.enumerate():
-        if thread.name == "holdfast-summary":
+        if thread.name == "foldaway-summary":
             thread.join(WAITS)
     session.append({"role": "user", "content": "And now?"})
     assert kinds(heard) == ["prepared"]
@@ -268,8 +268,8 @@ def test_a_file_that_is_too_long_comes_by_reference(store: Store) -> None:
     parent = Session(store, context_length=40_000, policy=SMALL)
     parent.append({"role": "user", "content": "Read it."}, *long, *talk(0, 2))
     child = parent.delegate("Look.", budget=8_000, context=Handed(files=("src/db.py",)))
-    reference = child.messages[0]["content"].partition("recall hf-")[2][:10]
-    assert child.recall(f"hf-{reference}") == [long[1]]
+    reference = child.messages[0]["content"].partition("recall fa-")[2][:10]
+    assert child.recall(f"fa-{reference}") == [long[1]]
 
 
 def test_a_result_comes_back_as_one_message_with_the_way_to_the_whole(store: Store) -> None:
@@ -288,7 +288,7 @@ def test_a_result_comes_back_as_one_message_with_the_way_to_the_whole(store: Sto
     assert last.count("</subagent_notification>") == 1
     assert ref in last
     assert len(parent.recall(ref)) == 7
-    assert "Record of the session" in parent.call("holdfast_recall", {"ref": ref})
+    assert "Record of the session" in parent.call("foldaway_recall", {"ref": ref})
     assert [(one.state, one.reference) for one in parent.delegated()] == [
         ("done", ref), ("running", "")
     ]  # fmt: skip

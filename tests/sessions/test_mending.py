@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.dialects.check import check
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, SessionInfo
+from foldaway.dialects.check import check
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, SessionInfo
 
 WINDOW: Any = {
     "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100),

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.sessions.talking import SMALL, WINDOW, talk
 
-from holdfast import Model, check
-from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
-from holdfast.sessions.events import SessionEvent
-from holdfast.sessions.hooks import Hooks, SessionField, Switched, current_session
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
-from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
+from foldaway import Model, check
+from foldaway.errors import LeaseLost, StoreUnavailable, UnknownReference
+from foldaway.sessions.events import SessionEvent
+from foldaway.sessions.hooks import Hooks, SessionField, Switched, current_session
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
+from foldaway.stores.values import Lease, NewSession, SessionFilter, SessionInfo
 
 
 def begun(store: Store, **options: Any) -> Session:
@@ -257,14 +257,14 @@ def test_pins_stay_and_usage_is_kept(store: Store) -> None:
     (row,) = store.usage(session.id)
     assert (row.input_tokens, row.cache_read_tokens, row.output_tokens) == (4_000, 3_000, 5)
     with pytest.raises(UnknownReference):
-        session.recall("hf-0000000000")
+        session.recall("fa-0000000000")
 
 
 def test_log_records_carry_the_session() -> None:
     """The field is there for every record, whoever logs."""
     record = logging.LogRecord("x", logging.INFO, "", 0, "m", (), None)
     assert SessionField().filter(record)
-    assert record.holdfast_session == current_session()
+    assert record.foldaway_session == current_session()
 
 
 class ByCharacters:

@@ -9,12 +9,12 @@ from typing import Any
 
 from tests.sessions.talking import WINDOW, talk
 
-from holdfast import Model
-from holdfast.caching import Prices
-from holdfast.memory import MemoryManager, MemoryProvider
-from holdfast.sessions.life import EXPIRING, compact_idle, expire
-from holdfast.sessions.session import Session
-from holdfast.stores.store import Store
+from foldaway import Model
+from foldaway.caching import Prices
+from foldaway.memory import MemoryManager, MemoryProvider
+from foldaway.sessions.life import EXPIRING, compact_idle, expire
+from foldaway.sessions.session import Session
+from foldaway.stores.store import Store
 
 DAY = 86_400
 

@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from holdfast.sessions.too_long import Refusal, refusal_of
+from foldaway.sessions.too_long import Refusal, refusal_of
 
 
 def openai_error(status: int, message: str, code: str | None = None) -> Exception:

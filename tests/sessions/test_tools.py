@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.importers.imported import Agent
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.search.values import Sort
-from holdfast.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
-from holdfast.sessions.finding import AROUND
-from holdfast.sessions.leaving import SPEAKERS
-from holdfast.sessions.session import Session
-from holdfast.sessions.tools import MARK, MOST_HITS, TOOLS, Library, answer
-from holdfast.stores.store import Store
-from holdfast.stores.views import NOTE_CHARS
-from holdfast.tokens import estimate_text
+from foldaway.importers.imported import Agent
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.search.values import Sort
+from foldaway.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
+from foldaway.sessions.finding import AROUND
+from foldaway.sessions.leaving import SPEAKERS
+from foldaway.sessions.session import Session
+from foldaway.sessions.tools import MARK, MOST_HITS, TOOLS, Library, answer
+from foldaway.stores.store import Store
+from foldaway.stores.views import NOTE_CHARS
+from foldaway.tokens import estimate_text
 
 Begin = Callable[..., Session]
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -34,7 +34,7 @@ def said(role: str, text: str) -> dict[str, Any]:
 
 
 def asked(library: Library, name: str, **arguments: Any) -> dict[str, Any]:
-    done = answer(library, f"holdfast_sessions_{name}", arguments)
+    done = answer(library, f"foldaway_sessions_{name}", arguments)
     assert not done.failed, done.text
     limit = min(max(arguments.get("max_tokens", 2_000), 500), 10_000)
     assert estimate_text(done.text) <= limit
@@ -94,13 +94,13 @@ def test_no_secret_leaves_through_any_tool(kept: Store, begin: Begin) -> None:
     library = outside(kept)
     texts = [
         answer(library, name, {
-            "query": "zebra", "session": session.id, "around": 0, "ref": "hf-1", "position": 0,
+            "query": "zebra", "session": session.id, "around": 0, "ref": "fa-1", "position": 0,
         }).text
         for name in NAMES
     ]  # fmt: skip
-    texts.append(answer(library, "holdfast_sessions_read", {}).text)
-    texts.append(answer(library, "holdfast_sessions_read", {"session": session.id}).text)
-    texts.append(answer(library, "holdfast_sessions_read", {"session": SECRET}).text)
+    texts.append(answer(library, "foldaway_sessions_read", {}).text)
+    texts.append(answer(library, "foldaway_sessions_read", {"session": session.id}).text)
+    texts.append(answer(library, "foldaway_sessions_read", {"session": SECRET}).text)
     assert not [text for text in texts if SECRET in text]
 
 
@@ -112,7 +112,7 @@ def test_no_piece_of_a_secret_is_in_the_title_of_a_session(kept: Store, begin: B
             title="",
         )
         begin(said("user", f"{'wo ' * 70}"[:room] + f" {SECRET} and more"), title="")
-    shown = answer(outside(kept), "holdfast_sessions_read", {}).text
+    shown = answer(outside(kept), "foldaway_sessions_read", {}).text
     assert '"title":"wo wo' in shown
     assert SECRET[4:12] not in shown
 
@@ -157,10 +157,10 @@ def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
         ("search", {"query": "x", "most": "many"}, "not what it must be"),
         ("search", {"query": "x", "session": "nobody"}, "no session 'nobody'"),
         ("read", {"session": "nobody"}, "no session 'nobody'"),
-        ("recall", {"ref": "hf-0000000000"}, "unknown reference 'hf-0000000000'"),
+        ("recall", {"ref": "fa-0000000000"}, "unknown reference 'fa-0000000000'"),
         ("pin", {"session": "nobody"}, "no session"),
         ("status", {"session": "nobody"}, "no session"),
-        ("fly", {}, "no tool 'holdfast_sessions_fly'"),
+        ("fly", {}, "no tool 'foldaway_sessions_fly'"),
         ("search", {"query": "x", "role": "system"}, "give user, assistant or tool"),
         ("read", {"session": "x" * 100_000}, "no session 'xxx"),
         ("read", {"session": "x", "max_tokens": float("inf")}, "not what it must be"),
@@ -170,7 +170,7 @@ def test_what_cannot_be_done_is_said(
     kept: Store, name: str, arguments: dict[str, Any], told: str
 ) -> None:
     """One sentence, nothing raised, and the caller is told that it failed."""
-    done = answer(Library(kept), f"holdfast_sessions_{name}", arguments)
+    done = answer(Library(kept), f"foldaway_sessions_{name}", arguments)
     assert done.failed
     assert told in done.text
     assert len(done.text) <= 500
@@ -198,7 +198,7 @@ def test_schemas_are_what_servers_want() -> None:
     for tool in TOOLS:
         assert MARK in tool.description
         assert set(tool.parameters["required"]) <= set(tool.parameters["properties"])
-    assert [tool.name for tool in TOOLS if not tool.reads] == ["holdfast_sessions_pin"]
+    assert [tool.name for tool in TOOLS if not tool.reads] == ["foldaway_sessions_pin"]
 
 
 def test_a_search_is_narrowed_by_day_and_tool(kept: Store, begin: Begin) -> None:
@@ -228,14 +228,14 @@ def test_a_search_is_narrowed_by_day_and_tool(kept: Store, begin: Begin) -> None
         ("search", {"query": "x", "sort": "bogus"}, "relevance, newest or oldest"),
         ("search", {"query": "x", "since": "yesterday"}, "2026-01-31"),
         ("search", {"query": "x", "until": 7}, "2026-01-31"),
-        ("recall", {"ref": "hf-0123456789", "offset": -1}, "next"),
+        ("recall", {"ref": "fa-0123456789", "offset": -1}, "next"),
     ],
 )
 def test_an_argument_that_means_nothing_is_refused(
     kept: Store, name: str, arguments: dict[str, Any], said: str
 ) -> None:
     """A sentence that says what can be given, and no answer to another question."""
-    done = answer(Library(kept), f"holdfast_sessions_{name}", arguments)
+    done = answer(Library(kept), f"foldaway_sessions_{name}", arguments)
     assert done.failed
     assert said in done.text
 
@@ -253,7 +253,7 @@ def test_originals_that_are_too_long_are_read_page_by_page(kept: Store, begin: B
     assert len(pages) > 1
     assert json.loads("".join(pages)) == session.recall(ref.ref)
     past = {"ref": ref.ref, "offset": len("".join(pages))}
-    assert answer(library, "holdfast_sessions_recall", past).failed
+    assert answer(library, "foldaway_sessions_recall", past).failed
 
 
 def test_times_are_dates_with_their_offset(kept: Store, begin: Begin) -> None:
@@ -265,7 +265,7 @@ def test_times_are_dates_with_their_offset(kept: Store, begin: Begin) -> None:
     row = asked(library, "read", session=session.id)
     for text in (hit["time"], row["started"], row["updated"], row["first"][0]["time"]):
         assert abs(datetime.fromisoformat(text) - now).total_seconds() < 120
-    assert not re.search(r"\d{9,}\.\d", answer(library, "holdfast_sessions_read", {}).text)
+    assert not re.search(r"\d{9,}\.\d", answer(library, "foldaway_sessions_read", {}).text)
     for odd in (1e300, float("inf"), float("nan")):
         assert date_of(odd) == ""
 
@@ -342,7 +342,7 @@ def test_a_note_of_a_pin_has_a_limit(kept: Store, begin: Begin) -> None:
     """1,000 characters; a longer one is refused, and nothing is pinned."""
     session = begin(said("user", "hi"))
     arguments = {"session": session.id, "position": 0, "note": "x" * 1_000_000}
-    done = answer(Library(kept), "holdfast_sessions_pin", arguments)
+    done = answer(Library(kept), "foldaway_sessions_pin", arguments)
     assert done.failed
     assert "at most 1,000 are kept" in done.text
     assert kept.pins(session.id) == ()

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from tests.conftest import Home
 from tests.sessions.talking import SMALL, talk
 
-from holdfast import Session, check, open_store
-from holdfast.errors import InvalidSetting, LeaseLost
-from holdfast.sessions import Inbox, InboxTurn, InboxWorker, waiting_inboxes
-from holdfast.sessions.finding import discover
-from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter
+from foldaway import Session, check, open_store
+from foldaway.errors import InvalidSetting, LeaseLost
+from foldaway.sessions import Inbox, InboxTurn, InboxWorker, waiting_inboxes
+from foldaway.sessions.finding import discover
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionFilter
 
 T = TypeVar("T")
 KEY = "chat-7"
@@ -259,7 +259,7 @@ def test_a_process_that_lost_the_turn_takes_and_ends_nothing(store: Store) -> No
 
 _OPEN = """
 import sys, threading
-from holdfast import Session, open_store
+from foldaway import Session, open_store
 sys.setswitchinterval(1e-6)
 store, start = open_store(sys.argv[1]), threading.Barrier(16)
 def run():

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.sessions.rows import turn_usage, usage_in
-from holdfast.stores.values import StoredMessage
+from foldaway.sessions.rows import turn_usage, usage_in
+from foldaway.stores.values import StoredMessage
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from disk import Disk, refuse
 from home import KINDS, Broken, State, check, look
 from life import Life
 
-from holdfast.errors import HoldfastError
+from foldaway.errors import FoldawayError
 
 CHAIN = 5
 """Faults in a row on one home: each process takes up what the one before it left."""
@@ -163,7 +163,7 @@ def _live_on_full(say: Say, home: Path, number: int, kind: str, place: int | Non
     try:
         life.do(kind)
         say(f"done {counted}")
-    except HoldfastError as error:
+    except FoldawayError as error:
         say(f"refused {type(error).__name__} {error}")
 
 
@@ -196,7 +196,7 @@ def look_anyway(home: Path, state: State) -> State:
     """Return what a home holds, as far as it can be read."""
     try:
         return look(home)
-    except (Broken, HoldfastError):
+    except (Broken, FoldawayError):
         return state
 
 

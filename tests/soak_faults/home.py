@@ -17,16 +17,16 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from holdfast.cli import run as holdfast
-from holdfast.dialects.jsontext import dump
-from holdfast.errors import HoldfastError
-from holdfast.memory.files.history import History
-from holdfast.memory.files.memory_file import Limit, MemoryFile
-from holdfast.policy import Policy
-from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter
+from foldaway.cli import run as foldaway
+from foldaway.dialects.jsontext import dump
+from foldaway.errors import FoldawayError
+from foldaway.memory.files.history import History
+from foldaway.memory.files.memory_file import Limit, MemoryFile
+from foldaway.policy import Policy
+from foldaway.sessions.session import Session
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession, SessionFilter
 
 KINDS = ("import", "append", "compact", "memory", "undo")
 NAMES = ("in-place", "rotate")
@@ -39,7 +39,7 @@ _SOURCES, _TURNS = 12, 14
 _SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
-class Refused(HoldfastError):
+class Refused(FoldawayError):
     """What the command line said when it ended with an error."""
 
 
@@ -112,7 +112,7 @@ def command(*arguments: str) -> None:
     """Run the command line in this process; raise what it said if it ends with an error."""
     said = StringIO()
     with redirect_stdout(said), redirect_stderr(said):
-        code = holdfast(list(arguments))
+        code = foldaway(list(arguments))
     if code:
         raise Refused(f"{arguments[0]} ended with {code}: {said.getvalue().strip()}")
 

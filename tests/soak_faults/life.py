@@ -9,10 +9,10 @@ from pathlib import Path
 
 from home import NAMES, SOURCE_MESSAGES, State, command, memory_of, resume, sha, standing, turns
 
-from holdfast.dialects.jsontext import dump
-from holdfast.importers import ImportedSession, sessions_in
-from holdfast.sessions.importing import take
-from holdfast.stores.open import open_store
+from foldaway.dialects.jsontext import dump
+from foldaway.importers import ImportedSession, sessions_in
+from foldaway.sessions.importing import take
+from foldaway.stores.open import open_store
 
 _NEW_TURNS = 8
 """Enough for the next compaction to have something to fold."""

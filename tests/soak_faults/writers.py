@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewMessage, NewSession
 
 _WRITERS = 8
 _BODY = "x" * 900

@@ -13,8 +13,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.stores.bodies import RUN_BYTES, address_of, expand, pack, squeeze, unpack
-from holdfast.stores.database import Packed, Row, Value
+from foldaway.stores.bodies import RUN_BYTES, address_of, expand, pack, squeeze, unpack
+from foldaway.stores.database import Packed, Row, Value
 
 
 class Parts:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Conflict, NothingToUndo
-from holdfast.report import Reference
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, Place
+from foldaway.errors import Conflict, NothingToUndo
+from foldaway.report import Reference
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, NewView, Place
 
 
 def said(text: str, **fields: object) -> NewMessage:

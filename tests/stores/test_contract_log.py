@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import Conflict, UnknownSession
-from holdfast.report import Reference
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, SessionFilter
+from foldaway.errors import Conflict, UnknownSession
+from foldaway.report import Reference
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -33,7 +33,7 @@ def test_references_are_given_out_without_messages_too(store: Store) -> None:
     """So that what is there can be named elsewhere; the log stays as it is."""
     session_id = new_session(store)
     store.append(session_id, [said("a"), said("b")])
-    whole = Reference("hf-0123456789", (0, 2), "other")
+    whole = Reference("fa-0123456789", (0, 2), "other")
     for _ in range(2):
         assert store.append(session_id, (), references=(whole,)) == range(2, 2)
     assert [place.reference for place in store.places(whole.ref)] == [whole]

@@ -17,9 +17,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from holdfast.errors import Conflict, LeaseLost, NothingToUndo
-from holdfast.stores.store import Store
-from holdfast.stores.values import (
+from foldaway.errors import Conflict, LeaseLost, NothingToUndo
+from foldaway.stores.store import Store
+from foldaway.stores.values import (
     Held,
     Lease,
     NewMessage,

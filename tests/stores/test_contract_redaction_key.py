@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 _OPENS = """
 import sys
-from holdfast.stores.open import open_store
+from foldaway.stores.open import open_store
 
 where, tenant = sys.argv[1:]
 print("ready", flush=True)

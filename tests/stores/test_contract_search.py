@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.search.query import parse_query
-from holdfast.search.values import HIDDEN, Filters, Revealed, Wanted, Written
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, Stretch
+from foldaway.search.query import parse_query
+from foldaway.search.values import HIDDEN, Filters, Revealed, Wanted, Written
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, NewView, Stretch
 
 
 def said(text: str) -> NewMessage:
@@ -125,7 +125,7 @@ def test_a_search_can_be_limited_to_folders(store: Store, query: str) -> None:
 
 
 LONG = 700
-"""More hits than one search weighs: `holdfast.search.find.NEWEST`."""
+"""More hits than one search weighs: `foldaway.search.find.NEWEST`."""
 
 
 @pytest.mark.parametrize("query", ["deploy", '"deploy it"', "run_it.py", "deplo*", "deploy 部署"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
+from foldaway.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
 
 
 def said(text: str, **fields: object) -> NewMessage:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from holdfast.errors import Conflict
-from holdfast.stores.store import Store
-from holdfast.stores.values import Lease, NewMessage, NewSession, NewView
+from foldaway.errors import Conflict
+from foldaway.stores.store import Store
+from foldaway.stores.values import Lease, NewMessage, NewSession, NewView
 
 
 def together(*works: Callable[[], object]) -> None:

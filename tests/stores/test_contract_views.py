@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import Conflict, InvalidView, LeaseLost, NothingToUndo, UnknownPosition
-from holdfast.report import Reference
-from holdfast.stores.store import Store
-from holdfast.stores.values import (
+from foldaway.errors import Conflict, InvalidView, LeaseLost, NothingToUndo, UnknownPosition
+from foldaway.report import Reference
+from foldaway.stores.store import Store
+from foldaway.stores.values import (
     Held,
     Lease,
     NewMessage,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import holdfast.testing
-from holdfast import check, load
-from holdfast.errors import UnknownName
-from holdfast.ports import SummaryRequest
-from holdfast.testing import (
+import foldaway.testing
+from foldaway import check, load
+from foldaway.errors import UnknownName
+from foldaway.ports import SummaryRequest
+from foldaway.testing import (
     BREAKAGES,
     PROVIDERS,
     FixedTokenCounter,
@@ -31,7 +31,7 @@ from holdfast.testing import (
     user,
     valid_lists,
 )
-from holdfast.transcript import Thinking, ToolCall, ToolResult
+from foldaway.transcript import Thinking, ToolCall, ToolResult
 
 DIALECTS = [provider for provider in PROVIDERS if provider != "strict"]
 TALK = talk(
@@ -147,6 +147,6 @@ def test_the_fixed_counter_counts_by_rule(text: str) -> None:
 
 def test_the_public_names_are_sorted_and_exist() -> None:
     """`__all__` is the promise of the module."""
-    names = holdfast.testing.__all__
+    names = foldaway.testing.__all__
     assert len(set(names)) == len(names)
-    assert all(hasattr(holdfast.testing, name) for name in names)
+    assert all(hasattr(foldaway.testing, name) for name in names)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.tokens import HIGHEST_RATIO, LOWEST_RATIO, Calibration
+from foldaway.tokens import HIGHEST_RATIO, LOWEST_RATIO, Calibration
 
 counts = st.integers(min_value=-10, max_value=10**7)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.tokens.estimate import (
+from foldaway.tokens.estimate import (
     FEATURES,
     FULL_CHARS,
     IMAGE_TOKENS,

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from holdfast.errors import ExactCountingUnavailable
-from holdfast.tokens import exact_counter
+from foldaway.errors import ExactCountingUnavailable
+from foldaway.tokens import exact_counter
 
 
 class WordEncoding:
@@ -30,7 +30,7 @@ class FakeTiktoken(ModuleType):
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing package is named together with the command that installs it."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    with pytest.raises(ExactCountingUnavailable, match=r"pip install 'holdfast\[exact\]'"):
+    with pytest.raises(ExactCountingUnavailable, match=r"pip install 'foldaway\[exact\]'"):
         exact_counter("gpt-4o")
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.trajectories.model_client import answer_key, read_answer, save_answer
-from holdfast.trajectories.summaries import ModelAnswer, ModelQuestion
+from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway.trajectories.model_client import answer_key, read_answer, save_answer
+from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
 
 REQUEST = SummaryRequest(instructions="do", prompt="turns", max_tokens=100, schema={"a": 1})
 ANSWERED = ModelAnswer(SummaryAnswer(text="said ä", model="m", stopped="length", input_tokens=7), 2)

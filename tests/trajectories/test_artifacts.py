@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import check
-from holdfast.dialects.load import dump, load
-from holdfast.errors import NotReadable
-from holdfast.facts.frame import SUMMARY_OPEN, mark_text, summary_text
-from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.compress import compress_trajectory
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.record import NOTICE, is_compacted, strip_generated
+from foldaway import check
+from foldaway.dialects.load import dump, load
+from foldaway.errors import NotReadable
+from foldaway.facts.frame import SUMMARY_OPEN, mark_text, summary_text
+from foldaway.testing.trajectories import trajectories
+from foldaway.trajectories.compress import compress_trajectory
+from foldaway.trajectories.policy import TrajectoryPolicy
+from foldaway.trajectories.record import NOTICE, is_compacted, strip_generated
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
 

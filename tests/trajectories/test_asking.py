@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import BatchStopped
-from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from holdfast.ports import SummaryAnswer
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.tokens import Estimator
-from holdfast.trajectories.compress import compress_trajectory
-from holdfast.trajectories.policy import Metrics, TrajectoryPolicy
-from holdfast.trajectories.summaries import (
+from foldaway.errors import BatchStopped
+from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from foldaway.ports import SummaryAnswer
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.tokens import Estimator
+from foldaway.trajectories.compress import compress_trajectory
+from foldaway.trajectories.policy import Metrics, TrajectoryPolicy
+from foldaway.trajectories.summaries import (
     ATTEMPTS,
     ModelAnswer,
     ModelQuestion,

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.errors import NotWritable
-from holdfast.trajectories.folder import DEATHS, METRICS, STATE, note_attempt
-from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
-from holdfast.trajectories.reading import RawRecord, cut_shards
-from holdfast.trajectories.shard import ShardRun, do_shard, tools_for
+from foldaway.errors import NotWritable
+from foldaway.trajectories.folder import DEATHS, METRICS, STATE, note_attempt
+from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
+from foldaway.trajectories.reading import RawRecord, cut_shards
+from foldaway.trajectories.shard import ShardRun, do_shard, tools_for
 
 
 def _killed_at(folder: Path, at: int) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, MissingExtra, NotWritable
-from holdfast.testing.trajectories import MARK, deadly_shard, folder_files
-from holdfast.trajectories.batch import BatchResult, compress_batch
-from holdfast.trajectories.folder import claim_folder, read_report
-from holdfast.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
-from holdfast.trajectories.reading import cut_shards, find_sources, read_records
-from holdfast.trajectories.verify import verify
-from holdfast.trajectories.workers import WorkerSetup, do_shards
+from foldaway.errors import FoldawayError, MissingExtra, NotWritable
+from foldaway.testing.trajectories import MARK, deadly_shard, folder_files
+from foldaway.trajectories.batch import BatchResult, compress_batch
+from foldaway.trajectories.folder import claim_folder, read_report
+from foldaway.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
+from foldaway.trajectories.reading import cut_shards, find_sources, read_records
+from foldaway.trajectories.verify import verify
+from foldaway.trajectories.workers import WorkerSetup, do_shards
 
 
 def _record(number: int, pairs: int = 12) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def test_a_redaction_key_is_that_of_the_manifest_when_a_run_goes_on(tmp_path: Pa
     tags = set(re.findall(rb"\[redacted:password:([0-9a-f]+)\]", before["part-00000.jsonl"]))
     assert [len(tag) for tag in tags] == [8]
     assert [name for name, data in before.items() if b"of this run" in data] == ["manifest.json"]
-    (out / ".holdfast/part-00000.json").unlink()
+    (out / ".foldaway/part-00000.json").unlink()
     _run(source, out, _job())
     assert folder_files(out) == before
     with pytest.raises(NotWritable, match="other settings"):
@@ -132,7 +132,7 @@ def test_the_bytes_depend_on_input_and_settings_alone(source: Path, tmp_path: Pa
     _run(source, tmp_path / "one")
     _run(source, tmp_path / "three", workers=3)
     assert folder_files(tmp_path / "one") == folder_files(tmp_path / "three")
-    for name in ("part-00001.jsonl", ".holdfast/part-00001.json", ".holdfast/part-00003.json",
+    for name in ("part-00001.jsonl", ".foldaway/part-00001.json", ".foldaway/part-00003.json",
                  "report.json"):  # fmt: skip
         (tmp_path / "three" / name).unlink()
     (tmp_path / "three/.part-00001.jsonl.77.tmp").write_bytes(b"torn")
@@ -181,7 +181,7 @@ def test_two_runs_do_not_write_into_one_folder(source: Path, tmp_path: Path):
 def test_every_format_holds_the_same_records(source: Path, tmp_path: Path, form: Any):
     """What is read back from it is what the plain lines hold."""
     if form == "parquet":
-        pytest.importorskip("pyarrow", reason="needs holdfast[trajectories]")
+        pytest.importorskip("pyarrow", reason="needs foldaway[trajectories]")
     _run(source, tmp_path / "plain")
     _run(source, tmp_path / "out", _job(format=form))
     parts = [sorted((tmp_path / name).glob("part*")) for name in ("plain", "out")]
@@ -204,7 +204,7 @@ def test_excluded_records_are_counted_and_not_written(source: Path, tmp_path: Pa
 def test_stripped_records_hold_no_generated_text(source: Path, tmp_path: Path):
     """Records are cut to the target, and nothing stands in the gap."""
     _run(source, tmp_path / "out", _job("strip"))
-    assert b"holdfast" not in b"".join(
+    assert b"foldaway" not in b"".join(
         path.read_bytes() for path in (tmp_path / "out").glob("part-*")
     )
     assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
@@ -242,7 +242,7 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
     assert sorted(one.number for one in done) == [0, 1]
     ids = [row["id"] for path in sorted(folder.glob("part-*")) for row in _read(path)]
     assert ids == [0, 1, 4, 5, 6, 7]
-    rows = _read(folder / ".holdfast/part-00000.quarantine.jsonl")
+    rows = _read(folder / ".foldaway/part-00000.quarantine.jsonl")
     assert [row["line"] for row in rows] == [3, 4]
     assert all(row["reason"] == "3 processes died on it (SIGKILL)" for row in rows)
 
@@ -250,7 +250,7 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
 def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(source: Path, tmp_path: Path):
     """One sentence with the remedy; when there is room again the run goes on to the same bytes."""
     out = tmp_path / "out"
-    (out / ".holdfast").mkdir(parents=True)
+    (out / ".foldaway").mkdir(parents=True)
     blocked = out / "part-00002.jsonl"
     blocked.mkdir()
     (blocked / "in the way").write_bytes(b"")
@@ -262,7 +262,7 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(source: Path
     blocked.rmdir()
     with claim_folder(out, _job(), resume=True):
         blocked.mkdir()
-    with pytest.raises(HoldfastError, match="run the same command again to go on"):
+    with pytest.raises(FoldawayError, match="run the same command again to go on"):
         _run(source, out)
     blocked.rmdir()
     assert _run(source, out).resumed >= 1

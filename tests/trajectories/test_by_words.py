@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.tokenizer_file import GPT2, SPLITS, WORDS, ByWords, Split
+from foldaway.trajectories.tokenizer_file import GPT2, SPLITS, WORDS, ByWords, Split
 
-tokenizers: Any = pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
+tokenizers: Any = pytest.importorskip("tokenizers", reason="needs foldaway[trajectories]")
 
 _ODD = (
     "aZsStTlLvVrReEmMdD09 \t\n\r\v\f\x1c\x1f\x7f\0'\"_-/\\.,:{}<>|`~"

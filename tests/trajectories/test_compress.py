@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import check
-from holdfast.dialects.load import load
-from holdfast.errors import InvalidSetting, NotReadable
-from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from holdfast.testing import assistant, call, result, system, talk, user
-from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.compress import compress_trajectory
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.record import NOTICE
-from holdfast.trajectories.summaries import WrittenSummary, smallest_text, write_left_out
-from holdfast.transcript import survey
+from foldaway import check
+from foldaway.dialects.load import load
+from foldaway.errors import InvalidSetting, NotReadable
+from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from foldaway.testing import assistant, call, result, system, talk, user
+from foldaway.testing.trajectories import trajectories
+from foldaway.trajectories.compress import compress_trajectory
+from foldaway.trajectories.policy import TrajectoryPolicy
+from foldaway.trajectories.record import NOTICE
+from foldaway.trajectories.summaries import WrittenSummary, smallest_text, write_left_out
+from foldaway.transcript import survey
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
 

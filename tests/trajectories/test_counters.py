@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ExactCountingUnavailable, NotReadable
-from holdfast.trajectories.counting import Remembering, counter_for
+from foldaway.errors import ExactCountingUnavailable, NotReadable
+from foldaway.trajectories.counting import Remembering, counter_for
 
 
 def _file(path: Path) -> str:
@@ -26,7 +26,7 @@ def _file(path: Path) -> str:
 
 def test_a_tokenizer_file_counts_whole_texts(tmp_path: Path):
     """Whatever truncation it was saved with; half a surrogate pair is no error."""
-    pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
+    pytest.importorskip("tokenizers", reason="needs foldaway[trajectories]")
     counter = counter_for(_file(tmp_path / "tokenizer.json"))
     assert counter.count("a b a b") == 4
     assert counter.count("") == 0
@@ -74,12 +74,12 @@ def test_without_a_tokenizer_it_is_the_estimate_and_says_so():
 
 def test_what_is_no_tokenizer_is_refused_with_the_remedy(tmp_path: Path):
     """A missing file, a file of something else, a name that nobody knows."""
-    pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
+    pytest.importorskip("tokenizers", reason="needs foldaway[trajectories]")
     with pytest.raises(NotReadable, match=r"does not exist; name a tokenizer\.json"):
         counter_for(str(tmp_path / "no.json"))
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(NotReadable, match="is no tokenizer file"):
         counter_for(str(tmp_path / "other.json"))
-    pytest.importorskip("tiktoken", reason="needs holdfast[exact]")
+    pytest.importorskip("tiktoken", reason="needs foldaway[exact]")
     with pytest.raises(ExactCountingUnavailable, match="no such model or vocabulary"):
         counter_for("nobody-knows")

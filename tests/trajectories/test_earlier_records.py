@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.compress import CompressionTools
-from holdfast.trajectories.policy import BatchSettings, Format, TrajectoryPolicy
-from holdfast.trajectories.reading import RawRecord, cut_shards
-from holdfast.trajectories.shard import (
+from foldaway.trajectories.compress import CompressionTools
+from foldaway.trajectories.policy import BatchSettings, Format, TrajectoryPolicy
+from foldaway.trajectories.reading import RawRecord, cut_shards
+from foldaway.trajectories.shard import (
     Keeper,
     ShardRun,
     do_shard,
@@ -70,7 +70,7 @@ def _run(
     folder: Path, numbers: Sequence[int], job: BatchSettings, stop_after: int = 10**6
 ) -> set[str]:
     """Do a batch in this process, as `compress_batch` does; return the records it looked at."""
-    for name in (".holdfast", "metrics"):
+    for name in (".foldaway", "metrics"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     counter, keeper = _Counter(), Keeper(folder, job.format)
     for shard in cut_shards(_entries(numbers), most_records=job.shard_records, most_bytes=10**9):

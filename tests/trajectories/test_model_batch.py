@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.errors import BatchStopped, HoldfastError
-from holdfast.facts.frame import SUMMARY_OPEN
-from holdfast.ports import SummaryRequest
-from holdfast.testing.trajectories import folder_files
-from holdfast.tokens import Estimator
-from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
-from holdfast.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
-from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
-from holdfast.trajectories.reading import find_sources
-from holdfast.trajectories.summaries import ModelAnswer, ModelQuestion
-from holdfast.trajectories.verify import verify
+from foldaway.errors import BatchStopped, FoldawayError
+from foldaway.facts.frame import SUMMARY_OPEN
+from foldaway.ports import SummaryRequest
+from foldaway.testing.trajectories import folder_files
+from foldaway.tokens import Estimator
+from foldaway.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
+from foldaway.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
+from foldaway.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
+from foldaway.trajectories.reading import find_sources
+from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
+from foldaway.trajectories.verify import verify
 
 if TYPE_CHECKING:
-    from holdfast.testing.model_server import ModelRequest, ModelServer, Reply
+    from foldaway.testing.model_server import ModelRequest, ModelServer, Reply
 
 LONG = 4
 """So many of the records are over the target."""
@@ -73,8 +73,8 @@ def records(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A server that writes notes, and keys for it."""
-    pytest.importorskip("uvicorn", reason="needs holdfast[testing]")
-    from holdfast.testing.model_server import ModelServer
+    pytest.importorskip("uvicorn", reason="needs foldaway[testing]")
+    from foldaway.testing.model_server import ModelServer
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-anthropic")
@@ -85,7 +85,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 
 def _job(server: ModelServer, sdk: str = "openai", **options: Any) -> BatchSettings:
-    pytest.importorskip(sdk, reason=f"needs holdfast[{sdk}]")
+    pytest.importorskip(sdk, reason=f"needs foldaway[{sdk}]")
     url = server.anthropic_url if sdk == "anthropic" else server.openai_url
     return BatchSettings(
         policy=TrajectoryPolicy(target_tokens=900, summary_tokens=600), summaries="model",
@@ -137,7 +137,7 @@ def test_so_many_requests_are_under_way_as_was_said(
     records: Path, tmp_path: Path, server: ModelServer
 ):
     """One worker, four requests: the server answers none before four are there."""
-    from holdfast.testing.model_server import Says, Waits
+    from foldaway.testing.model_server import Says, Waits
 
     four, lock, waiting = threading.Event(), threading.Lock(), Counter[str]()
 
@@ -176,7 +176,7 @@ def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server:
     job, out = _job(server), tmp_path / "out"
     _run(records, out, job)
     before = _files(out)
-    torn = sorted((out / ".holdfast/answers").rglob("*.json"))[0]
+    torn = sorted((out / ".foldaway/answers").rglob("*.json"))[0]
     torn.write_bytes(torn.read_bytes()[:-9])
     draft = torn.with_name(f".{torn.name}.77.tmp")
     draft.write_bytes(b"of a run that was killed")
@@ -193,7 +193,7 @@ def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
     """One sentence that says why and what to do; with a good key, in the same variable or another,
     nothing is paid for twice, and the output is that of an undisturbed run.
     """
-    from holdfast.testing.model_server import anthropic_error, openai_error
+    from foldaway.testing.model_server import anthropic_error, openai_error
 
     paid, lock = Counter[bytes](), threading.Lock()
     variable = "ANTHROPIC_API_KEY" if sdk == "anthropic" else "OPENAI_API_KEY"
@@ -210,7 +210,7 @@ def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
 
     server.replies(script)
     job, out = _job(server, sdk, summarizer_key_variable=variable), tmp_path / "out"
-    with pytest.raises(HoldfastError, match=r"refused.*check the key.*same command again") as error:
+    with pytest.raises(FoldawayError, match=r"refused.*check the key.*same command again") as error:
         _run(records, out, job, workers=2)
     assert "sk-planted" not in str(error.value)
     assert paid.total() == 2
@@ -229,7 +229,7 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     records: Path, tmp_path: Path, server: ModelServer, sdk: str
 ):
     """After the pause that the answer names; every summary is the model's in the end."""
-    from holdfast.testing.model_server import anthropic_error, openai_error
+    from foldaway.testing.model_server import anthropic_error, openai_error
 
     first, lock = Counter[bytes](), threading.Lock()
     soon = {"retry-after-ms": "1"}
@@ -278,7 +278,7 @@ def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
 @pytest.mark.parametrize("sdk", SDKS)
 def test_the_pause_that_a_provider_asks_for_is_kept(server: ModelServer, sdk: str):
     """Seconds in a header, through the SDK, which itself tries nothing again."""
-    from holdfast.testing.model_server import anthropic_error, in_turn, openai_error
+    from foldaway.testing.model_server import anthropic_error, in_turn, openai_error
 
     later = {"retry-after": "37"}
     refusal = (anthropic_error(429, "rate_limit_error", headers=later) if sdk == "anthropic"
@@ -294,7 +294,7 @@ def test_connections_that_break_are_tried_again_before_the_batch_stops(
     server: ModelServer, sdk: str
 ):
     """After growing pauses; the sentence says that nobody could be reached."""
-    from holdfast.testing.model_server import Drops
+    from foldaway.testing.model_server import Drops
 
     server.replies(Drops())
     why, slept = _asked(_job(server, sdk))
@@ -349,7 +349,7 @@ def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
     records: Path, tmp_path: Path, server: ModelServer
 ):
     """They are those of a run without a model, and the failures are counted."""
-    from holdfast.testing.model_server import openai_error
+    from foldaway.testing.model_server import openai_error
 
     server.replies(openai_error(500, "server_error", headers={"retry-after-ms": "1"}))
     job = _job(server)

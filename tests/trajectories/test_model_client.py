@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
-from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.testing import ScriptedSummarizer
-from holdfast.tokens import Estimator
-from holdfast.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
-from holdfast.trajectories.policy import RequestLimits
-from holdfast.trajectories.summaries import ModelQuestion
+from foldaway.errors import BatchStopped, FailureKind, SummarizerFailed
+from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway.testing import ScriptedSummarizer
+from foldaway.tokens import Estimator
+from foldaway.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
+from foldaway.trajectories.policy import RequestLimits
+from foldaway.trajectories.summaries import ModelQuestion
 
 
 class Clock:

@@ -22,22 +22,22 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.trajectories import (
+from foldaway.testing.trajectories import (
     MARK,
     deadly_shard,
     folder_files,
     meeting_shard,
     run_record,
 )
-from holdfast.trajectories.folder import claim_folder
-from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
-from holdfast.trajectories.ray_engine import do_on_ray
-from holdfast.trajectories.reading import find_sources
+from foldaway.trajectories.folder import claim_folder
+from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
+from foldaway.trajectories.ray_engine import do_on_ray
+from foldaway.trajectories.reading import find_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs holdfast[ray]"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs foldaway[ray]"),
 ]
 
 
@@ -60,7 +60,7 @@ def undisturbed(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def _line(runs: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "holdfast", "trajectories", "compress", str(runs), "-o", str(out),
+    return [sys.executable, "-m", "foldaway", "trajectories", "compress", str(runs), "-o", str(out),
             "--target-tokens", "900", "--workers", "2", "--shard-records", "3", "--engine", "ray",
             *more]  # fmt: skip
 
@@ -83,7 +83,7 @@ def _ended(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 
 def _marks(out: Path) -> int:
-    return len(list(out.glob(".holdfast/part-*.json")))
+    return len(list(out.glob(".foldaway/part-*.json")))
 
 
 def _workers_of(pid: int) -> list[int]:
@@ -111,7 +111,7 @@ def test_a_batch_that_processes_began_is_ended_by_ray_to_the_same_bytes(
     out = tmp_path / "out"
     assert _ended(_start(runs, out, "--engine", "processes")) == (0, b"")
     for number in (0, 3, 4, 79):
-        (out / f".holdfast/part-{number:05d}.json").unlink()
+        (out / f".foldaway/part-{number:05d}.json").unlink()
         (out / f"part-{number:05d}.jsonl").unlink()
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert _ended(_start(runs, out)) == (0, b"")
@@ -167,7 +167,7 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
         for line in path.read_bytes().splitlines()
     ]
     assert ids == [0, 1, 4, 5, 6, 7]
-    refused = (folder / ".holdfast/part-00000.quarantine.jsonl").read_bytes().splitlines()
+    refused = (folder / ".foldaway/part-00000.quarantine.jsonl").read_bytes().splitlines()
     rows = [json.loads(line) for line in refused]
     assert [(row["line"], row["reason"]) for row in rows] == [
         (3, "3 processes died on it"),
@@ -221,7 +221,7 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     script = f"""
         mount -t tmpfs -o size=400k none {disk}
         {given}; echo code $?
-        ls {disk}/out/.holdfast | grep -c 'part-.*[0-9].json$'
+        ls {disk}/out/.foldaway | grep -c 'part-.*[0-9].json$'
         mount -o remount,size=50m {disk}
         {given} > /dev/null; echo code $?
         cp -r {disk}/out {kept}
@@ -255,7 +255,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
     """
     ray, port = Path(sys.executable).with_name("ray"), _free_port()
     where = f"127.0.0.1:{port}"
-    more = ["--block", "--num-cpus", "2", "--temp-dir", f"/tmp/holdfast-ray-{port}"]
+    more = ["--block", "--num-cpus", "2", "--temp-dir", f"/tmp/foldaway-ray-{port}"]
     head = [ray, "start", "--head", "--port", str(port), "--include-dashboard", "false", *more]
     env = {**_environment(), "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token",
            "RAY_AUTH_TOKEN": secrets.token_hex(32)}  # fmt: skip
@@ -272,7 +272,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
         for node in reversed(nodes):
             os.killpg(node.pid, signal.SIGTERM)
             node.wait(60)
-        shutil.rmtree(f"/tmp/holdfast-ray-{port}", ignore_errors=True)
+        shutil.rmtree(f"/tmp/foldaway-ray-{port}", ignore_errors=True)
 
 
 def _node(line: list[Any], env: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.model_client import RateLimit
-from holdfast.trajectories.policy import RequestLimits
+from foldaway.trajectories.model_client import RateLimit
+from foldaway.trajectories.policy import RequestLimits
 
 SECONDS = st.floats(0, 90, allow_nan=False)
 ASKED = st.lists(st.tuples(SECONDS, st.integers(0, 60)), max_size=40)

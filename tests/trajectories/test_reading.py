@@ -11,9 +11,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import NotReadable
-from holdfast.trajectories.reading import RawRecord, cut_shards, find_sources, read_records
-from holdfast.trajectories.stats import sample
+from foldaway.errors import NotReadable
+from foldaway.trajectories.reading import RawRecord, cut_shards, find_sources, read_records
+from foldaway.trajectories.stats import sample
 
 RECORD = b'{"conversations":[{"from":"human","value":"a"}]}'
 
@@ -87,7 +87,7 @@ def test_a_folder_gives_its_files_in_order_and_by_their_path(tmp_path: Path):
 def test_of_the_folder_of_a_batch_only_the_records_are_read(tmp_path: Path):
     """Its metrics, report and quarantine are JSON too; other files of these names are records."""
     for name in ("x/manifest.json", "x/part-00000.jsonl", "x/metrics/part-00000.jsonl",
-                 "x/report.json", "x/quarantine.jsonl", "x/.holdfast/part-00000.json",
+                 "x/report.json", "x/quarantine.jsonl", "x/.foldaway/part-00000.json",
                  "y/manifest.json", "y/metrics/a.jsonl"):  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def test_what_is_not_there_or_says_no_format_is_refused(tmp_path: Path):
 
 def test_parquet_rows_are_records(tmp_path: Path):
     """Rows come out as JSON, in order."""
-    pyarrow = pytest.importorskip("pyarrow", reason="needs holdfast[trajectories]")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs foldaway[trajectories]")
     from pyarrow import parquet
 
     rows = [json.loads(RECORD) | {"id": n} for n in range(3)]

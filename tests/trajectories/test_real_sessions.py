@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from holdfast import convert
-from holdfast.trajectories.batch import compress_batch
-from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
-from holdfast.trajectories.reading import find_sources
-from holdfast.trajectories.verify import verify
+from foldaway import convert
+from foldaway.trajectories.batch import compress_batch
+from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
+from foldaway.trajectories.reading import find_sources
+from foldaway.trajectories.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("HOLDFAST_DATA", ROOT.parent / "shared" / "data")) / "sessions"
+DATA = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")) / "sessions"
 SOME = {"sharegpt__glaive-en": 12, "tau-bench__gpt-4o-airline": 12, "swe-agent__SWE-agent": 6}
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the shared sessions")
 

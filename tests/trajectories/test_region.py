@@ -8,13 +8,13 @@ from itertools import groupby, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.measure import text_length
-from holdfast.dialects.load import load
-from holdfast.testing import logs
-from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.policy import LEAST_SUMMARY_TOKENS
-from holdfast.trajectories.region import RecordRoom, choose_regions
-from holdfast.transcript import Groups, Message, Text, ToolCall, ToolResult
+from foldaway.compaction.measure import text_length
+from foldaway.dialects.load import load
+from foldaway.testing import logs
+from foldaway.testing.trajectories import trajectories
+from foldaway.trajectories.policy import LEAST_SUMMARY_TOKENS
+from foldaway.trajectories.region import RecordRoom, choose_regions
+from foldaway.transcript import Groups, Message, Text, ToolCall, ToolResult
 
 
 def _turns(letters: str) -> list[Message]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.tokenizer_file import SPLITS, Tokenizer, WordTokenizer, counter_of
+from foldaway.trajectories.tokenizer_file import SPLITS, Tokenizer, WordTokenizer, counter_of
 
-tokenizers: Any = pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
+tokenizers: Any = pytest.importorskip("tokenizers", reason="needs foldaway[trajectories]")
 
 _ADDED = ["<|end|>", "<|end|>x", "<tool_call>", "</tool_call>", "a b", "é|"]
 _TEXTS = st.lists(

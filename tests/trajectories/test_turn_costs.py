@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.dialects.load import load
-from holdfast.trajectories.counting import TurnCosts, turn_tokens
+from foldaway.dialects.load import load
+from foldaway.trajectories.counting import TurnCosts, turn_tokens
 
 
 class Noting:

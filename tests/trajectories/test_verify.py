@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.trajectories.batch import compress_batch
-from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
-from holdfast.trajectories.reading import find_sources
-from holdfast.trajectories.verify import read_over_target, verify
+from foldaway.trajectories.batch import compress_batch
+from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
+from foldaway.trajectories.reading import find_sources
+from foldaway.trajectories.verify import read_over_target, verify
 
 JOB = BatchSettings(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
 
@@ -81,7 +81,7 @@ def test_sources_of_one_name_are_kept_apart(tmp_path: Path):
 def test_without_its_marks_a_record_that_is_not_in_the_input_is_named(tmp_path: Path):
     """Output that was copied without its hidden folder is verified too."""
     source = _batch(tmp_path / "a", _lines(range(10)))
-    for mark in (tmp_path / "a/out/.holdfast").glob("part-*"):
+    for mark in (tmp_path / "a/out/.foldaway").glob("part-*"):
         mark.unlink()
     source.write_text("".join(source.read_text().splitlines(keepends=True)[:-1]))
     found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
@@ -115,7 +115,7 @@ def test_a_turn_that_was_changed_beside_several_folds_is_found(tmp_path: Path, a
     compress_batch(find_sources([str(source)]), out, BatchSettings(policy=policy))
     assert list(verify(out, find_sources([str(source)]))) == []
     record = json.loads((out / "part-00000.jsonl").read_text())
-    summaries = [n for n, one in enumerate(record["conversations"]) if "holdfast" in one["value"]]
+    summaries = [n for n, one in enumerate(record["conversations"]) if "foldaway" in one["value"]]
     assert len(summaries) == 2
     assert at not in summaries
     record["conversations"][at]["value"] = "y"

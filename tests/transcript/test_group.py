@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from holdfast.testing import assistant, call, logs, result, talk, think, user
-from holdfast.transcript import Message, Text, Thinking, ToolCall, ToolResult, groups, survey
+from foldaway.testing import assistant, call, logs, result, talk, think, user
+from foldaway.transcript import Message, Text, Thinking, ToolCall, ToolResult, groups, survey
 
 
 @given(logs())

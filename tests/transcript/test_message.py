@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.testing import assistant, call, logs, media, result, talk, user
-from holdfast.transcript import Flaw, Message, Opaque, Text, Thinking, ToolResult, is_ask, texts
+from foldaway.testing import assistant, call, logs, media, result, talk, user
+from foldaway.transcript import Flaw, Message, Opaque, Text, Thinking, ToolResult, is_ask, texts
 
 
 @pytest.mark.parametrize("field", ["role", "parts", "wire", "intact"])
@@ -51,7 +51,7 @@ def test_only_a_real_message_of_the_user_with_words_or_media_is_an_ask(
 
 @given(st.sampled_from(["digest", "duplicate", "summary", "stub", "note", "placeholder"]))
 def test_a_generated_message_is_never_an_ask(origin: str) -> None:
-    """Whatever Holdfast wrote into the user's role is not taken for the user's."""
+    """Whatever Foldaway wrote into the user's role is not taken for the user's."""
     made = Message("user", (Text("go on"),), origin=origin)  # pyright: ignore[reportArgumentType]
     assert made.is_generated
     assert not is_ask(made)

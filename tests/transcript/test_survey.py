@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from holdfast.testing import assistant, call, logs, result, talk, user
-from holdfast.transcript import (
+from foldaway.testing import assistant, call, logs, result, talk, user
+from foldaway.transcript import (
     Flaw,
     Media,
     Message,

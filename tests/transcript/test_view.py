@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidView
-from holdfast.testing import logs, views
-from holdfast.transcript import (
+from foldaway.errors import InvalidView
+from foldaway.testing import logs, views
+from foldaway.transcript import (
     Folded,
     Item,
     Kept,

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.compaction.compact import Plan, plan
-from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import CompactionInput, Options
-from holdfast.policy import Policy, budget_for
-from holdfast.ports import Redact, WireRules
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, View, whole
+from foldaway.compaction.compact import Plan, plan
+from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.compaction.state import CompactionState
+from foldaway.compaction.work import CompactionInput, Options
+from foldaway.policy import Policy, budget_for
+from foldaway.ports import Redact, WireRules
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, View, whole
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.report import Urgency
-from holdfast.writing.failures import (
+from foldaway.errors import FailureKind, SummarizerFailed
+from foldaway.report import Urgency
+from foldaway.writing.failures import (
     CLASSES,
     LONGEST_PAUSE,
     PAUSES,

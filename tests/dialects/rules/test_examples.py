@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.dialects.check import check
-from holdfast.dialects.profiles import PROFILES, RULES
-from holdfast.dialects.repair import repair
-from holdfast.errors import CannotRepair
-from holdfast.testing.breakage import BREAKAGES, apply
+from foldaway.dialects.check import check
+from foldaway.dialects.profiles import PROFILES, RULES
+from foldaway.dialects.repair import repair
+from foldaway.errors import CannotRepair
+from foldaway.testing.breakage import BREAKAGES, apply
 
 TABLES = [
     json.loads(file.read_text())
@@ -130,7 +130,7 @@ def test_every_rule_of_every_profile_has_a_broken_example() -> None:
 
 
 def test_every_rule_is_broken_by_a_breakage() -> None:
-    """The laws try a rule only if `holdfast.testing` can break a list in its way."""
+    """The laws try a rule only if `foldaway.testing` can break a list in its way."""
     broken: set[str] = set()
     for _, example in VALID:
         provider, given = example["provider"], example["given"]

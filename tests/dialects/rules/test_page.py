@@ -6,18 +6,18 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from holdfast.dialects import rules as rule_files
-from holdfast.dialects.profiles import PROFILES, RULES
-from holdfast.dialects.rule import Rule
+from foldaway.dialects import rules as rule_files
+from foldaway.dialects.profiles import PROFILES, RULES
+from foldaway.dialects.rule import Rule
 
 FOLDER = rule_files.__path__
 PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
 HEAD = """# The rules
 
-What `holdfast check` looks at, and what `holdfast repair` does about it. Everything that is
+What `foldaway check` looks at, and what `foldaway repair` does about it. Everything that is
 reported is refused by the provider, or by some gateway: `alternating` is for those that want roles
 to take turns, `known-keys` for those that refuse unknown keys, `strict` for those that do both.
-This page is generated from `src/holdfast/dialects/rules/` and `profiles.py`.
+This page is generated from `src/foldaway/dialects/rules/` and `profiles.py`.
 
 Repair invents nothing. Stub results, placeholders and notes that it adds are in square brackets.
 

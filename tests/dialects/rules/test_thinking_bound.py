@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.dialects.check import check, check_transcript
-from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_named
-from holdfast.dialects.repair import repair
-from holdfast.transcript import Message, Text
+from foldaway.dialects.check import check, check_transcript
+from foldaway.dialects.load import load
+from foldaway.dialects.profiles import profile_named
+from foldaway.dialects.repair import repair
+from foldaway.transcript import Message, Text
 
 ANTHROPIC = profile_named("anthropic")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue.statements import constraints
+from foldaway.facts.dialogue.statements import constraints
 
 RULES = {
     "en": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue.statements import decisions
+from foldaway.facts.dialogue.statements import decisions
 
 
 @pytest.mark.parametrize(

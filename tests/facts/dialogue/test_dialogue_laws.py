@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.dialogue.statements import constraints, decisions, questions
-from holdfast.facts.dialogue.values import stated_values
-from holdfast.facts.rows import data_rows
+from foldaway.facts.dialogue.cues import language_of
+from foldaway.facts.dialogue.statements import constraints, decisions, questions
+from foldaway.facts.dialogue.values import stated_values
+from foldaway.facts.rows import data_rows
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[4] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 PIECES = st.sampled_from((
     "never", "don't use tabs", "不要", "しないで", "하지 마세요", "لا تستخدم", "मत करो", "nunca",
@@ -131,7 +131,7 @@ def test_hostile_texts_take_linear_time(name: str, part: int) -> None:
 def _messages(name: str, role: str) -> list[str]:
     path = DATA / "sessions" / f"{name}.jsonl.gz"
     if not path.exists():
-        pytest.skip(f"no shared data at {path}; set HOLDFAST_DATA")
+        pytest.skip(f"no shared data at {path}; set FOLDAWAY_DATA")
     texts: list[str] = []
     with gzip.open(path, "rt", encoding="utf-8") as rows:
         for row in rows:

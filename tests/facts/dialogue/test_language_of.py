@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.languages import Language
+from foldaway.facts.dialogue.cues import language_of
+from foldaway.facts.languages import Language
 
 
 @pytest.mark.parametrize(

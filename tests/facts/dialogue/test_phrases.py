@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from holdfast.facts import languages
-from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.languages import (
+from foldaway.facts import languages
+from foldaway.facts.dialogue.cues import language_of
+from foldaway.facts.languages import (
     CODES,
     VOCABULARIES,
     Counted,
@@ -18,7 +18,7 @@ from holdfast.facts.languages import (
     counted,
     phrases_for,
 )
-from holdfast.facts.summary import SECTIONS
+from foldaway.facts.summary import SECTIONS
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 

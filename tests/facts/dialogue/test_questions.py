@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.statements import questions
+from foldaway.facts.dialogue.statements import questions
 
 
 def test_a_question_is_taken_without_its_neighbours() -> None:

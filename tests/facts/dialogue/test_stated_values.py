@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue.values import stated_values
+from foldaway.facts.dialogue.values import stated_values
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.digests import DIGESTS, digest, digest_of
-from holdfast.facts.digests.line import LIMIT_CHARS
-from holdfast.facts.tools import FAMILIES, Family, read_arguments
-from holdfast.testing import call
-from holdfast.testing.words import arguments, names, outputs
-from holdfast.transcript import ToolCall
+from foldaway.facts.digests import DIGESTS, digest, digest_of
+from foldaway.facts.digests.line import LIMIT_CHARS
+from foldaway.facts.tools import FAMILIES, Family, read_arguments
+from foldaway.testing import call
+from foldaway.testing.words import arguments, names, outputs
+from foldaway.transcript import ToolCall
 
 ONE_OF_EACH = sorted(row.names.split()[0] for row in FAMILIES.values() if row.names)
 KEYS = (

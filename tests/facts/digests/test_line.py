@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.digests.line import (
+from foldaway.facts.digests.line import (
     clip,
     first_line,
     first_of,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.facts.digests import digest
+from foldaway.facts.digests import digest
 
 EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.digests.runs import Printed, read_printed
+from foldaway.facts.digests.runs import Printed, read_printed
 
 
 @pytest.mark.parametrize(("output", "wanted"), [

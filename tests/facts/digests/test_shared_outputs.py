@@ -10,16 +10,16 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from holdfast.facts.digests import digest_of
-from holdfast.facts.digests.line import LIMIT_CHARS
-from holdfast.facts.tools import family_of
-from holdfast.reduction.signals import exit_status
-from holdfast.transcript import ToolCall
+from foldaway.facts.digests import digest_of
+from foldaway.facts.digests.line import LIMIT_CHARS
+from foldaway.facts.tools import family_of
+from foldaway.reduction.signals import exit_status
+from foldaway.transcript import ToolCall
 
-DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[4] / "shared" / "data"))
+DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
 OUTPUTS = DATA / "tool_outputs" / "tool_outputs.jsonl.gz"
 if not OUTPUTS.exists():
-    pytest.skip(f"no shared data at {DATA}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared data at {DATA}; set FOLDAWAY_DATA", allow_module_level=True)
 
 
 class Recorded(Struct):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.effect import Effect
-from holdfast.facts.effects.run import effects_of_command
+from foldaway.facts.effects.effect import Effect
+from foldaway.facts.effects.run import effects_of_command
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="no bash here")

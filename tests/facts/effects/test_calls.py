@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.calls import effects_of_call
-from holdfast.facts.effects.effect import Effect
+from foldaway.facts.effects.calls import effects_of_call
+from foldaway.facts.effects.effect import Effect
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
 CALLS: list[tuple[str, dict[str, Any], list[Effect]]] = [

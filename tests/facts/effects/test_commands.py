@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.effects.effect import Effect
-from holdfast.facts.effects.run import effects_of_command
+from foldaway.facts.effects.effect import Effect
+from foldaway.facts.effects.run import effects_of_command
 
 
 def told(command: str) -> list[str]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.calls import effects_of_call
-from holdfast.facts.effects.effect import Effect, effects_of_patch
-from holdfast.facts.effects.run import effects_of_command
+from foldaway.facts.effects.calls import effects_of_call
+from foldaway.facts.effects.effect import Effect, effects_of_patch
+from foldaway.facts.effects.run import effects_of_command
 
 SHELLISH = st.text(st.sampled_from("ab 1/.-=~*'\"\\$`|&;<>(){}[]#!,\n\t\rrmEOF\x00é\ud800"))
 PIECES = st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.effect import Effect, effects_of_patch
+from foldaway.facts.effects.effect import Effect, effects_of_patch
 
 ENVELOPE = """*** Begin Patch
 *** Update File: src/a.py

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.facts.effects.calls import effects_of_call
+from foldaway.facts.effects.calls import effects_of_call
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
+SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("c[lo]*.jsonl.gz")) + sorted(SESSIONS.glob("[ops]*.jsonl.gz"))
 
 if not FILES:
-    pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
 
 
 def calls() -> Iterator[tuple[str, dict[str, Any]]]:

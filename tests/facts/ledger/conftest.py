@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.facts.ledger import Fact, Ledger, update
-from holdfast.policy import Policy
-from holdfast.ports import Redact
-from holdfast.testing import talk
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, whole
+from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.facts.ledger import Fact, Ledger, update
+from foldaway.policy import Policy
+from foldaway.ports import Redact
+from foldaway.testing import talk
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, whole
 
 
 def _facts_in(log: Sequence[Message], redact: Redact = str) -> list[Fact]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.facts.ledger import Around, Ledger, summarize
-from holdfast.facts.summary import parse_summary, render_summary
-from holdfast.testing import assistant, call, result, user
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, ToolResult
+from foldaway.facts.ledger import Around, Ledger, summarize
+from foldaway.facts.summary import parse_summary, render_summary
+from foldaway.testing import assistant, call, result, user
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, ToolResult
 
 LedgerOf = Callable[..., Ledger]
 

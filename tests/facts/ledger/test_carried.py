@@ -7,12 +7,12 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-import holdfast
-from holdfast.facts.ledger import Around, Ledger, summarize
-from holdfast.facts.ledger.carried import carried_facts
-from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
-from holdfast.testing import assistant, call, result, user
-from holdfast.tokens import Estimator
+import foldaway
+from foldaway.facts.ledger import Around, Ledger, summarize
+from foldaway.facts.ledger.carried import carried_facts
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.testing import assistant, call, result, user
+from foldaway.tokens import Estimator
 
 LedgerOf = Callable[..., Ledger]
 
@@ -167,8 +167,8 @@ def test_eight_compressions_of_their_own_output_keep_what_is_named_often() -> No
             messages.append({"role": "assistant", "content": "", "tool_calls": [made]})
             told_by = f"def load_user_table(part_{number})\n{code}"
             messages.append({"role": "tool", "tool_call_id": ref, "content": told_by})
-        messages = list(holdfast.compress(messages, target_tokens=3_000).messages)
+        messages = list(foldaway.compress(messages, target_tokens=3_000).messages)
     view = str(messages)
-    assert view.count("[holdfast summary: reference only]") == 1
+    assert view.count("[foldaway summary: reference only]") == 1
     assert "src/part_0.py" in view
     assert "load_user_table" in view

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.update import split_tasks, todo_text
-from holdfast.testing import assistant, call, media, result, user
+from foldaway.facts.ledger import Ledger
+from foldaway.facts.ledger.update import split_tasks, todo_text
+from foldaway.testing import assistant, call, media, result, user
 
 LedgerOf = Callable[..., Ledger]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.effect import Effect
-from holdfast.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
-from holdfast.testing import assistant, call, result, user
-from holdfast.transcript import ToolCall
+from foldaway.facts.effects.effect import Effect
+from foldaway.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
+from foldaway.testing import assistant, call, result, user
+from foldaway.transcript import ToolCall
 
 LedgerOf = Callable[..., Ledger]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
-from holdfast.reduction.lines import plain
+from foldaway.facts.ledger.lines import cut, lines_of, terms_of, whole_words
+from foldaway.reduction.lines import plain
 
 PIECES = st.sampled_from((
     "src/app.py", "max_retries = 3", "def load_user(name):", "   12→", "12\t", "7:", "plain words",

@@ -8,8 +8,8 @@ from itertools import islice
 import msgspec
 import pytest
 
-from holdfast.facts.ledger import Around, Fact, Ledger, facts_of, summarize, update
-from holdfast.transcript import Message, Text, ToolCall, ToolResult
+from foldaway.facts.ledger import Around, Fact, Ledger, facts_of, summarize, update
+from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 MOST_BYTES = 4_000_000
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger.outcome import is_look, masks_failures
+from foldaway.facts.ledger.outcome import is_look, masks_failures
 
 
 @pytest.mark.parametrize("command", [

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.compaction.prune import answered_calls
-from holdfast.facts.ledger import Fact, Ledger, facts_of
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.transcript import ToolCall
+from foldaway.compaction.prune import answered_calls
+from foldaway.facts.ledger import Fact, Ledger, facts_of
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.transcript import ToolCall
 
 LedgerOf = Callable[..., Ledger]
 

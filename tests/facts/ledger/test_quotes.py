@@ -7,11 +7,11 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger import Around, Fact, Ledger, summarize, update
-from holdfast.facts.ledger.fact import FileState
-from holdfast.facts.ledger.files import known_files
-from holdfast.facts.summary import Section
-from holdfast.testing import assistant, call, result, user
+from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
+from foldaway.facts.ledger.fact import FileState
+from foldaway.facts.ledger.files import known_files
+from foldaway.facts.summary import Section
+from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]
 READ = "\n".join(f"{n:>6}→value_{n} = load_{n}()" for n in (4, 5, 6))

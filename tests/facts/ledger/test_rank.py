@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger import Fact, Ledger, update
-from holdfast.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
+from foldaway.facts.ledger import Fact, Ledger, update
+from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
 
 TERMS = st.lists(st.integers(0, 12).map(lambda n: f"term_{n}"), max_size=4).map(tuple)
 CANDIDATES = st.lists(

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.facts.dialogue.statements import constraints, is_rule
-from holdfast.facts.ledger import Around, Ledger, summarize
-from holdfast.facts.summary import Section
-from holdfast.testing import assistant, call, result, user
+from foldaway.facts.dialogue.statements import constraints, is_rule
+from foldaway.facts.ledger import Around, Ledger, summarize
+from foldaway.facts.summary import Section
+from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]
 STARTED = "Chunk ID: a\nWall time: 1 seconds\nProcess running with session ID 66153\nOutput:\n"

@@ -16,21 +16,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import load
-from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.facts.effects.calls import effects_of_call
-from holdfast.facts.languages import counted, phrases_for
-from holdfast.facts.ledger import Around, Fact, Ledger, summarize, update
-from holdfast.facts.ledger.lines import terms_of
-from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
-from holdfast.facts.tools import arguments_given
-from holdfast.policy import Policy
-from holdfast.reduction.lines import plain
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
+from foldaway import load
+from foldaway.compaction.index import FrozenLog, LogReading
+from foldaway.facts.effects.calls import effects_of_call
+from foldaway.facts.languages import counted, phrases_for
+from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
+from foldaway.facts.ledger.lines import terms_of
+from foldaway.facts.summary import SECTIONS, parse_summary, render_summary
+from foldaway.facts.tools import arguments_given
+from foldaway.policy import Policy
+from foldaway.reduction.lines import plain
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
+SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 SAMPLED = 2
 MOST_CHARS = 250_000
@@ -38,7 +38,7 @@ COUNT = re.compile(r"\((?:\d+ to )?\d+ of [\d,]+\)")
 """Which of how many items of a list a line tells."""
 
 if not FILES:
-    pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA", allow_module_level=True)
+    pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
 
 EVERY_FILE = pytest.mark.parametrize("path", FILES, ids=[path.name.split(".")[0] for path in FILES])
 

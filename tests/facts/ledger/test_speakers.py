@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import load
-from holdfast.facts.ledger import Ledger, facts_of
-from holdfast.facts.speakers import (
+from foldaway import load
+from foldaway.facts.ledger import Ledger, facts_of
+from foldaway.facts.speakers import (
     directory_told,
     own_words,
     report_told,
     speaker_of,
     without_blocks,
 )
-from holdfast.testing import assistant, call, result, user
-from holdfast.testing.words import words
-from holdfast.transcript import Message
+from foldaway.testing import assistant, call, result, user
+from foldaway.testing.words import words
+from foldaway.transcript import Message
 
 CONTEXT = (
     "<environment_context>\n  <cwd>/srv/app</cwd>\n  <shell>zsh</shell>\n</environment_context>"

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.languages import Language, counted, phrases_for
-from holdfast.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
-from holdfast.facts.ledger.lines import terms_of
-from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
-from holdfast.reduction.lines import plain
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, Text, ToolCall, ToolResult
+from foldaway.facts.languages import Language, counted, phrases_for
+from foldaway.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
+from foldaway.facts.ledger.lines import terms_of
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.reduction.lines import plain
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 LedgerOf = Callable[..., Ledger]
 FactsIn = Callable[..., list[Fact]]
@@ -525,7 +525,7 @@ def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> Non
 
 def test_the_note_of_an_earlier_cut_is_no_name_of_an_edit(ledger_of: LedgerOf) -> None:
     """How much was cut, and half a word before that, were never in the file."""
-    cut = "normalize_url(x) + source_u… [337 more characters: hf-336d93cf84]"
+    cut = "normalize_url(x) + source_u… [337 more characters: fa-336d93cf84]"
     ledger = ledger_of(
         user("Go."),
         assistant(call("Edit", file_path="a.go", old_string="trim_space(x)", new_string=cut)),

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import load
-from holdfast.facts.ledger import Fact, Ledger, facts_of, update
-from holdfast.facts.tools import FAMILIES, arguments_given
-from holdfast.reduction.lines import plain
-from holdfast.testing import assistant, call, result, user
-from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from foldaway import load
+from foldaway.facts.ledger import Fact, Ledger, facts_of, update
+from foldaway.facts.tools import FAMILIES, arguments_given
+from foldaway.reduction.lines import plain
+from foldaway.testing import assistant, call, result, user
+from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 PIECES = st.sampled_from((
     "never touch src/main.py", "I'll use sqlite because it is simple.", "Which port do you want?",
@@ -28,7 +28,7 @@ PIECES = st.sampled_from((
     '[{"k": "v_1"}, {"k": null}]', "{", "}", "*** Begin Patch", "*** Update File: a.py", "@@",
     "diff --git a/x.py b/x.py", "+++ b/x.py", "   12→max_retries = 3", "\x1b[31mred\x1b[0m",
     "progress 10%\rprogress 20%", "\r\n", "\n", " ", "\t", "\x00", "\ud800", "\udfff", "\u2028",
-    "[holdfast digest] x", "T", "[", "`", "```", "'", '"', "\\", "\\n", "é", "👩‍👩‍👧", "x" * 500,
+    "[foldaway digest] x", "T", "[", "`", "```", "'", '"', "\\", "\\n", "é", "👩‍👩‍👧", "x" * 500,
     "a_b " * 200, "sed -i s/a/b/ a.py && mv a.py b.py", "cat <<EOF > new.py", "EOF",
     "git commit -m x", "<system-reminder>", "</system-reminder>", "<environment_context>",
 ))  # fmt: skip

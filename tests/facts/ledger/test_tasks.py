@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.update import split_tasks
-from holdfast.testing import assistant, call, result, user
+from foldaway.facts.ledger import Ledger
+from foldaway.facts.ledger.update import split_tasks
+from foldaway.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger.lines import runs_of, terms_of
+from foldaway.facts.ledger.lines import runs_of, terms_of
 
 PIECES = st.sampled_from((
     "src/app.py", "max_retries", "camelCase", "8081", "v1.2.3", "--dry-run", "HTTP", "#12", "word",

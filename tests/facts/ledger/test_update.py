@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.facts.effects.effect import Action, Effect
-from holdfast.facts.ledger import Fact, FactKind, Ledger, update
+from foldaway.facts.effects.effect import Action, Effect
+from foldaway.facts.ledger import Fact, FactKind, Ledger, update
 
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
 ACTIONS: tuple[Action, ...] = get_args(Action)

@@ -26,7 +26,7 @@ class Agent:
             case.model, base_url=f"{case.url}/v1", api_key="none", max_retries=0,
             http_client=http, streaming=case.mode == "stream",
         )  # fmt: skip
-        tools = [read_file, *http.holdfast.functions(case.thread)]
+        tools = [read_file, *http.foldaway.functions(case.thread)]
         self.agent = Ag2Agent("worker", "You work on a project.", config=config, tools=tools)
 
     async def aask(self, text: str) -> str:

@@ -32,7 +32,7 @@ class Agent:
                                 default_options=own)  # fmt: skip
         self.agent = FrameworkAgent(
             client, "You work on a project.", name="worker", default_options=own,
-            tools=[read_file, reader.as_tool(), *openai.holdfast.functions(case.thread)],
+            tools=[read_file, reader.as_tool(), *openai.foldaway.functions(case.thread)],
         )  # fmt: skip
 
     async def aask(self, text: str) -> str:

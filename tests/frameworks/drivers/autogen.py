@@ -31,7 +31,7 @@ class Agent:
             model=case.model, base_url=f"{case.url}/v1", api_key="none", max_retries=0,
             model_info=INFO, http_client=http, parallel_tool_calls=False,
         )  # fmt: skip
-        tools = [read_file, *http.holdfast.functions(case.thread)]
+        tools = [read_file, *http.foldaway.functions(case.thread)]
         given = {"model_client": model, "max_tool_iterations": 500}
         reader = AssistantAgent("reader", tools=[read_file], **given)
         self.agent = AssistantAgent(

@@ -21,8 +21,8 @@ from claude_agent_sdk import (
 )
 from playing import Case, play, read_file
 
-from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionFilter
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 
 
 @tool("read_file", "Read a file of the project.", {"path": str})
@@ -37,10 +37,10 @@ class Agent:
         self.case = case
 
     def options(self, *, is_streamed: bool) -> ClaudeAgentOptions:
-        from holdfast.integrations.claude_agent import HoldfastSessionStore
-        from holdfast.integrations.claude_hooks import holdfast_hooks
+        from foldaway.integrations.claude_agent import FoldawaySessionStore
+        from foldaway.integrations.claude_hooks import foldaway_hooks
 
-        case, sessions = self.case, HoldfastSessionStore(self.case.store)
+        case, sessions = self.case, FoldawaySessionStore(self.case.store)
         name = str(uuid.uuid5(uuid.NAMESPACE_URL, case.thread))
         begun = case.kept("begun")
         given: Any = {"resume": name} if begun.exists() else {"session_id": name}
@@ -55,7 +55,7 @@ class Agent:
             model=case.model, cwd=case.folder, env=env, session_store=sessions,
             session_store_flush="eager", include_partial_messages=is_streamed, tools=[],
             mcp_servers={"host": create_sdk_mcp_server("host", tools=[reads])},
-            allowed_tools=["mcp__host__*"], setting_sources=[], hooks=holdfast_hooks(), **given,
+            allowed_tools=["mcp__host__*"], setting_sources=[], hooks=foldaway_hooks(), **given,
         )  # fmt: skip
 
     async def run(self, text: str, *, is_streamed: bool = False) -> str:

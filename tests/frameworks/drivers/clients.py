@@ -11,7 +11,7 @@ sys.path[0] = str(Path(__file__).parents[1])
 
 from playing import Case, play, read_file
 
-from holdfast import wrap
+from foldaway import wrap
 
 READ = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
 
@@ -23,10 +23,10 @@ class Wire:
         self.case, self.options = case, options
 
     def wrapped(self, client: Any) -> Any:
-        if self.case.strategy != "holdfast":
+        if self.case.strategy != "foldaway":
             return client
         made = wrap(client, self.case.thread, **self.options)
-        self.sessions = made.holdfast
+        self.sessions = made.foldaway
         return made
 
     def called(self, name: str, arguments: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""An agent of CrewAI with Holdfast in its LLM, or with its own summarizer."""
+"""An agent of CrewAI with Foldaway in its LLM, or with its own summarizer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def agent_of(case: Case) -> CrewAgent:
         stream=case.mode == "stream",
     )  # fmt: skip
     tools: list[Any] = [tool("read_file")(read_file)]
-    if case.strategy == "holdfast":
-        from holdfast.integrations.crewai import HoldfastConversation
+    if case.strategy == "foldaway":
+        from foldaway.integrations.crewai import FoldawayConversation
 
-        held = HoldfastConversation(
+        held = FoldawayConversation(
             case.thread, case.store, context_length=case.window, on_error="raise"
         )
         llm, tools = held.llm(llm), [*tools, *held.tools]

@@ -40,10 +40,10 @@ def app_of(case: Case) -> App:
         name="worker", model=model, tools=[read_file, AgentTool(reader)],
         instruction="You work on a project.",
     )  # fmt: skip
-    if case.strategy == "holdfast":
-        from holdfast.integrations.google_adk import HoldfastPlugin
+    if case.strategy == "foldaway":
+        from foldaway.integrations.google_adk import FoldawayPlugin
 
-        plugin = HoldfastPlugin(case.store, context_length=case.window, on_error="raise")
+        plugin = FoldawayPlugin(case.store, context_length=case.window, on_error="raise")
         return App(name="app", root_agent=agent, plugins=[plugin])
     from google.adk.apps.app import EventsCompactionConfig
 

@@ -33,10 +33,10 @@ def model_of(case: Case) -> Any:
 
 
 def middleware_of(case: Case, model: Any) -> list[Any]:
-    if case.strategy == "holdfast":
-        from holdfast.integrations.langchain import HoldfastMiddleware
+    if case.strategy == "foldaway":
+        from foldaway.integrations.langchain import FoldawayMiddleware
 
-        return [HoldfastMiddleware(case.store, context_length=case.window, on_error="raise")]
+        return [FoldawayMiddleware(case.store, context_length=case.window, on_error="raise")]
     most = case.window * 3 // 4
     if case.strategy == "summarization":
         from langchain.agents.middleware import SummarizationMiddleware

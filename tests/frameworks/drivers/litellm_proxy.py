@@ -23,7 +23,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 from drivers.clients import WIRES, Loop, Wire
 from playing import Case, play
 
-from holdfast.integrations.host_sessions import HostSessions, owned_key
+from foldaway.integrations.host_sessions import HostSessions, owned_key
 
 KEY = "sk-takes-part"
 OWNER = hashlib.sha256(KEY.encode()).hexdigest()
@@ -41,12 +41,12 @@ router_settings: {{num_retries: 0}}
 """
 OWN = """
 from litellm.proxy._types import UserAPIKeyAuth
-from holdfast.integrations.litellm import HoldfastCallback
+from foldaway.integrations.litellm import FoldawayCallback
 
-callback = HoldfastCallback({store!r}, context_length={window}, on_error="raise")
+callback = FoldawayCallback({store!r}, context_length={window}, on_error="raise")
 
 async def auth(request, api_key):
-    return UserAPIKeyAuth(api_key=api_key, metadata={{"holdfast": api_key == {key!r}}})
+    return UserAPIKeyAuth(api_key=api_key, metadata={{"foldaway": api_key == {key!r}}})
 """
 
 
@@ -57,10 +57,10 @@ class Proxied(Wire):
 
     def wrapped(self, client: Any) -> Any:
         self.sessions = HostSessions("litellm", self.case.store)
-        return client.copy(default_headers={"x-holdfast-session": self.case.thread}, api_key=KEY)
+        return client.copy(default_headers={"x-foldaway-session": self.case.thread}, api_key=KEY)
 
     def called(self, name: str, arguments: dict[str, Any]) -> str:
-        if name.startswith("holdfast_"):
+        if name.startswith("foldaway_"):
             key = owned_key(OWNER, self.case.thread)
             return self.sessions.answer(key, name, arguments)
         return super().called(name, arguments)
@@ -91,10 +91,10 @@ class Proxied(Wire):
             call = litellm.acompletion if is_async else litellm.completion
             return call(**self.trimmed(listed))
         if self.case.wire == "chat" and self.case.mode == "aask":
-            from holdfast.integrations.litellm import HoldfastCompletions
+            from foldaway.integrations.litellm import FoldawayCompletions
 
             key, window = owned_key(OWNER, self.case.thread), self.case.window
-            made = HoldfastCompletions(key, self.case.store, context_length=window)
+            made = FoldawayCompletions(key, self.case.store, context_length=window)
             model = f"openai/{self.case.model}"
             asked = {**self.request(listed), "model": model, "api_base": f"{self.direct}/v1"}
             return made.acompletion(**asked, api_key="none")

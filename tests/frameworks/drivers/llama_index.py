@@ -1,4 +1,4 @@
-"""LlamaIndex's agent with Holdfast, or with its own memory."""
+"""LlamaIndex's agent with Foldaway, or with its own memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Agent:
         path = case.kept()
         said = json.loads(path.read_text()) if path.exists() else []
         before = [ChatMessage.model_validate(one) for one in said]
-        most = 10**9 if case.strategy == "holdfast" else case.window * 3 // 4
+        most = 10**9 if case.strategy == "foldaway" else case.window * 3 // 4
         if case.strategy == "summary":
             self.memory: Any = ChatSummaryMemoryBuffer.from_defaults(
                 before, model_of(case), token_limit=most
@@ -52,12 +52,12 @@ class Agent:
             "llm": model_of(case), "system_prompt": "You work on a project.",
             "tools": [read_file], "streaming": is_streamed,
         }  # fmt: skip
-        if case.strategy != "holdfast":
+        if case.strategy != "foldaway":
             return FunctionAgent(**given)
-        from holdfast.integrations.llama_index import HoldfastAgent
+        from foldaway.integrations.llama_index import FoldawayAgent
 
         options = {"context_length": case.window, "on_error": "raise"}
-        return HoldfastAgent(store=case.store, options=options, **given)
+        return FoldawayAgent(store=case.store, options=options, **given)
 
     async def run(self, text: str, *, is_streamed: bool) -> str:
         agent = self.agent(is_streamed=is_streamed)

@@ -29,13 +29,13 @@ class Agent:
             path.write_text(read_file(str(path)))
         config = {
             "model_name": f"openai/{case.model}", "cost_tracking": "ignore_errors",
-            "model_class": "holdfast.integrations.mini_swe_agent.HoldfastModel",
+            "model_class": "foldaway.integrations.mini_swe_agent.FoldawayModel",
             "model_kwargs": {"api_base": f"{case.url}/v1", "api_key": "none"},
-            "holdfast": {"key": case.thread, "store": case.store, "context_length": case.window,
+            "foldaway": {"key": case.thread, "store": case.store, "context_length": case.window,
                          "on_error": "raise"},
         }  # fmt: skip
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        env = {"PATH": path, "HOLDFAST_STORE": case.store}
+        env = {"PATH": path, "FOLDAWAY_STORE": case.store}
         self.agent = DefaultAgent(
             get_model(config=config), LocalEnvironment(cwd=case.folder, env=env), cost_limit=0,
             system_template="You work on a project.", instance_template="",

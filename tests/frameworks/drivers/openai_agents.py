@@ -44,10 +44,10 @@ class Conversation:
 
     def __init__(self, case: Case) -> None:
         tools, self.run = [function_tool(read_file)], {"max_turns": 500}
-        if case.strategy == "holdfast":
-            from holdfast.integrations.openai_agents import HoldfastSession
+        if case.strategy == "foldaway":
+            from foldaway.integrations.openai_agents import FoldawaySession
 
-            session = HoldfastSession(
+            session = FoldawaySession(
                 case.thread, case.store, context_length=case.window, on_error="raise"
             )
             tools += session.tools

@@ -52,11 +52,11 @@ def model_of(case: Case, *, is_streamed: bool = False) -> LLM:
 
 
 def condenser_of(case: Case, model: LLM) -> Any:
-    if case.strategy == "holdfast":
-        from holdfast.integrations.openhands import HoldfastCondenser
+    if case.strategy == "foldaway":
+        from foldaway.integrations.openhands import FoldawayCondenser
 
         options = {"context_length": case.window, "on_error": "raise"}
-        return HoldfastCondenser(store=case.store, options=options)
+        return FoldawayCondenser(store=case.store, options=options)
     if case.strategy == "summarizing":
         from openhands.sdk.context.condenser import LLMSummarizingCondenser
 
@@ -73,12 +73,12 @@ class Host:
         self.case, self.pieces = case, 0
 
     def conversation(self, *, is_streamed: bool = False) -> Any:
-        from holdfast.integrations.openhands import HOLDFAST_TOOLS
+        from foldaway.integrations.openhands import FOLDAWAY_TOOLS
 
         case = self.case
         model = model_of(case, is_streamed=is_streamed)
         agent = Agent(
-            llm=model, tools=[Tool(name="read_file"), *HOLDFAST_TOOLS],
+            llm=model, tools=[Tool(name="read_file"), *FOLDAWAY_TOOLS],
             condenser=condenser_of(case, model), include_default_tools=[],
             system_prompt="You work on a project.",
         )  # fmt: skip

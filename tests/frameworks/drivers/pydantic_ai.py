@@ -48,11 +48,11 @@ class Conversation:
 
     def __init__(self, case: Case) -> None:
         capabilities: list[Any] = []
-        if case.strategy == "holdfast":
-            from holdfast.integrations.pydantic_ai import HoldfastCapability
+        if case.strategy == "foldaway":
+            from foldaway.integrations.pydantic_ai import FoldawayCapability
 
             capabilities.append(
-                HoldfastCapability(case.store, context_length=case.window, on_error="raise")
+                FoldawayCapability(case.store, context_length=case.window, on_error="raise")
             )
         elif case.strategy == "newest":
             capabilities.append(ProcessHistory(newest))

@@ -33,7 +33,7 @@ class Agent:
         client = OpenAI(base_url=f"{case.url}/v1", api_key="none", max_retries=0)
         client = wrapped(case, client)
         self.agent = ToolCallingAgent(
-            [tool(one) for one in (read_file, *client.holdfast.functions(case.thread))],
+            [tool(one) for one in (read_file, *client.foldaway.functions(case.thread))],
             OpenAIModel(case.model, client=client), max_steps=500, verbosity_level=-1,
             stream_outputs=case.mode == "stream",
         )  # fmt: skip

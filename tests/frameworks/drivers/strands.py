@@ -31,10 +31,10 @@ def model_of(case: Case) -> Any:
 
 
 def manager_of(case: Case) -> Any:
-    if case.strategy == "holdfast":
-        from holdfast.integrations.strands import HoldfastConversationManager
+    if case.strategy == "foldaway":
+        from foldaway.integrations.strands import FoldawayConversationManager
 
-        return HoldfastConversationManager(case.store, context_length=case.window, on_error="raise")
+        return FoldawayConversationManager(case.store, context_length=case.window, on_error="raise")
     from strands.agent.conversation_manager import (
         SlidingWindowConversationManager,
         SummarizingConversationManager,

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from holdfast.cli import run
+from foldaway.cli import run
 
 HERE = Path(__file__).resolve().parent
 
@@ -15,7 +15,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         code = run(
             ["lab", "run", str(HERE / "sessions.jsonl.gz"), "-o", folder, "--budgets", "20",
-             "--strategies", "holdfast"]
+             "--strategies", "foldaway"]
         )  # fmt: skip
         if code == 0:
             shutil.copy(Path(folder) / "summary.json", HERE / "baseline.json")

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lab.peers.ask import MOST_TRIES, fit_to_budget
-from holdfast.lab.peers.worker import Answer, Failure, Request
+from foldaway.lab.peers.ask import MOST_TRIES, fit_to_budget
+from foldaway.lab.peers.worker import Answer, Failure, Request
 
 
 def sized(sizes: Sequence[int]) -> list[Any]:

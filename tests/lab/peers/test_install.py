@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.lab.peers.worker import Failure, interpreter
+from foldaway.lab.peers.worker import Failure, interpreter
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the scripts are for a POSIX shell")
 

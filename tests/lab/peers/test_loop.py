@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.lab import peers
-from holdfast.lab.peers.worker import Answer, Failure, Reply, Request, Worker
+from foldaway.lab import peers
+from foldaway.lab.peers.worker import Answer, Failure, Reply, Request, Worker
 
 WORKERS = Path(peers.__file__).parent / "workers"
 REQUEST = Request(

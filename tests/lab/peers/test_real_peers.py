@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.peers.ask import Fitted, Peers
-from holdfast.lab.peers.table import MODES
-from holdfast.lab.peers.worker import Failure, Request
-from holdfast.tokens import estimate_text
+from foldaway.lab.peers.ask import Fitted, Peers
+from foldaway.lab.peers.table import MODES
+from foldaway.lab.peers.worker import Failure, Request
+from foldaway.tokens import estimate_text
 
 pytestmark = pytest.mark.soak
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import UnknownName
-from holdfast.lab import peers
-from holdfast.lab.peers.ask import Peers
-from holdfast.lab.peers.table import MODES, PEERS, Peer
-from holdfast.lab.peers.worker import Failure, Request
+from foldaway.errors import UnknownName
+from foldaway.lab import peers
+from foldaway.lab.peers.ask import Peers
+from foldaway.lab.peers.table import MODES, PEERS, Peer
+from foldaway.lab.peers.worker import Failure, Request
 
 WORKERS = Path(peers.__file__).parent / "workers"
 PAGE = Path(__file__).resolve().parents[3] / "bench" / "notes" / "lab-peers.md"
@@ -33,8 +33,8 @@ def test_every_peer_has_its_worker_and_every_worker_its_peer() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(WORKERS.glob("*.py")), ids=lambda path: path.stem)
-def test_a_worker_imports_nothing_of_holdfast(path: Path) -> None:
-    """It runs where Holdfast is not installed; the loop has the standard library alone."""
+def test_a_worker_imports_nothing_of_foldaway(path: Path) -> None:
+    """It runs where Foldaway is not installed; the loop has the standard library alone."""
     roots: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -42,7 +42,7 @@ def test_a_worker_imports_nothing_of_holdfast(path: Path) -> None:
         elif isinstance(node, ast.ImportFrom):
             assert not node.level
             roots.add(str(node.module).partition(".")[0])
-    assert "holdfast" not in roots
+    assert "foldaway" not in roots
     if path.stem == "loop":
         assert roots <= sys.stdlib_module_names
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lab.peers.worker import Answer, Failure, Request, Worker
+from foldaway.lab.peers.worker import Answer, Failure, Request, Worker
 
 FAKE = Path(__file__).with_name("fake_worker.py")
 PATIENT = 60.0
@@ -161,7 +161,7 @@ def test_a_worker_sees_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> N
 IN_A_POOL = """
 import multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
-from holdfast.lab.peers.worker import Request, Worker
+from foldaway.lab.peers.worker import Request, Worker
 
 LEFT_OPEN = []
 
@@ -183,5 +183,5 @@ def test_a_process_of_a_pool_leaves_no_folder_behind() -> None:
         [sys.executable, "-c", IN_A_POOL, str(FAKE)], capture_output=True, text=True, check=True
     )
     home = Path(done.stdout.strip())
-    assert home.name.startswith("holdfast-peer-")
+    assert home.name.startswith("foldaway-peer-")
     assert not home.exists()

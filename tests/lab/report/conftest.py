@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec import Struct
 
-from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, summarize
+from foldaway.lab.results import RunManifest, RunSummary, ScoreRow, summarize
 
-LEVELS = {"holdfast": 0.8, "head+tail": 0.5, "masking-3": 0.9, "bare-list": 0.05, "peer": 0.6}
+LEVELS = {"foldaway": 0.8, "head+tail": 0.5, "masking-3": 0.9, "bare-list": 0.05, "peer": 0.6}
 SCORES = ("recall", "bound", "copy4", "errors", "reach", "stale")
 
 
@@ -28,7 +28,7 @@ def made_up(
     seed: int = 1,
     skipped: Sequence[str] = (),
 ) -> MadeUp:
-    """Return a run in which Holdfast is better than head+tail by about .3, and somebody failed."""
+    """Return a run in which Foldaway is better than head+tail by about .3, and somebody failed."""
     draw = random.Random(seed)
     rows: list[ScoreRow] = []
 

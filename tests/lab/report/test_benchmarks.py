@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.lab.output import write_tables
-from holdfast.lab.report.plots import PLOTS
-from holdfast.lab.report.tables import format_cell
-from holdfast.lab.report.verdict import format_difference, format_sign
-from holdfast.lab.run import MANIFEST, ROWS
+from foldaway.lab.output import write_tables
+from foldaway.lab.report.plots import PLOTS
+from foldaway.lab.report.tables import format_cell
+from foldaway.lab.report.verdict import format_difference, format_sign
+from foldaway.lab.run import MANIFEST, ROWS
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.output import PAGE, write_report
+from foldaway.lab.output import PAGE, write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), "")
 SCRIPT = """<script>

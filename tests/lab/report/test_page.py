@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.lab.output import write_report
-from holdfast.lab.report.panels import shorten_name
-from holdfast.lab.report.tables import command_of, groups
-from holdfast.lab.report.verdict import format_number
+from foldaway.lab.output import write_report
+from foldaway.lab.report.panels import shorten_name
+from foldaway.lab.report.tables import command_of, groups
+from foldaway.lab.report.verdict import format_number
 
 Make = Callable[..., Any]
 HOSTILE = (
@@ -152,7 +152,7 @@ def test_hostile_names_do_no_harm(
     tmp_path: Path, make_run: Make, families: tuple[str, ...], strategies: tuple[str, ...]
 ) -> None:
     """Whatever families, strategies and files are called, it is text and nothing else."""
-    run = make_run(families=families, strategies=("holdfast", *strategies), sessions=1,
+    run = make_run(families=families, strategies=("foldaway", *strategies), sessions=1,
                    skipped=HOSTILE)  # fmt: skip
     files = written(tmp_path, run)
     page = files["report.html"].decode()
@@ -177,7 +177,7 @@ def test_any_name_can_be_drawn(name: str) -> None:
     assert shorten_name(shown) == shown
 
 
-def test_a_run_without_holdfast_has_no_verdict(tmp_path: Path, make_run: Make) -> None:
+def test_a_run_without_foldaway_has_no_verdict(tmp_path: Path, make_run: Make) -> None:
     """The tables and plots are there, and the page says why the rest is not."""
     files = written(tmp_path, make_run(families=("f",), strategies=("head+tail", "peer")))
     assert b"there is no verdict" in files["report.html"]
@@ -194,17 +194,17 @@ def test_the_command_asks_for_the_same(run: Any) -> None:
     """Strategies, budgets and settings, quoted for a shell; peers where there are any."""
     asked = replace(
         run.summary.manifest,
-        strategies=("holdfast", "langchain:trim", "a b"),
+        strategies=("foldaway", "langchain:trim", "a b"),
         peer_budgets=(0.2,),
         asked={"model": "m; rm", "summarizer": ""},
         drifting=(),
     )
     assert command_of(asked) == (
-        "holdfast lab run FILES… --strategies 'holdfast,langchain:trim,a b' --budgets 10,20 "
+        "foldaway lab run FILES… --strategies 'foldaway,langchain:trim,a b' --budgets 10,20 "
         "--peers --peer-budgets 20 --model 'm; rm' --no-drift"
     )
     assert command_of(run.summary.manifest) == (
-        "holdfast lab run FILES… --strategies holdfast,head+tail,masking-3,bare-list,peer,absent "
+        "foldaway lab run FILES… --strategies foldaway,head+tail,masking-3,bare-list,peer,absent "
         "--budgets 10,20"
     )
 
@@ -213,8 +213,8 @@ def test_without_the_extra_the_run_says_so() -> None:
     """Where matplotlib is missing, the import names the extra that brings it."""
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from holdfast.errors import MissingExtra\n"
-        "try:\n    import holdfast.lab.report.page\n"
+        "from foldaway.errors import MissingExtra\n"
+        "try:\n    import foldaway.lab.report.page\n"
         "except MissingExtra as error:\n    print(error.extra)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

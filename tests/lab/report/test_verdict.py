@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.lab.report.verdict import (
+from foldaway.lab.report.verdict import (
     LEAST_SESSIONS,
     MAIN_SCORES,
     ScoreDifference,
@@ -28,7 +28,7 @@ from holdfast.lab.report.verdict import (
     own,
     write_headline,
 )
-from holdfast.lab.results import MeanInterval, ScoreRow, mean_interval
+from foldaway.lab.results import MeanInterval, ScoreRow, mean_interval
 
 Make = Callable[..., Any]
 
@@ -60,7 +60,7 @@ def test_ahead_is_said_only_where_the_interval_is_above_zero(
     rows = [
         made
         for at, (mine, other) in enumerate(pairs)
-        for made in (row(at, "holdfast", bound=mine), row(at, "other", bound=other))
+        for made in (row(at, "foldaway", bound=mine), row(at, "other", bound=other))
     ]
     (found,) = compare_strategies(rows)
     assert found.by == mean_interval([mine - other for mine, other in pairs])
@@ -86,9 +86,9 @@ def test_less_is_better_turns_the_sides(figure: str, low: float, high: float, sa
 
 
 def test_differences_are_of_the_same_cuts() -> None:
-    """Where the other failed at a cut, Holdfast's score there does not count either."""
+    """Where the other failed at a cut, Foldaway's score there does not count either."""
     rows = [
-        row(1, "holdfast", cut=1, bound=0.9), row(1, "holdfast", cut=2, bound=0.1),
+        row(1, "foldaway", cut=1, bound=0.9), row(1, "foldaway", cut=2, bound=0.1),
         row(1, "other", cut=1, bound=0.8), replace(row(1, "other", cut=2), failed="no"),
     ]  # fmt: skip
     (found,) = compare_strategies(rows)
@@ -99,9 +99,9 @@ def test_differences_are_of_the_same_cuts() -> None:
 def test_a_session_counts_once_however_often_it_is_cut() -> None:
     """The mean is over sessions, each the mean of its cuts."""
     rows = [
-        row(1, "holdfast", cut=1, bound=1.0), row(1, "holdfast", cut=2, bound=0.5),
+        row(1, "foldaway", cut=1, bound=1.0), row(1, "foldaway", cut=2, bound=0.5),
         row(1, "other", cut=1, bound=0.0), row(1, "other", cut=2, bound=0.0),
-        row(2, "holdfast", bound=0.25), row(2, "other", bound=0.0),
+        row(2, "foldaway", bound=0.25), row(2, "other", bound=0.0),
     ]  # fmt: skip
     (found,) = compare_strategies(rows)
     assert found.by.mean == 0.5
@@ -109,12 +109,12 @@ def test_a_session_counts_once_however_often_it_is_cut() -> None:
 
 
 def test_who_takes_more_or_games_a_score_is_no_equal(make_run: Make) -> None:
-    """Over the budget, or without usable text: not among those that Holdfast is held against."""
+    """Over the budget, or without usable text: not among those that Foldaway is held against."""
     run = make_run()
     terms = {line.strategy: basis_of(line) for line in run.summary.lines if line.figures}
     assert terms["masking-3"] == "over"
     assert terms["bare-list"] == "adversary"
-    assert terms["head+tail"] == terms["peer"] == terms["holdfast"] == "equal"
+    assert terms["head+tail"] == terms["peer"] == terms["foldaway"] == "equal"
     found = compare_at_budget(run.summary.lines, compare_strategies(run.rows), 0.2, MAIN_SCORES)
     assert {one.other for finding in found for one in finding.against} == {"head+tail", "peer"}
 
@@ -139,7 +139,7 @@ def test_the_headline_names_who_is_not_outdone(make_run: Make) -> None:
 
 
 def test_who_took_more_is_told_apart(make_run: Make) -> None:
-    """Ahead of Holdfast with more tokens is said as such, and so is behind it all the same."""
+    """Ahead of Foldaway with more tokens is said as such, and so is behind it all the same."""
     run = make_run()
     worse = [
         replace(row, rates={**row.rates, "bound": 0.1})
@@ -151,8 +151,8 @@ def test_who_took_more_is_told_apart(make_run: Make) -> None:
         run.summary.lines, compare_strategies(worse), 0.2, MAIN_SCORES, "over"
     )
     assert describe_over_budget(found, "bound") == (
-        "Of those that took more tokens than allowed, on bound recall: Holdfast is ahead all the "
-        "same of masking-3 (coding); ahead of Holdfast are masking-3 (dialogue)."
+        "Of those that took more tokens than allowed, on bound recall: Foldaway is ahead all the "
+        "same of masking-3 (coding); ahead of Foldaway are masking-3 (dialogue)."
     )
     equals = compare_at_budget(run.summary.lines, compare_strategies(worse), 0.2, ["bound"])
     assert "masking-3" not in write_headline(equals, "bound")
@@ -195,7 +195,7 @@ def test_drift_stands_on_the_same_sessions(make_run: Make) -> None:
     ]
     for points in drifts(rows, "bound").values():
         assert {at.sessions for at in points.values()} == {6}
-    most, by = drift_changes(rows, "bound")["coding", "holdfast"]
+    most, by = drift_changes(rows, "bound")["coding", "foldaway"]
     assert (most, by.sessions) == (8, 6)
 
 
@@ -203,7 +203,7 @@ def test_the_agents_own_summary_is_held_against(make_run: Make) -> None:
     """In as many tokens: one sentence for each family and main score."""
     said = own(compare_strategies(make_run().rows))
     assert len(said) == 4
-    assert all("Holdfast is ahead, +" in sentence for sentence in said)
+    assert all("Foldaway is ahead, +" in sentence for sentence in said)
 
 
 def test_figures_in_words() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.lab.scoring.persons import person_words, said_by_persons
-from holdfast.lab.scoring.session import Message
+from foldaway.lab.scoring.persons import person_words, said_by_persons
+from foldaway.lab.scoring.session import Message
 
 
 def user(text: str) -> Message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
+from foldaway.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
 
 
 @pytest.mark.parametrize(

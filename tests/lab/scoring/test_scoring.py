@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
+from foldaway.lab.results import mean_interval
+from foldaway.lab.scoring.facts import contexts, facts_in, is_bound, is_present, kind_of
+from foldaway.lab.scoring.files import same_file, summary_facts, touched_files
+from foldaway.lab.scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
+from foldaway.lab.scoring.record import claimed_files
+from foldaway.lab.scoring.session import LabSession
+from foldaway.lab.scoring.shell import touched_by
+from foldaway.lab.scoring.signals import constraints, one_line, open_errors, without_colors
+from foldaway.lab.strategies import PLAIN, choose_strategies, lines_of
 from halves.split import SPLIT_FILE, read_split
-from holdfast.lab.results import mean_interval
-from holdfast.lab.scoring.facts import contexts, facts_in, is_bound, is_present, kind_of
-from holdfast.lab.scoring.files import same_file, summary_facts, touched_files
-from holdfast.lab.scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
-from holdfast.lab.scoring.record import claimed_files
-from holdfast.lab.scoring.session import LabSession
-from holdfast.lab.scoring.shell import touched_by
-from holdfast.lab.scoring.signals import constraints, one_line, open_errors, without_colors
-from holdfast.lab.strategies import PLAIN, choose_strategies, lines_of
 
 NOTHING = Elsewhere(frozenset(), frozenset())
 
@@ -272,7 +272,7 @@ def test_claims_are_read_from_the_section_on_files() -> None:
 
 def test_the_marks_of_a_summary_are_no_facts() -> None:
     """References, labels, counts and clipped words are the summary's own."""
-    text = "## Goal\n(… 120 more in the originals)\n- run main.go, loadSta… [m123]\n- hf-0123456789"
+    text = "## Goal\n(… 120 more in the originals)\n- run main.go, loadSta… [m123]\n- fa-0123456789"
     assert summary_facts(text) == {"main.go"}
 
 

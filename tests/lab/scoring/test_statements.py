@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lab.results import ScoreRow, pooled_share, statement_lines
-from holdfast.lab.scoring.persons import person_words, said_by_persons
-from holdfast.lab.scoring.session import Message
-from holdfast.lab.scoring.statements import judge
-from holdfast.lab.scoring.steps import steps_of
-from holdfast.lab.scoring.steps import test_outcome as outcome_of
-from holdfast.lab.scoring.tally import STATEMENTS, StatementTally, StatementVerdict, tally
-from holdfast.lab.scoring.truth import truth_at
+from foldaway.lab.results import ScoreRow, pooled_share, statement_lines
+from foldaway.lab.scoring.persons import person_words, said_by_persons
+from foldaway.lab.scoring.session import Message
+from foldaway.lab.scoring.statements import judge
+from foldaway.lab.scoring.steps import steps_of
+from foldaway.lab.scoring.steps import test_outcome as outcome_of
+from foldaway.lab.scoring.tally import STATEMENTS, StatementTally, StatementVerdict, tally
+from foldaway.lab.scoring.truth import truth_at
 
 _numbers = count()
 FRAME = "[summary of older messages]\nBackground for the agent.\n\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lab.results import mean_interval
+from foldaway.lab.results import mean_interval
 
 
 @given(st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=30))

@@ -24,9 +24,9 @@ def note(event: str, given: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(note)
-    from holdfast.memory.external.found import external_named
-    from holdfast.memory.manager import MemoryLimits, MemoryManager
-    from holdfast.memory.provider import MemoryProvider, MemoryTurn
+    from foldaway.memory.external.found import external_named
+    from foldaway.memory.manager import MemoryLimits, MemoryManager
+    from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
     class BuiltIn(MemoryProvider):
         name = "files"

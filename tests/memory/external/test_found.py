@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import external_memory, open_memory, open_store, read_settings
-from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, UnknownName
-from holdfast.memory.external.found import external_named
-from holdfast.memory.external.mcp import McpMemory
-from holdfast.memory.manager import MemoryManager
-from holdfast.memory.provider import MemoryProvider
-from holdfast.sessions.session import Session
+from foldaway.config import external_memory, open_memory, open_store, read_settings
+from foldaway.errors import FoldawayError, InvalidSetting, MissingExtra, UnknownName
+from foldaway.memory.external.found import external_named
+from foldaway.memory.external.mcp import McpMemory
+from foldaway.memory.manager import MemoryManager
+from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions.session import Session
 
 PLUGIN = """
-from holdfast.memory.provider import MemoryProvider
+from foldaway.memory.provider import MemoryProvider
 
 class Theirs(MemoryProvider):
     name = "theirs"
@@ -46,7 +46,7 @@ def plugin(tmp_path: Path) -> Iterator[None]:
     (folder / "their_memory.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-memory\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[holdfast.memory]\ntheirs = their_memory:make\nnothing = their_memory:nothing\n"
+        "[foldaway.memory]\ntheirs = their_memory:make\nnothing = their_memory:nothing\n"
         "failing = their_memory:failing\nmissing = their_memory_that_is_not:make\n"
         "unnamed = their_memory:no_such\n"
     )
@@ -57,7 +57,7 @@ def plugin(tmp_path: Path) -> Iterator[None]:
 
 
 def settings_of(tmp_path: Path, text: str, **variables: str) -> Any:
-    path = tmp_path / "holdfast.toml"
+    path = tmp_path / "foldaway.toml"
     path.write_text(text)
     return read_settings(str(path), environment=variables)
 
@@ -68,7 +68,7 @@ def test_a_package_brings_its_memory_by_an_entry_point(tmp_path: Path) -> None:
     text = '[memory]\nexternal = "theirs"\n[memory.theirs]\ndepth = 3\n[memory.other]\nx = 1\n'
     home = tmp_path / "home"
     found: Any = external_memory(
-        settings_of(tmp_path, text), environment={"HOLDFAST_HOME": str(home)}
+        settings_of(tmp_path, text), environment={"FOLDAWAY_HOME": str(home)}
     )
     assert isinstance(found, MemoryProvider)
     assert found.options == {"depth": 3}
@@ -126,7 +126,7 @@ def test_a_wrong_option_is_one_sentence_with_its_place(
     """The key, what it may be, and never a value that may be a secret."""
     name = "mem0" if "mem0" in table else "mcp"
     text = f'[memory]\nexternal = "{name}"\n{table}'
-    with pytest.raises(HoldfastError, match=said) as caught:
+    with pytest.raises(FoldawayError, match=said) as caught:
         external_memory(settings_of(tmp_path, text))
     assert "secret" not in str(caught.value)
 
@@ -159,7 +159,7 @@ def test_one_call_opens_all_of_the_memory(tmp_path: Path) -> None:
     """The files of the profile, the project's, past sessions, and the external one by its name."""
     (tmp_path / "AGENTS.md").write_text("Run the linter first.")
     settings = settings_of(tmp_path, '[memory]\nexternal = "theirs"\n[sessions]\nprofile = "ann"\n')
-    environment = {"HOLDFAST_HOME": str(tmp_path / "home")}
+    environment = {"FOLDAWAY_HOME": str(tmp_path / "home")}
     with (
         open_store(tmp_path / "sessions.db") as store,
         open_memory(
@@ -196,7 +196,7 @@ def test_a_template_of_the_host_is_a_setting(tmp_path: Path) -> None:
     with MemoryManager(Asked(), templates=templates) as manager:
         manager.prefetch("## Skill x\nbody\n## Request\nmend it")
     assert asked == ["mend it"]
-    with open_memory(settings=settings, environment={"HOLDFAST_HOME": str(tmp_path)}) as memory:
+    with open_memory(settings=settings, environment={"FOLDAWAY_HOME": str(tmp_path)}) as memory:
         assert memory.status()["files"]["failures"] == 0
     with pytest.raises(InvalidSetting, match=r"memory\.template"):
         settings_of(tmp_path, "[memory]\ntemplate = '(unclosed'\n")

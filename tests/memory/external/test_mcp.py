@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import MemoryUnavailable
-from holdfast.memory.external.mcp import ADD, SEARCH, McpMemory, make
-from holdfast.memory.manager import MemoryLimits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, MemoryTurn
+from foldaway.errors import MemoryUnavailable
+from foldaway.memory.external.mcp import ADD, SEARCH, McpMemory, make
+from foldaway.memory.manager import MemoryLimits, MemoryManager
+from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
 SERVER = Path(__file__).with_name("memory_server.py")
 LIMITS = MemoryLimits(prefetch_seconds=0.3, tool_seconds=20.0, close_seconds=20.0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import MemoryUnavailable
-from holdfast.memory.external.mcp_session import LONGEST_PAUSE_SECONDS, McpOptions, McpSession
+from foldaway.errors import MemoryUnavailable
+from foldaway.memory.external.mcp_session import LONGEST_PAUSE_SECONDS, McpOptions, McpSession
 
 
 def test_pauses_between_tries_double_up_to_a_limit(tmp_path: Path) -> None:

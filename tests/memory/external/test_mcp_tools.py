@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidSetting
-from holdfast.memory.external.mcp import OTHER_VERBS, ServerTool, TextTool, choose_tool
+from foldaway.errors import InvalidSetting
+from foldaway.memory.external.mcp import OTHER_VERBS, ServerTool, TextTool, choose_tool
 
 TEXT = {"type": "string"}
 
@@ -80,7 +80,7 @@ def test_constants_fill_what_a_tool_wants_beside_the_text() -> None:
     """A tool fits once all that it requires is given, and the constants go with every call."""
     tools = [tool("write_note", "title", "content", "folder")]
     assert choose_tool("add", TextTool(), tools) is None
-    constant = {"title": "turn", "folder": "holdfast"}
+    constant = {"title": "turn", "folder": "foldaway"}
     chosen = choose_tool("add", TextTool(constant=constant), tools)
     assert chosen is not None
     assert chosen.arguments("a fact") == {**constant, "content": "a fact"}

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.memory.external.mem0 import ADD, SEARCH, Mem0Memory, Mem0Options, configuration
-from holdfast.memory.provider import MemoryTurn
-from holdfast.testing.model_server import ModelRequest, ModelServer
+from foldaway.memory.external.mem0 import ADD, SEARCH, Mem0Memory, Mem0Options, configuration
+from foldaway.memory.provider import MemoryTurn
+from foldaway.testing.model_server import ModelRequest, ModelServer
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 PROCESS = Path(__file__).with_name("mem0_process.py")
 real = pytest.mark.skipif(
-    find_spec("mem0") is None, reason="mem0ai is not installed: pip install 'holdfast[mem0]'"
+    find_spec("mem0") is None, reason="mem0ai is not installed: pip install 'foldaway[mem0]'"
 )
 
 
@@ -178,7 +178,7 @@ def test_both_lanes_use_the_real_store_at_once(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_model_that_fails_loses_the_turn_and_says_so(tmp_path: Path) -> None:
     """A turn that could not be kept is not called durable."""
-    from holdfast.testing.model_server import openai_error
+    from foldaway.testing.model_server import openai_error
 
     with ModelServer(openai_error(400, "no")) as server:
         found = run(server.openai_url, tmp_path / "mem0", "down")

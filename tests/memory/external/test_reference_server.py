@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory.external.mcp import ADD, SEARCH, McpMemory, make
-from holdfast.memory.provider import MemoryTurn
+from foldaway.memory.external.mcp import ADD, SEARCH, McpMemory, make
+from foldaway.memory.provider import MemoryTurn
 
 PACKAGE = "@modelcontextprotocol/server-memory@2026.8.31"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.files.entries import entries_of, parse, render, rewrite, tidy
-from holdfast.memory.files.history import to_bytes, to_text
+from foldaway.memory.files.entries import entries_of, parse, render, rewrite, tidy
+from foldaway.memory.files.history import to_bytes, to_text
 
 LINES = st.sampled_from([
     "", "  ", "- one", "* two", "+ three", " - four", "1. first", "12) second", "plain words",

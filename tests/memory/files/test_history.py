@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.files.history import (
+from foldaway.memory.files.history import (
     WHOLE_EVERY,
     History,
     Version,

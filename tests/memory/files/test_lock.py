@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import MemoryRefused
-from holdfast.memory.files.shared_file import hold_lock
+from foldaway.errors import MemoryRefused
+from foldaway.memory.files.shared_file import hold_lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from holdfast.memory.files.shared_file import hold_lock
+from foldaway.memory.files.shared_file import hold_lock
 
 with hold_lock(Path(sys.argv[1]), "MEMORY.md"):
     print("held", flush=True)
@@ -27,7 +27,7 @@ with hold_lock(Path(sys.argv[1]), "MEMORY.md"):
 COUNTER = """
 import sys
 from pathlib import Path
-from holdfast.memory.files.shared_file import hold_lock
+from foldaway.memory.files.shared_file import hold_lock
 
 lock, counter = Path(sys.argv[1]), Path(sys.argv[2])
 for _ in range(100):
@@ -104,7 +104,7 @@ def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path: Path
     code = f"""
 import os, sys, time
 from pathlib import Path
-from holdfast.memory.files.shared_file import hold_lock
+from foldaway.memory.files.shared_file import hold_lock
 
 lock = Path({str(lock)!r})
 with hold_lock(lock, "MEMORY.md"):

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import MemoryConflict, MemoryRefused, NotReadable, NotWritable
-from holdfast.memory.files.entries import entries_of
-from holdfast.memory.files.history import History, Version, Who, digest
-from holdfast.memory.files.memory_file import Limit, MemoryFile
-from holdfast.memory.files.shared_file import UNSEEN_SECONDS
+from foldaway.errors import MemoryConflict, MemoryRefused, NotReadable, NotWritable
+from foldaway.memory.files.entries import entries_of
+from foldaway.memory.files.history import History, Version, Who, digest
+from foldaway.memory.files.memory_file import Limit, MemoryFile
+from foldaway.memory.files.shared_file import UNSEEN_SECONDS
 
 LIMIT = Limit(chars=2_000, tokens=800)
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
@@ -309,7 +309,7 @@ def test_an_old_file_that_was_emptied_and_never_filled_empties_nothing(
 
 def test_it_is_there_without_file_locks() -> None:
     """Where the system has none, as on Windows, the modules still load."""
-    code = "import sys; sys.modules['fcntl'] = None; import holdfast.memory.files.provider"
+    code = "import sys; sys.modules['fcntl'] = None; import foldaway.memory.files.provider"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert (
         subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0

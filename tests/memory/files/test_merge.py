@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.files.entries import entries_of, lines_between, merge
+from foldaway.memory.files.entries import entries_of, lines_between, merge
 
 NAMES = st.sampled_from("abcdefgh")
 FILES = st.lists(NAMES, max_size=6, unique=True).map(

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import InvalidSetting
-from holdfast.memory.fence import strip_fenced
-from holdfast.memory.files.memory_file import Limit
-from holdfast.memory.files.prompt import (
+from foldaway.errors import InvalidSetting
+from foldaway.memory.fence import strip_fenced
+from foldaway.memory.files.memory_file import Limit
+from foldaway.memory.files.prompt import (
     Section,
     entries_section,
     knowledge_section,
     render_sections,
 )
-from holdfast.memory.files.provider import Bounds, FilesProvider, memory_folder
-from holdfast.tokens import estimate_text
+from foldaway.memory.files.provider import Bounds, FilesProvider, memory_folder
+from foldaway.tokens import estimate_text
 
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
 

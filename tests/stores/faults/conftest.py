@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.search.query import parse_query
-from holdfast.search.values import Wanted
-from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter, SessionInfo
+from foldaway.search.query import parse_query
+from foldaway.search.values import Wanted
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionFilter, SessionInfo
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Verify = Callable[[Store, Iterable[str]], "Counter[str]"]

@@ -11,8 +11,8 @@ import sys
 
 from worker import Worker, say
 
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.open import open_store
+from foldaway.errors import StoreUnavailable
+from foldaway.stores.open import open_store
 
 _ROUNDS = 4
 

@@ -9,9 +9,9 @@ import sys
 
 from worker import say
 
-from holdfast.errors import LeaseLost
-from holdfast.stores.open import open_store
-from holdfast.stores.values import Lease, NewView
+from foldaway.errors import LeaseLost
+from foldaway.stores.open import open_store
+from foldaway.stores.values import Lease, NewView
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 from worker import Worker
 
-from holdfast.stores.open import open_store
+from foldaway.stores.open import open_store
 
 _SECTOR = 512
 _EVENTS = 1500

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import LeaseLost
-from holdfast.stores.store import Store
-from holdfast.stores.values import Held, Lease, NewMessage, NewSession, NewView
+from foldaway.errors import LeaseLost
+from foldaway.stores.store import Store
+from foldaway.stores.values import Held, Lease, NewMessage, NewSession, NewView
 
 
 def session(store: Store) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.stores.open import open_store
+from foldaway.stores.open import open_store
 
 
 def cut(folder: Path, start: Any, verify: Any, cuts: int, seed: int) -> Counter[str]:

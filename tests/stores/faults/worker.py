@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from holdfast.errors import Conflict, LeaseLost, NothingToUndo
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import (
+from foldaway.errors import Conflict, LeaseLost, NothingToUndo
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import (
     Lease,
     NewMessage,
     NewSession,

@@ -12,8 +12,8 @@ from typing import Literal
 
 import pytest
 
-from holdfast.stores.values import NewMessage
-from holdfast.testing.postgres_server import PostgresServer
+from foldaway.stores.values import NewMessage
+from foldaway.testing.postgres_server import PostgresServer
 
 Cut = Literal["", "before", "after", "silent"]
 
@@ -39,7 +39,7 @@ class Line:
         self.cut: Cut = ""
         self.cuts = 0
         self._target = f"{server.folder}/.s.PGSQL.5432"
-        self._folder = tempfile.TemporaryDirectory(prefix="hf-")
+        self._folder = tempfile.TemporaryDirectory(prefix="fa-")
         self.url = f"postgresql://postgres@/postgres?host={self._folder.name}"
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(Path(self._folder.name) / ".s.PGSQL.5432"))

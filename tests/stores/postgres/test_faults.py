@@ -11,16 +11,16 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewSession
-from holdfast.testing.postgres_server import PostgresServer
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewSession
+from foldaway.testing.postgres_server import PostgresServer
 
 WRITER = """
 import itertools
 import sys
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewMessage, NewView
+from foldaway.errors import StoreUnavailable
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewMessage, NewView
 
 def say(line):  # in one write: two processes share the pipe
     sys.stdout.write(line + "\\n")

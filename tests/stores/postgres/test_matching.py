@@ -8,19 +8,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.query import parse_query
-from holdfast.search.values import Filters, Query, Term, Wanted
-from holdfast.search.words import holds, stem, words_of
-from holdfast.stores.open import open_store
-from holdfast.stores.postgres.index import MORE, folded, lexemes, pairs
-from holdfast.stores.postgres.matching import PostgresIndex
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.search.query import parse_query
+from foldaway.search.values import Filters, Query, Term, Wanted
+from foldaway.search.words import holds, stem, words_of
+from foldaway.stores.open import open_store
+from foldaway.stores.postgres.index import MORE, folded, lexemes, pairs
+from foldaway.stores.postgres.matching import PostgresIndex
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 Said = Callable[[str], NewMessage]
 PIECES = (
     "run", "running", "Runs", "happy", "happiness", "nationalizations", "national", "the", "foo",
-    "foo_bar.py", "bar", "src/holdfast/x.py", "#10896", "E0425", "e0425x", "1099ed", "1099",
+    "foo_bar.py", "bar", "src/foldaway/x.py", "#10896", "E0425", "e0425x", "1099ed", "1099",
     "naïve", "NAIVE", "Straße", "日本語", "本", "テスト", "が", "数据库连接", "한국어", "it's", "%",
     "_", "\\", "a\u0301", "🙂", "'", "&|!():*", "x" * 600,
 )  # fmt: skip

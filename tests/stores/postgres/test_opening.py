@@ -12,11 +12,11 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from holdfast.errors import MissingExtra, StoreUnavailable
-from holdfast.stores.open import open_store
-from holdfast.stores.postgres.connections import newest
-from holdfast.stores.values import NewSession
-from holdfast.testing.postgres_server import PostgresServer
+from foldaway.errors import MissingExtra, StoreUnavailable
+from foldaway.stores.open import open_store
+from foldaway.stores.postgres.connections import newest
+from foldaway.stores.values import NewSession
+from foldaway.testing.postgres_server import PostgresServer
 
 SECRET = "pa55 w/ord@%"
 USER = f"postgres:{quote(SECRET, safe='')}"
@@ -96,11 +96,11 @@ def test_a_newer_store_is_refused_and_left_alone(database: str) -> None:
     """A schema that this version does not know is neither read nor written."""
     open_store(database).close()
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("UPDATE holdfast.meta SET value = 99 WHERE name = 'schema'")
+        connection.execute("UPDATE foldaway.meta SET value = 99 WHERE name = 'schema'")
         for read_only in (False, True):
             with pytest.raises(StoreUnavailable, match=r"newer version \(schema 99"):
                 open_store(database, read_only=read_only)
-        assert connection.execute("SELECT value FROM holdfast.meta").fetchall() == [(99,)]
+        assert connection.execute("SELECT value FROM foldaway.meta").fetchall() == [(99,)]
 
 
 def test_an_empty_database_cannot_be_opened_read_only(database: str) -> None:
@@ -108,7 +108,7 @@ def test_an_empty_database_cannot_be_opened_read_only(database: str) -> None:
     with pytest.raises(StoreUnavailable, match="open it once for writing"):
         open_store(database, read_only=True)
     with psycopg.connect(database) as connection:
-        schemas = "SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'"
+        schemas = "SELECT 1 FROM pg_namespace WHERE nspname = 'foldaway'"
         assert connection.execute(schemas).fetchone() is None
 
 
@@ -136,7 +136,7 @@ def test_tables_of_others_in_the_same_database_are_left_alone(database: str) -> 
 def test_processes_that_open_an_empty_database_at_once_all_succeed(database: str) -> None:
     """The tables are made once."""
     script = (
-        "import sys; from holdfast.stores.open import open_store; sys.stdin.read();"
+        "import sys; from foldaway.stores.open import open_store; sys.stdin.read();"
         "store = open_store(sys.argv[1]); print(store.health().schema); store.close()"
     )
     openers = [
@@ -156,8 +156,8 @@ def test_without_psycopg_the_extra_is_named(tmp_path: Path) -> None:
     (tmp_path / "psycopg.py").write_text("raise ImportError('not here')")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from holdfast.errors import MissingExtra\n"
-        "from holdfast.stores.open import open_store\n"
+        "from foldaway.errors import MissingExtra\n"
+        "from foldaway.stores.open import open_store\n"
         "try:\n    open_store('postgresql://localhost/x')\n"
         "except MissingExtra as error:\n    print(error)"
     )

@@ -10,12 +10,12 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from holdfast.stores.database import Statements
-from holdfast.stores.log import append, made_ready
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import Erased, Held, Lease, NewMessage, NewSession, NewView
-from holdfast.testing.postgres_server import PostgresServer
+from foldaway.stores.database import Statements
+from foldaway.stores.log import append, made_ready
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import Erased, Held, Lease, NewMessage, NewSession, NewView
+from foldaway.testing.postgres_server import PostgresServer
 
 Said = Callable[[str], NewMessage]
 NEW = NewSession(dialect="openai-chat")
@@ -147,10 +147,10 @@ def test_a_lease_follows_the_clock_of_the_server(server: PostgresServer, store: 
     with psycopg.connect(server.url(), autocommit=True) as connection:
         left = "expires - extract(epoch FROM clock_timestamp())"
         mine = f"WHERE tenant = '{store._database.tenant}'"
-        seconds = connection.execute(f"SELECT {left} FROM holdfast.leases {mine}").fetchone()[0]
+        seconds = connection.execute(f"SELECT {left} FROM foldaway.leases {mine}").fetchone()[0]
         assert 50 < seconds <= 60
         assert isinstance(store.acquire(session.id, "two", 60), Held)
-        connection.execute(f"UPDATE holdfast.leases SET expires = expires - 61 {mine}")
+        connection.execute(f"UPDATE foldaway.leases SET expires = expires - 61 {mine}")
     taken = store.acquire(session.id, "two", 60)
     assert isinstance(taken, Lease)
     assert taken.fence > lease.fence

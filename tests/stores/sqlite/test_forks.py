@@ -7,9 +7,9 @@ import threading
 import warnings
 from pathlib import Path
 
-from holdfast.stores.open import open_store
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession
 
 
 def said(body: bytes) -> NewMessage:

@@ -10,8 +10,8 @@ import pytest
 
 SCRIPT = """
 import random, signal, sys
-from holdfast.stores.open import open_store
-from holdfast.stores.values import NewMessage, NewSession
+from foldaway.stores.open import open_store
+from foldaway.stores.values import NewMessage, NewSession
 
 class Cut(BaseException):
     pass

@@ -13,21 +13,21 @@ from pathlib import Path
 import apsw
 import pytest
 
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.open import open_store
-from holdfast.stores.sqlite.opening import check, connect, make_ready
-from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, SessionFilter
+from foldaway.errors import StoreUnavailable
+from foldaway.stores.open import open_store
+from foldaway.stores.sqlite.opening import check, connect, make_ready
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 
 # all files of the interpreter first: it may lie where a user without rights cannot read
 _DROP = """
 import os, sys
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.open import open_store
-import holdfast.stores.sqlite.database
-from holdfast.stores.bodies import squeeze
-from holdfast.stores.sqlite.opening import newest
-from holdfast.stores.values import SessionFilter
+from foldaway.errors import StoreUnavailable
+from foldaway.stores.open import open_store
+import foldaway.stores.sqlite.database
+from foldaway.stores.bodies import squeeze
+from foldaway.stores.sqlite.opening import newest
+from foldaway.stores.values import SessionFilter
 squeeze(bytes(200)), newest()
 if os.getuid() == 0:
     os.setgid(65534)

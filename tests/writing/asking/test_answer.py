@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
-from holdfast.facts.languages import Language, phrases_for
-from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
-from holdfast.lenient_json import read_json
-from holdfast.tokens import Estimator
-from holdfast.writing.asking.answer import read_answer
+from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
+from foldaway.facts.languages import Language, phrases_for
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.lenient_json import read_json
+from foldaway.tokens import Estimator
+from foldaway.writing.asking.answer import read_answer
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: text.strip(" .。-—…").casefold() not in ("", "none", "null")
@@ -113,7 +113,7 @@ def test_the_headings_of_others_are_read() -> None:
 
 def test_a_summary_inside_a_summary_is_laid_flat() -> None:
     """Whether framed, in one entry, or both; no frame and no reference is left."""
-    inner = summary_text("## Goal\n- Win. [m1]\n\n## Blockers\n- None.", "hf-0123456789")
+    inner = summary_text("## Goal\n- Win. [m1]\n\n## Blockers\n- None.", "fa-0123456789")
     for text in (inner, json.dumps({"critical": [inner]}), json.dumps({"state": ["x", inner]}),
                  f"## Critical context\n{inner}"):  # fmt: skip
         found = read_answer(text, "en").summary
@@ -121,7 +121,7 @@ def test_a_summary_inside_a_summary_is_laid_flat() -> None:
         everything = str(found)
         assert SUMMARY_OPEN not in everything
         assert SUMMARY_CLOSE not in everything
-        assert "hf-0123456789" not in everything
+        assert "fa-0123456789" not in everything
         assert "## " not in everything
 
 

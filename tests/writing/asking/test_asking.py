@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Compaction, Plan, finish
-from holdfast.errors import SummarizerFailed
-from holdfast.facts.summary import SECTIONS, Entry, Summary
-from holdfast.ports import CachedPrefix, SummaryAnswer, SummaryRequest
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.testing import assistant, call, media, result, talk, user
-from holdfast.testing.builder import Step
-from holdfast.tokens import Estimator
-from holdfast.transcript import Message, Text, extend
-from holdfast.writing.asking import Asking, begin, take
-from holdfast.writing.asking.answer import ANSWER_SCHEMA, ASKED
-from holdfast.writing.material import material_of
+from foldaway.compaction.compact import Compaction, Plan, finish
+from foldaway.errors import SummarizerFailed
+from foldaway.facts.summary import SECTIONS, Entry, Summary
+from foldaway.ports import CachedPrefix, SummaryAnswer, SummaryRequest
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.testing import assistant, call, media, result, talk, user
+from foldaway.testing.builder import Step
+from foldaway.tokens import Estimator
+from foldaway.transcript import Message, Text, extend
+from foldaway.writing.asking import Asking, begin, take
+from foldaway.writing.asking.answer import ANSWER_SCHEMA, ASKED
+from foldaway.writing.material import material_of
 
 Planned = Callable[..., Plan]
 COUNTER = Estimator()
@@ -191,7 +191,7 @@ def test_generated_messages_are_not_asked_about(planned: Planned) -> None:
     """What we wrote ourselves is told by the ledger and by the note."""
     rows = list(log_of(count=3))
     rows[4] = replace(
-        rows[4], parts=(Text("[holdfast digest] secretly generated"),), origin="digest"
+        rows[4], parts=(Text("[foldaway digest] secretly generated"),), origin="digest"
     )
     asking = begin(material_of(planned(tuple(rows))), now=NOW, summarizer_window=64_000)
     assert 4 not in asking.chunks[0].positions

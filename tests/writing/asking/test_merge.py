@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
-from holdfast.writing.asking.answer import merge_prose
+from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
+from foldaway.writing.asking.answer import merge_prose
 
 KEPT: tuple[Section, ...] = ("goal", "constraints", "completed", "decisions", "resolved", "files",
                              "critical")  # fmt: skip

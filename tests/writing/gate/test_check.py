@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.compaction.compact import Plan
-from holdfast.errors import SummarizerFailed
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.transcript import Message
-from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.material import material_of
+from foldaway.compaction.compact import Plan
+from foldaway.errors import SummarizerFailed
+from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.transcript import Message
+from foldaway.writing.gate import Checked, check, evidence_of
+from foldaway.writing.material import material_of
 
 Planned = Callable[..., Plan]
 REDACT = Redactor(RedactionPolicy(personal=False))

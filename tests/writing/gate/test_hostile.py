@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Compaction, Plan, finish
-from holdfast.compaction.join import joined
-from holdfast.compaction.state import CompactionState
-from holdfast.errors import SummarizerFailed
-from holdfast.facts.frame import SUMMARY_OPEN, summary_text
-from holdfast.facts.ledger import Around, summarize
-from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
-from holdfast.ports import SummaryAnswer
-from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.testing.builder import Step
-from holdfast.tokens import Estimator
-from holdfast.transcript import View, extend
-from holdfast.writing.asking import begin, take
-from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.material import material_of
+from foldaway.compaction.compact import Compaction, Plan, finish
+from foldaway.compaction.join import joined
+from foldaway.compaction.state import CompactionState
+from foldaway.errors import SummarizerFailed
+from foldaway.facts.frame import SUMMARY_OPEN, summary_text
+from foldaway.facts.ledger import Around, summarize
+from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from foldaway.ports import SummaryAnswer
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.testing.builder import Step
+from foldaway.tokens import Estimator
+from foldaway.transcript import View, extend
+from foldaway.writing.asking import begin, take
+from foldaway.writing.gate import Checked, check, evidence_of
+from foldaway.writing.material import material_of
 
 Planned = Callable[..., Plan]
 REDACT = Redactor(RedactionPolicy(personal=False))
@@ -111,7 +111,7 @@ def test_nothing_invented_and_no_secret_survives(planned: Planned, text: str) ->
 
 @pytest.mark.parametrize("piece", [
     "word ", "src/x_1.py ", "You must. ", '"quoted" ', "a.b.c/", "`x y` ", "\n", "12345 ", "漢字",
-    ": ", "“", "(not verified) ", "hf-0123456789 ", "=" , "\\",
+    ": ", "“", "(not verified) ", "fa-0123456789 ", "=" , "\\",
 ])  # fmt: skip
 def test_the_gate_is_linear_in_what_the_model_wrote(planned: Planned, piece: str) -> None:
     """Also where nothing before it would have cut the answer."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.compaction.compact import Plan
-from holdfast.facts.summary import Entry, Section, Summary
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.testing.builder import Step
-from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.material import material_of
+from foldaway.compaction.compact import Plan
+from foldaway.facts.summary import Entry, Section, Summary
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.testing.builder import Step
+from foldaway.writing.gate import Checked, check, evidence_of
+from foldaway.writing.material import material_of
 
 Planned = Callable[..., Plan]
 PASSED = "====== 12 passed in 0.31s ======"

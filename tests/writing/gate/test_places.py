@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.compact import Plan
-from holdfast.compaction.state import CompactionState
-from holdfast.facts.summary import Entry, Summary
-from holdfast.testing import assistant, call, result, talk, user
-from holdfast.transcript import Message
-from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.gate.evidence import TermIndexBuilder, numbers_in, terms_in
-from holdfast.writing.material import material_of
+from foldaway.compaction.compact import Plan
+from foldaway.compaction.state import CompactionState
+from foldaway.facts.summary import Entry, Summary
+from foldaway.testing import assistant, call, result, talk, user
+from foldaway.transcript import Message
+from foldaway.writing.gate import Checked, check, evidence_of
+from foldaway.writing.gate.evidence import TermIndexBuilder, numbers_in, terms_in
+from foldaway.writing.material import material_of
 
 Planned = Callable[..., Plan]
 LOG = talk(

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 
-from holdfast.errors import SummarizerFailed
-from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
-from holdfast.writing.models import summarizer_named
+from foldaway.errors import SummarizerFailed
+from foldaway.ports import Summarizer, SummaryAnswer, SummaryRequest
+from foldaway.writing.models import summarizer_named
 
 if TYPE_CHECKING:
-    from holdfast.testing.model_server import ModelServer
+    from foldaway.testing.model_server import ModelServer
 
 VARIABLES = {
     "OPENAI_API_KEY": "sk-planted-openai",
@@ -85,7 +85,7 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 @pytest.fixture(scope="session")
 def only_server() -> Iterator[ModelServer]:
     pytest.importorskip("starlette", reason="the model server needs starlette")
-    from holdfast.testing.model_server import ModelServer
+    from foldaway.testing.model_server import ModelServer
 
     with ModelServer() as server:
         yield server

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.errors import SummarizerFailed, WrongDialect
-from holdfast.ports import CachedPrefix, SummaryAnswer, SummaryRequest
+from foldaway.errors import SummarizerFailed, WrongDialect
+from foldaway.ports import CachedPrefix, SummaryAnswer, SummaryRequest
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from holdfast.testing.model_server import (
+from foldaway.testing.model_server import (
     ModelRequest,
     ModelServer,
     Says,
@@ -64,7 +64,7 @@ def test_a_server_that_does_not_stream_is_read_too(
     """Some servers answer a request for a stream with a whole body."""
     if api.package == "litellm":
         pytest.skip("litellm reads only streams")
-    from holdfast.testing.model_replies import chat, messages, responses
+    from foldaway.testing.model_replies import chat, messages, responses
 
     write = {"chat": chat, "responses": responses, "messages": messages}[api.answers_as]
 
@@ -202,7 +202,7 @@ def test_an_interrupt_while_the_thread_starts_closes_the_connection(
 
     def interrupted(thread: threading.Thread) -> None:
         start(thread)
-        if thread.name == "holdfast-summarizer":
+        if thread.name == "foldaway-summarizer":
             assert asked.wait(20)
             raise KeyboardInterrupt
 
@@ -235,7 +235,7 @@ def test_no_thread_is_left_after_a_call(
     server.replies(Waits(threading.Event()))
     with pytest.raises(SummarizerFailed):
         summarizer.summarize(question, 0.2)
-    assert not [each for each in threading.enumerate() if each.name.startswith("holdfast")]
+    assert not [each for each in threading.enumerate() if each.name.startswith("foldaway")]
 
 
 def test_an_answer_without_end_is_cut_off(

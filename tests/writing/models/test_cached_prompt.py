@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast import Compressor
-from holdfast.policy import Policy
-from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.testing.long_lists import Exchange, written
-from holdfast.writing.cached_prompt import prefix_of
-from holdfast.writing.models import summarizer_named
-from holdfast.writing.writers import Writers
+from foldaway import Compressor
+from foldaway.policy import Policy
+from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway.testing.long_lists import Exchange, written
+from foldaway.writing.cached_prompt import prefix_of
+from foldaway.writing.models import summarizer_named
+from foldaway.writing.writers import Writers
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from holdfast.testing.model_server import ModelServer
+from foldaway.testing.model_server import ModelServer
 
 TOOL = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}}
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -32,12 +32,12 @@ MAIN: dict[str, dict[str, Any]] = {
     "chat": {
         "messages": [{"role": "system", "content": "s"}, *TALK],
         "tools": [{"type": "function", "function": {"name": "f", "parameters": TOOL}}],
-        "tool_choice": "auto", "reasoning_effort": "low", "prompt_cache_key": "hf-1",
+        "tool_choice": "auto", "reasoning_effort": "low", "prompt_cache_key": "fa-1",
     },
     "responses": {
         "instructions": "s", "input": TALK,
         "tools": [{"type": "function", "name": "f", "parameters": TOOL, "strict": False}],
-        "tool_choice": "auto", "reasoning": {"effort": "low"}, "prompt_cache_key": "hf-1",
+        "tool_choice": "auto", "reasoning": {"effort": "low"}, "prompt_cache_key": "fa-1",
     },
     "messages": {
         "system": [{"type": "text", "text": "s", **MARK}],

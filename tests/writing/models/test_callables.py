@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SummarizerFailed
-from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.writing.models import from_callable
+from foldaway.errors import SummarizerFailed
+from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway.writing.models import from_callable
 
 
 def sync_writer(request: SummaryRequest) -> str:

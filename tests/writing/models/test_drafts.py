@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import SummarizerFailed
-from holdfast.writing.models import anthropic, openai
-from holdfast.writing.models.failures import Reported
-from holdfast.writing.models.wire import AnswerBuilder, is_strict
+from foldaway.errors import SummarizerFailed
+from foldaway.writing.models import anthropic, openai
+from foldaway.writing.models.failures import Reported
+from foldaway.writing.models.wire import AnswerBuilder, is_strict
 
 NAMES = [
     "choices", "delta", "message", "content", "finish_reason", "usage", "model", "type", "text",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.writing.models.failures import (
+from foldaway.writing.models.failures import (
     CONNECTION_WORDS,
     INVENTED,
     STATUSES,

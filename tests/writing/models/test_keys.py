@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SummarizerFailed
-from holdfast.ports import NativeRequest, SummaryRequest
-from holdfast.writing.models import summarizer_named
-from holdfast.writing.models.keys import ANTHROPIC, ANY, OPENAI, Vendor, access_to
+from foldaway.errors import SummarizerFailed
+from foldaway.ports import NativeRequest, SummaryRequest
+from foldaway.writing.models import summarizer_named
+from foldaway.writing.models.keys import ANTHROPIC, ANY, OPENAI, Vendor, access_to
 
 PLANTED = "sk-planted"
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -94,7 +94,7 @@ def test_who_refuses_a_missing_key_is_told_how_to_pair_one(
     api: Any, server: Any, question: SummaryRequest, failure_of: Any
 ) -> None:
     """A server that wants a key answers 401."""
-    from holdfast.testing.model_server import openai_error
+    from foldaway.testing.model_server import openai_error
 
     server.replies(lambda request: openai_error(401, "invalid_api_key"))
     failed = failure_of(api.at(api.url(server)), question, 20)
@@ -125,7 +125,7 @@ def test_native_compaction_keeps_the_same_rule(
 ) -> None:
     """No key without a pair, the paired one with it."""
     pytest.importorskip(package)
-    from holdfast.writing.models import anthropic_native, openai_native
+    from foldaway.writing.models import anthropic_native, openai_native
 
     make, url = {
         "openai": (openai_native, server.openai_url),
@@ -232,7 +232,7 @@ def test_litellm_takes_no_variables_from_the_folder_that_it_is_installed_in(
     (tmp_path / ".env").write_text("OPENAI_API_BASE=http://evil.example\n")
     code = (
         "import os, sys\n"
-        "from holdfast.writing.models import summarizer_named\n"
+        "from foldaway.writing.models import summarizer_named\n"
         "summarizer_named('litellm:openai/x', context_length=1).warm()\n"
         "assert 'site' in sys.modules['litellm'].__file__.split(os.sep)\n"
         "print(os.environ.get('OPENAI_API_BASE'))"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import InvalidSetting, MissingExtra, UnknownName
-from holdfast.ports import SummaryRequest
-from holdfast.writing.models import summarizer_named
-from holdfast.writing.models.sdk import demand
+from foldaway.errors import InvalidSetting, MissingExtra, UnknownName
+from foldaway.ports import SummaryRequest
+from foldaway.writing.models import summarizer_named
+from foldaway.writing.models.sdk import demand
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -45,7 +45,7 @@ def test_a_package_that_is_not_there_names_its_extra() -> None:
     """Before anything is asked."""
     with pytest.raises(MissingExtra) as caught:
         demand("no_such_package", "a summary")
-    assert "holdfast[no_such_package]" in str(caught.value)
+    assert "foldaway[no_such_package]" in str(caught.value)
 
 
 def test_a_summarizer_says_who_it_is(api: Any) -> None:
@@ -98,8 +98,8 @@ def test_a_server_of_ones_own_needs_no_key(
 def test_no_sdk_is_imported_before_it_is_asked() -> None:
     """Neither by the package nor by naming a summarizer."""
     code = (
-        "import sys, holdfast, holdfast.writing.models as s\n"
-        "from holdfast.errors import MissingExtra\n"
+        "import sys, foldaway, foldaway.writing.models as s\n"
+        "from foldaway.errors import MissingExtra\n"
         "for spec in ('openai:m', 'openai-responses:m', 'anthropic:m', 'litellm:m'):\n"
         "    try: s.summarizer_named(spec, context_length=1)\n"
         "    except MissingExtra: pass\n"

@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from holdfast.engine.compressor import Compressor
-from holdfast.errors import FailureKind, InvalidSetting, SummarizerFailed
-from holdfast.policy import Policy
-from holdfast.ports import NativeAnswer, NativeCompactor, NativeRequest
-from holdfast.testing.laws import broken_laws
-from holdfast.testing.long_lists import Exchange, joined, written
-from holdfast.writing.models.anthropic import BETA, anthropic_native
-from holdfast.writing.models.openai import openai_native
-from holdfast.writing.writers import writers_of
+from foldaway.engine.compressor import Compressor
+from foldaway.errors import FailureKind, InvalidSetting, SummarizerFailed
+from foldaway.policy import Policy
+from foldaway.ports import NativeAnswer, NativeCompactor, NativeRequest
+from foldaway.testing.laws import broken_laws
+from foldaway.testing.long_lists import Exchange, joined, written
+from foldaway.writing.models.anthropic import BETA, anthropic_native
+from foldaway.writing.models.openai import openai_native
+from foldaway.writing.writers import writers_of
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from holdfast.testing.model_server import (
+from foldaway.testing.model_server import (
     Cuts,
     Drops,
     ModelServer,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.ports import SummaryRequest
+from foldaway.errors import FailureKind, SummarizerFailed
+from foldaway.ports import SummaryRequest
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
-from holdfast.testing.model_server import (
+from foldaway.testing.model_server import (
     Cuts,
     Drops,
     ModelServer,

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import pytest
 
-from holdfast.memory.files.entries import entries_of
-from holdfast.memory.files.history import History
-from holdfast.memory.files.memory_file import Limit, MemoryFile
+from foldaway.memory.files.entries import entries_of
+from foldaway.memory.files.history import History
+from foldaway.memory.files.memory_file import Limit, MemoryFile
 
 _FOLDER = Path(__file__).parent
 Start: TypeAlias = Callable[..., "subprocess.Popen[str]"]

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast.memory.files.shared_file import UNSEEN_SECONDS
+from foldaway.memory.files.shared_file import UNSEEN_SECONDS
 
 _READ_SECONDS = UNSEEN_SECONDS + 2
 """Nobody reads, decides and saves faster than a person; a line that came back counts as new."""

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from holdfast.memory.files.memory_file import Limit, MemoryFile
+from foldaway.memory.files.memory_file import Limit, MemoryFile
 
 LIMIT = Limit(chars=900_000, tokens=900_000)
 SCRIPT = """
 import resource, signal, sys
 from pathlib import Path
-from holdfast.errors import NotWritable
-from holdfast.memory.files.memory_file import Limit, MemoryFile
+from foldaway.errors import NotWritable
+from foldaway.memory.files.memory_file import Limit, MemoryFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 file = MemoryFile(Path(sys.argv[1]), Limit(chars=900_000, tokens=900_000))
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

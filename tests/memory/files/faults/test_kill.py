@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import MemoryRefused
-from holdfast.memory.files.shared_file import hold_lock
+from foldaway.errors import MemoryRefused
+from foldaway.memory.files.shared_file import hold_lock
 
 
 def killed_at(process: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:

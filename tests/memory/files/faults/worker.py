@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast.memory.files.memory_file import Limit, MemoryFile
+from foldaway.memory.files.memory_file import Limit, MemoryFile
 
 _MOST = 25
 

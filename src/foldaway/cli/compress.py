@@ -1,0 +1,519 @@
+"""`foldaway compress`: a smaller transcript, the originals beside it, and a picture of both."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from foldaway.cli import NOT_DONE
+from foldaway.cli.conversation import read_input
+from foldaway.cli.draw import Picture, saving, size
+from foldaway.cli.files import (
+    STANDARD,
+    check_writable,
+    counted,
+    label,
+    mode_of,
+    remove,
+    write_bytes,
+)
+from foldaway.cli.inputs import (
+    COUNT,
+    FILE,
+    PATH,
+    Input,
+    Located,
+    locate,
+    options,
+    output_option,
+    place_of,
+    print_json,
+    reading,
+    reading_options,
+    refuse_contradiction,
+    usage_error,
+)
+from foldaway.cli.originals import SUFFIX, load_originals
+from foldaway.cli.settings import (
+    check_native,
+    native_for,
+    native_option,
+    settings_from,
+    settings_options,
+    summarizer_options,
+    window_for,
+    writers_for,
+)
+from foldaway.compaction.work import Options
+from foldaway.config import Settings, redaction_policy
+from foldaway.dialects.document import write_document
+from foldaway.dialects.jsontext import dump
+from foldaway.dialects.repair import repair_transcript
+from foldaway.engine.difference import difference_made, source_position
+from foldaway.engine.oneshot import Compressed
+from foldaway.engine.oneshot import compress as compress_once
+from foldaway.engine.originals import Generation, Placed, added, joined, write_originals
+from foldaway.engine.run import LoggingRedactor, Model
+from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
+from foldaway.report import Reference, Report, SummaryNote
+from foldaway.tokens import exact_counter
+from foldaway.transcript import Transcript, Violation
+from foldaway.writing.cached_prompt import check_cached_prompt
+from foldaway.writing.writers import NativeCompaction, Writers
+
+SHOWN_RECORDS = 20
+"""Transcripts of a file, and notes, that are listed; about a screen."""
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@output_option
+@options(("--target-tokens", COUNT, "N", "Compact to this size."))
+@settings_options
+@summarizer_options
+@native_option
+@options(
+    ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
+    ("--above", str, "ID",
+     "Fold everything before this message: its id, or its place (m12, 12)."),
+    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
+    ("--force", bool, "", "Ask a summarizer that failed a short time ago again, without a pause."),
+    ("--exact-tokens", bool, "",
+     "Count with the model's own vocabulary (the extra `exact`) instead of estimating."),
+    ("--preview", bool, "", "Show what would happen; no OUT, no originals."),
+    ("--report report_file", FILE, "FILE", "Write the report as JSON lines, one per transcript."),
+    ("--originals", PATH, "FILE",
+     "Where to write the originals; OUT.originals.jsonl by default."),
+)  # fmt: skip
+@reading_options
+def compress(file: str, **given: Any) -> int:
+    """Make a transcript smaller; the originals can be restored.
+
+    The newest messages stay as they are (results that do not fit are cut in the middle), older
+    tool results become one-line digests, and the rest is folded into a summary. The result is
+    valid for the provider. No model is called, except with --summarizer (a model writes the
+    summary, and it is checked) and --native (the provider compacts the conversation).
+
+    The originals are written to OUT.originals.jsonl before OUT: `foldaway recall` prints one,
+    `foldaway undo` restores all. If OUT is standard output, there are references only with
+    --originals.
+
+    What breaks the provider's rules is repaired first, or refused with exit code 2. If nothing
+    can be saved, OUT is a copy of FILE. The exit code is 3 if a compaction was wanted and did not
+    happen.
+
+    \b
+    foldaway compress session.json -o small.json
+    foldaway compress session.json -o small.json --target-tokens 8000
+    foldaway compress session.json --preview --model claude-sonnet-5-5
+    """
+    asked = _Asked(file=file, options=given)
+    _refuse_contradictions(asked)
+    settings = settings_from(given)
+    native = native_for(given["native"], settings)
+    asking = None if asked.preview else native
+    asked = replace(
+        asked, writers=writers_for(settings, asking, is_preview=asked.preview), native=native
+    )
+    for name in (asked.output, asked.originals, given["report_file"]):
+        if name and not asked.preview:
+            check_writable(name)
+    with reading(file, as_json=given["as_json"], err=asked.to_stderr):
+        source = read_input(file, given["provider"], given["dialect"])
+    earlier = _earlier(asked)
+    records, hopeless = _compress(source, asked, settings)
+    if hopeless:
+        return _refuse(source, hopeless, asked)
+    _write(source, asked, records, earlier)
+    if given["as_json"]:
+        for row in _reports(source, asked, records):
+            print_json(row, err=asked.to_stderr)
+    else:
+        show_compression(source, records, asked)
+    return NOT_DONE if any(record.report.is_refused for record in records) else 0
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """What the command line asks for."""
+
+    file: str
+    options: dict[str, Any]
+    writers: Writers = Writers()
+    native: NativeCompaction | None = None
+
+    @property
+    def output(self) -> str:
+        return self.options["output"]
+
+    @property
+    def preview(self) -> bool:
+        return self.options["preview"]
+
+    @property
+    def to_stderr(self) -> bool:
+        """Whether the transcript itself goes to standard output."""
+        return self.output == STANDARD and not self.preview
+
+    @property
+    def originals(self) -> str:
+        """Where the originals go, "" for nowhere."""
+        named: str | None = self.options["originals"]
+        if named is not None:
+            return named
+        is_file = self.output != STANDARD and (
+            os.path.isfile(self.output) or not os.path.exists(self.output)
+        )
+        return f"{self.output}{SUFFIX}" if is_file else ""
+
+
+class CompressedRecord(Struct, frozen=True):
+    """One transcript compressed: what was done, and what is written."""
+
+    done: Compressed
+    transcript: Transcript
+    report: Report
+    """The report with positions as in the file."""
+
+
+def _refuse_contradictions(asked: _Asked) -> None:
+    given = asked.options
+    refuse_contradiction(given["provider"], given["dialect"])
+    if given["keep_last"] is not None and given["above"] is not None:
+        raise usage_error("--keep-last and --above exclude each other")
+    for name, flag in (("focus", "--focus"), ("target_tokens", "--target-tokens")):
+        if given["native"] is not None and given[name]:
+            raise usage_error(
+                f"--native and {flag} exclude each other: only our own summaries have that"
+            )
+    if given["originals"] == STANDARD:
+        raise usage_error("--originals must be a file")
+    named = [asked.originals, given["report_file"], asked.output, asked.file]
+    places = [os.path.realpath(name) if name and name != STANDARD else "" for name in named]
+    for at, place in enumerate(places[:2]):
+        if place and place in places[at + 1 :]:
+            raise usage_error(f"{label(place)} is named for two things")
+
+
+def _earlier(asked: _Asked) -> tuple[Generation, ...]:
+    """Return the generations that the input, and what is about to be replaced, already have."""
+    names = [f"{asked.file}{SUFFIX}" if asked.file != STANDARD else "", asked.originals]
+    lineages: list[tuple[Generation, ...]] = []
+    for name in dict.fromkeys(os.path.realpath(name) for name in names if name):
+        if os.path.isfile(name) and os.path.getsize(name):
+            lineages.append(load_originals(name))
+    return joined(*reversed(lineages))
+
+
+def _compress(
+    source: Input, asked: _Asked, settings: Settings
+) -> tuple[list[CompressedRecord], list[Located[Violation]]]:
+    """Return the transcripts of a file compressed, and what cannot be mended in any of them."""
+    records: list[CompressedRecord] = []
+    hopeless: list[Located[Violation]] = []
+    for number in range(len(source.records)):
+        try:
+            records.append(_compress_record(source, number, asked, settings))
+        except CannotRepair as error:
+            hopeless += locate(source, number, error.violations)
+    return records, hopeless
+
+
+def _compress_record(
+    source: Input, number: int, asked: _Asked, settings: Settings
+) -> CompressedRecord:
+    given, transcript = asked.options, source.transcripts[number]
+    window = window_for(settings, source.records[number])
+    body = transcript.frame.body
+    value: Any = body if body is not None else [message.wire for message in transcript.messages]
+    if window.tokens <= settings.output_tokens:
+        raise InvalidSetting(
+            "context_length", window.tokens,
+            f"more than the output reservation of {settings.output_tokens}",
+        )  # fmt: skip
+    if asked.native is not None:
+        check_native(asked.native, source.profiles[number].name, transcript, source.name)
+    check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
+    done = compress_once(
+        value,
+        model=Model(
+            window.model,
+            window.tokens,
+            output_tokens=settings.output_tokens,
+            counter=exact_counter(window.model) if given["exact_tokens"] else None,
+        ),
+        target_tokens=given["target_tokens"],
+        policy=settings.policy,
+        provider=given["provider"] or transcript.dialect,
+        summarizer=asked.writers,
+        redact=LoggingRedactor(redaction_policy(settings)),
+        options=Options(
+            focus=given["focus"],
+            force=given["force"],
+            keep_last=given["keep_last"],
+            above=None if given["above"] is None else _position(given["above"], source, number),
+            references=bool(asked.originals) or asked.preview,
+        ),
+    )
+    result = transcript if done.messages is value else done.transcript
+    if done.report.repaired:
+        result = replace(result, messages=tuple(
+            replace(message, position=source_position(message, done))
+            for message in result.messages
+        ))  # fmt: skip
+    notes = [window.note] if window.note else []
+    if asked.native is not None and asked.preview:
+        name = asked.native.compactor.name
+        notes.insert(0, f"a preview asks nobody: {name} would be asked to compact it")
+    report = replace(
+        done.report,
+        context_length_source=window.source,
+        references=tuple(_in_file(row, done) for row in done.report.references),
+        notes=(*done.report.notes, *notes),
+    )
+    return CompressedRecord(done, result, report)
+
+
+def _position(above: str, source: Input, number: int) -> int:
+    """Return the place of a message in the list as it is compressed, that is after its repair."""
+    transcript = source.transcripts[number]
+    at = next((m.position for m in transcript.messages if above and m.id == above), -1)
+    digits = above.removeprefix("m")
+    if at < 0 and digits.isdecimal() and int(digits) < len(transcript.messages):
+        at = int(digits)
+    if at < 0:
+        raise usage_error(
+            f"--above: no message {above!r} among the {len(transcript.messages):,} of "
+            f"{label(source.name)}; give an id, or a place from m0 on"
+        )
+    mended, _ = repair_transcript(transcript, source.profiles[number])
+    later = [index for index, message in enumerate(mended.messages) if message.position >= at]
+    return later[0] if later else len(mended.messages)
+
+
+def _in_file(row: Reference, done: Compressed) -> Reference:
+    """Return a reference with positions of the file.
+
+    Messages that repair dropped or joined belong to the one before them.
+    """
+    places = [message.position for message in done.originals]
+    held = [at for at in places[row.start : row.stop] if at >= 0]
+    if not held:
+        return replace(row, positions=(0, 0))
+    if not done.report.repaired:
+        return row
+    following = [at for at in places if at > max(held)]
+    return replace(row, positions=(min(held), min(following, default=max(held) + 1)))
+
+
+def _refuse(source: Input, hopeless: Sequence[Located[Violation]], asked: _Asked) -> int:
+    """Report what breaks rules and cannot be mended; nothing was written."""
+    if asked.options["as_json"]:
+        rows = [one.row() for one in hopeless]
+        report = {"file": source.name, "output": None, "violations": rows}
+        print_json(report, err=asked.to_stderr)
+    else:
+        from foldaway.cli.check import show_refusal
+
+        show_refusal(source, hopeless)
+    return 2
+
+
+def _write(
+    source: Input, asked: _Asked, records: Sequence[CompressedRecord],
+    earlier: tuple[Generation, ...],
+) -> None:  # fmt: skip
+    """Write the originals, then the output, then the report; the preview writes the report only.
+
+    An output that cannot be written leaves no new originals behind.
+    """
+    written: list[str] = []
+    if not asked.preview:
+        text = write_document(source.document, [record.transcript for record in records])
+        is_new = bool(asked.originals) and not os.path.lexists(asked.originals)
+        if asked.originals:
+            generations = earlier
+            if text != source.document.source:
+                generations = _with_new(source, records, text, earlier)
+            if generations:
+                write_bytes(asked.originals, write_originals(generations), private=True)
+                written.append(asked.originals)
+        try:
+            source.write(asked.output, text)
+        except NotWritable as error:
+            if written and is_new:
+                remove(written.pop())
+            raise _with_written(error, written) from None
+        written.append(asked.output)
+    if asked.options["report_file"]:
+        rows = [dump(row) + b"\n" for row in _reports(source, asked, records)]
+        try:
+            write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(source.name))
+        except NotWritable as error:
+            raise _with_written(error, written) from None
+
+
+def _with_written(error: NotWritable, written: list[str]) -> NotWritable:
+    """Return the error with the files written before it, or the same error if there are none."""
+    if not written:
+        return error
+    names = " and ".join(label(name) for name in written)
+    return NotWritable(error.name, error.what, remedy=f"what was written before it stays: {names}")
+
+
+def _with_new(
+    source: Input, records: Sequence[CompressedRecord], text: bytes,
+    earlier: tuple[Generation, ...],
+) -> tuple[Generation, ...]:  # fmt: skip
+    references = [
+        Placed(row.ref, number, row.start, row.stop, row.kind)
+        for number, record in enumerate(records)
+        for row in record.report.references
+    ]
+    dialect = source.dialect if "," not in source.dialect else ""
+    return added(earlier, source.document.source, dialect, text, references)
+
+
+def _reports(
+    source: Input, asked: _Asked, records: Sequence[CompressedRecord]
+) -> list[dict[str, Any]]:
+    """Return the report on each transcript as it is written for programs."""
+    output = None if asked.preview else asked.output
+    originals = asked.originals if asked.originals and not asked.preview else None
+    return [
+        {
+            "file": source.name, "output": output, "originals": originals,
+            **to_builtins(place_of(source, number)), **to_builtins(record.report),
+            "saved": round(record.report.saved, 4),
+        }
+        for number, record in enumerate(records)
+    ]  # fmt: skip
+
+
+def show_compression(source: Input, records: Sequence[CompressedRecord], asked: _Asked) -> None:
+    """Print what was done, or would be done, to the transcripts of a file."""
+    picture = Picture(stderr=asked.to_stderr)
+    reports = [record.report for record in records]
+    picture.line(picture.heading(source, _outcome(reports)), _headline(reports, picture.arrow))
+    picture.warnings(source)
+    if source.holds_many:
+        _show_records(picture, source, reports)
+    elif reports[0].status == "compacted":
+        picture.difference(difference_made(records[0].done, len(source.transcripts[0].messages)))
+    if any(report.status == "compacted" for report in reports):
+        picture.category_bars(_categories(reports))
+        _show_files(picture, reports, asked)
+    elif not source.holds_many:
+        picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
+    notes = [note for report in reports for note in _notes(report)]
+    notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
+    if source.is_native and asked.originals:
+        notes.append("undo restores the messages; what they were taken from was only read")
+    repaired = [f"repaired first: {what}" for report in reports for what in report.repaired[:5]]
+    for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
+        picture.note(sentence)
+
+
+def _why_early(report: Report) -> str:
+    """Return why a transcript is compacted that automatic compaction would leave alone."""
+    if report.status == "unchanged" or report.tokens_before >= report.threshold_tokens:
+        return ""
+    return (
+        f"compacted because you asked: it is due from {report.threshold_tokens:,} tokens on, or "
+        "earlier if it pays (`foldaway plan` says whether)"
+    )
+
+
+def _outcome(reports: Sequence[Report]) -> str:
+    """Return how it went: a compaction that did not happen is not shown as one that did."""
+    if any(report.is_refused for report in reports):
+        return "refused"
+    return "ok" if any(report.status == "compacted" for report in reports) else "same"
+
+
+def _headline(reports: Sequence[Report], arrow: str) -> str:
+    """Return messages and tokens before and after, and the saving."""
+    tokens = sum(report.tokens_before for report in reports)
+    was = size(sum(report.messages_before for report in reports), tokens)
+    if all(report.status == "unchanged" for report in reports):
+        return was
+    left = sum(report.tokens_after for report in reports)
+    now = size(sum(report.messages_after for report in reports), left)
+    return f"{was} {arrow} {now} ({saving(tokens, left)})"
+
+
+def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) -> None:
+    rows: list[tuple[tuple[str, str], str]] = []
+    for record, report in list(zip(source.records, reports, strict=True))[:SHOWN_RECORDS]:
+        why = f"; nothing changed ({report.reason})" if report.status == "unchanged" else ""
+        line = f"{_headline([report], picture.arrow)}{why}"
+        rows.append(((record.name or f"line {record.line}", "dim"), line))
+    picture.table("Ww", rows)
+    picture.more(len(reports), SHOWN_RECORDS)
+
+
+def _categories(reports: Sequence[Report]) -> list[tuple[str, int, int | None]]:
+    was: Counter[str] = Counter()
+    now: Counter[str] = Counter()
+    for one in (one for report in reports for one in report.categories):
+        was[one.name] += one.tokens_before
+        now[one.name] += one.tokens_after
+    return [(name, was[name], now[name]) for name in sorted(was, key=lambda n: -was[n])]
+
+
+def _show_files(picture: Picture, reports: Sequence[Report], asked: _Asked) -> None:
+    """Print what was written, who made the summary, and how an original can be recalled."""
+    picture.blank()
+    if asked.output != STANDARD:
+        verb = "would be written" if asked.preview else "written"
+        picture.line(f"  {verb} to {label(asked.output)}")
+    elif asked.preview:
+        picture.line("  a preview: nothing was written")
+    summary = sum(report.summary_tokens for report in reports)
+    if summary:
+        made = [report.summary_source for report in reports if report.summary_tokens]
+        names = " and ".join(dict.fromkeys(map(_author, made)))
+        picture.line(f"  summary: {counted(summary, 'token')}, made by {names}")
+    if asked.preview:
+        return
+    if not asked.originals:
+        picture.line("  originals: not kept, so no references; name a place with --originals")
+        return
+    picture.line(f"  originals: {label(asked.originals)}")
+    rows = [row for report in reports for row in report.references]
+    rows.sort(key=lambda row: row.kind == "fold")
+    if rows:
+        place = shlex.quote(label(asked.originals))
+        picture.line(f"  recall one: foldaway recall {rows[0].ref} --originals {place}")
+
+
+def _author(note: SummaryNote) -> str:
+    if note.source == "ledger":
+        return "the ledger, without a model"
+    if note.source == "native":
+        return f"{note.name}, the provider itself"
+    added = counted(note.added, "verified entry", "verified entries")
+    return (
+        f"the ledger and {note.name} ({added} added; "
+        f"{counted(note.verified, 'sentence')} verified, {note.unchecked} without names, "
+        f"{note.dropped} dropped, {note.contradicted} contradicted)"
+    )
+
+
+def _notes(report: Report) -> Iterator[str]:
+    if report.counter == "estimate":
+        yield "token figures are estimates"
+    yield from report.notes
+    if not report.fits_window:
+        yield (
+            f"{report.tokens_after:,} tokens do not fit the window of "
+            f"{report.effective_window:,}; {report.floor_tokens:,} cannot be folded"
+        )
+    if report.target_tokens is not None and report.tokens_after > report.target_tokens:
+        yield f"the target of {report.target_tokens:,} is not reached: {report.tokens_after:,}"

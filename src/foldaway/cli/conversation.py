@@ -1,0 +1,163 @@
+"""The one place where commands read a conversation, whatever names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from foldaway.cli.files import STANDARD, counted, label, read_bytes
+from foldaway.cli.inputs import Input, input_limits
+from foldaway.config import open_store, read_settings
+from foldaway.dialects.document import Document, document_of, read_document
+from foldaway.dialects.profiles import RULES, dialect_for, profile_for
+from foldaway.dialects.repair import repair_transcript
+from foldaway.dialects.rule import Profile
+from foldaway.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
+from foldaway.importers import ImportedSession, read_native, sessions_in
+from foldaway.importers.imported import PARTIAL
+from foldaway.transcript import Transcript
+
+if TYPE_CHECKING:
+    from foldaway.stores.store import Store
+    from foldaway.stores.values import SessionInfo
+
+_BOOKKEEPING = "keys-foreign"
+"""The rule against fields that an agent keeps with its messages and no provider takes."""
+
+
+def read_input(
+    name: str, provider: str | None, dialect: str | None, *, any_roles: bool = False
+) -> Input:
+    """Return a conversation decoded, or raise `NotReadable`.
+
+    `name` is a file (of an agent that `import` knows, a message list, a request body, transcripts,
+    also as gzip), a folder of them, `-` for standard input, or a stored session: its id or a part
+    of it, its title, or `last`. A file that exists wins. What a file is, its data say, unless a
+    wire format is named. A list in which no message has a known role is refused unless `any_roles`:
+    `check` says what is wrong with each.
+    """
+    limits, wanted = input_limits(), dialect_for(provider, dialect)
+    data, is_native = b"", True
+    if os.path.isdir(name):
+        document = _of_sessions(sessions_in(name, limits=limits))
+    elif is_path(name):
+        data = read_bytes(name, limits)
+        native = None if dialect else read_native(data, name, limits)
+        is_native = native is not None
+        if native is None:
+            document = read_document(data, dialect=wanted, limits=limits)
+        else:
+            document = _of_sessions(native)
+    else:
+        document = _stored(name)
+    for record in () if any_roles else document.records:
+        _refuse_strangers(record.transcript)
+    profiles = [_profile(record.transcript, provider) for record in document.records]
+    return Input(name, data, document, tuple(profiles), is_native)
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name is that of a file or folder, or standard input; else of a session."""
+    return name == STANDARD or os.sep in name or os.path.lexists(name) or not name
+
+
+def _profile(transcript: Transcript, provider: str | None) -> Profile:
+    profile = profile_for(transcript.dialect, provider)
+    if profile.dialect != transcript.dialect:
+        raise NotReadable(
+            f"is {transcript.dialect}, which {profile.name} does not take",
+            remedy=f"write it as {profile.dialect} first, with `foldaway convert`",
+        )
+    return profile
+
+
+def _refuse_strangers(transcript: Transcript) -> None:
+    """Raise if not one message is known: nothing that is said of such a list would be true."""
+    if all(message.role == "unknown" for message in transcript.messages):
+        raise NotReadable(
+            "holds no message with a known role",
+            remedy="expected the messages of OpenAI, Anthropic or Gemini, ShareGPT turns, or a "
+            "session of an agent that `foldaway import` knows",
+        )
+
+
+def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
+    """Return the sessions as a document; branches, and files that are none, are only named."""
+    whole: list[ImportedSession] = []
+    warnings: list[str] = []
+    parts = 0
+    for one in found:
+        if isinstance(one, NotReadable):
+            warnings.append(f"not read: {label(str(one))}")
+        elif one.lineage is not None and one.lineage.relation in PARTIAL:
+            parts += 1
+        else:
+            whole.append(one)
+            warnings += [f"{note.where}: {note.said}" for note in one.notes if note.kind == "torn"]
+    if parts:
+        left = counted(parts, "branch", "branches")
+        warnings.append(f"{left} left out, without what came before; `foldaway import` takes all")
+    if not whole:
+        remedy = "; ".join(warnings) or "name a file or folder with sessions"
+        raise NotReadable("holds no conversation", remedy=remedy)
+    named = [(_plain_session(one), f"{one.agent} {one.source_id}", one.model) for one in whole]
+    return document_of(named, warnings)
+
+
+def _plain_session(session: ImportedSession) -> Transcript:
+    """Return a transcript in which the agent's own summaries are not taken for words of the user,
+    as in a stored session.
+    """
+    transcript = _plain(session.transcript)
+    messages = list(transcript.messages)
+    for at in session.summaries:
+        messages[at] = replace(messages[at], origin="summary")
+    return replace(transcript, messages=tuple(messages))
+
+
+def _plain(transcript: Transcript) -> Transcript:
+    """Return a transcript without what the agent notes in its messages."""
+    rule, profile = RULES[_BOOKKEEPING], profile_for(transcript.dialect)
+    if rule not in profile.rules:
+        return transcript
+    return repair_transcript(transcript, replace(profile, rules=(rule,)))[0]
+
+
+def _stored(name: str) -> Document:
+    """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
+    from foldaway.cli.stores import session_name  # a plain file needs no store
+    from foldaway.sessions.exporting import transcript_of
+
+    with stored_session(name) as (store, info):
+        transcript = transcript_of(store, info, what="view")
+    return document_of([(_plain(transcript), session_name(info), info.model)])
+
+
+@contextmanager
+def stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
+    """Give a stored session and its store, only to be read; raise `NotReadable` if there is none.
+
+    The store is the one that the options of the command name.
+    """
+    from foldaway.cli.stores import store_place  # a plain file needs no store
+
+    context = click.get_current_context(silent=True)
+    given = context.params if context else {}
+    settings = read_settings(given.get("config"))
+    profile = given.get("profile") or settings.profile
+    try:
+        place = store_place(given, settings)
+        with closing(open_store(place, profile=profile, read_only=True)) as store:
+            yield store, store.find(name)
+    except (UnknownSession, StoreUnavailable):
+        raise NotReadable(
+            "is neither a file nor a kept session",
+            remedy="check the name; `foldaway sessions list` shows what is kept",
+        ) from None
+    except AmbiguousSession as error:
+        raise NotReadable("names several sessions", remedy=str(error)) from None

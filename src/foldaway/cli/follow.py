@@ -1,0 +1,38 @@
+"""`foldaway follow`: the process behind the plug-ins of agents."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from foldaway.cli.settings import settings_from
+from foldaway.cli.stores import opened, store_options
+from foldaway.config import writers_from
+from foldaway.ends.answering import FORMS, AgentSessions, EndOptions
+from foldaway.ends.process import serve_end
+from foldaway.sessions.session import warm
+
+
+@click.command()
+@click.argument("agent", type=click.Choice(list(FORMS)))
+@store_options
+def follow(agent: str, **given: Any) -> int:
+    """Follow the list of an agent for its plug-in; `foldaway install` sets it up.
+
+    Reads requests as lines of JSON, and prints the answers, until its input ends. The plug-in
+    starts it. If it does not answer, the plug-in sends the agent's own list.
+
+    \b
+    foldaway follow pi < requests.jsonl
+    """
+    settings = settings_from(given)
+    options = EndOptions(
+        context_length=settings.context_length, policy=settings.policy,
+        summarizer=None if settings.summarizer == "none" else writers_from(settings),
+    )  # fmt: skip
+    with opened(given, "create") as store:
+        warm()  # before the first request: the agent has not asked its model yet
+        serve_end(AgentSessions(agent, store, options), sys.stdin.buffer, sys.stdout.buffer)
+    return 0

@@ -1,0 +1,164 @@
+"""`foldaway inspect`: where the context goes, without showing what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from msgspec import Struct, to_builtins
+
+from foldaway.cli.conversation import read_input
+from foldaway.cli.draw import BAR_COLUMNS, Picture, size
+from foldaway.cli.files import shortened
+from foldaway.cli.inputs import (
+    COUNT,
+    FILE,
+    Input,
+    options,
+    place_of,
+    print_json,
+    reading,
+    reading_options,
+    refuse_contradiction,
+    usage_error,
+)
+from foldaway.cli.settings import Window, budget_of, settings_from, settings_options, window_for
+from foldaway.config import Settings
+from foldaway.engine.inspection import Copies, Inspection, Long, inspect_transcript
+from foldaway.tokens.estimate import Estimator
+
+SHOWN_TRANSCRIPTS = 5
+"""Transcripts of a file that are drawn; each takes half a screen."""
+SHOWN_PLACES = 8
+"""Places of identical results that fit beside their tool on a line."""
+
+
+class InspectedRecord(Struct, frozen=True):
+    """One transcript, and the window that it was compared with."""
+
+    found: Inspection
+    window: Window
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@options(
+    ("--top", COUNT, "N", "How many of the longest messages and of the duplicates to list.", 5),
+    ("--measured", COUNT, "N", "Tokens that the provider counted; the estimates are scaled to it."),
+)
+@settings_options
+@reading_options
+def inspect(file: str, **given: Any) -> int:
+    """Show where the context of a transcript goes.
+
+    Tokens by category, the longest messages by place, role and tool, identical tool results, and
+    how near the whole is to the threshold at which compaction is due. What was said is not shown.
+
+    \b
+    foldaway inspect session.json
+    foldaway inspect ~/.claude/projects/my-project/SESSION.jsonl
+    foldaway inspect last --model claude-sonnet-5-5 --top 20
+    """
+    refuse_contradiction(given["provider"], given["dialect"])
+    settings = settings_from(given)
+    with reading(file, as_json=given["as_json"]):
+        source = read_input(file, given["provider"], given["dialect"])
+    records = _inspect(source, settings, given["top"], given["measured"])
+    if not given["as_json"]:
+        show_inspection(source, records)
+        return 0
+    for number, one in enumerate(records):
+        print_json({
+            "file": source.name, "dialect": source.transcripts[number].dialect,
+            **to_builtins(place_of(source, number)), **to_builtins(one.found),
+            "context_length_source": one.window.source,
+            "notes": [one.window.note] if one.window.note else [],
+        })  # fmt: skip
+    return 0
+
+
+def _inspect(
+    source: Input, settings: Settings, most: int, measured: int | None
+) -> list[InspectedRecord]:
+    if measured and len(source.records) > 1:
+        raise usage_error("--measured is for a file with one transcript")
+    records: list[InspectedRecord] = []
+    for record in source.records:
+        window = window_for(settings, record)
+        budget = budget_of(settings, window)
+        found = inspect_transcript(
+            record.transcript, settings.policy, budget, Estimator(), most=most,
+            measured_tokens=measured,
+        )  # fmt: skip
+        records.append(InspectedRecord(found, window))
+    return records
+
+
+def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
+    """Print where the context of every transcript of a file goes."""
+    picture = Picture()
+    for number, one in enumerate(records[:SHOWN_TRANSCRIPTS]):
+        found = one.found
+        line = source.place(number)
+        picture.line(picture.heading(source, "ok"), line, size(found.messages, found.tokens))
+        picture.category_bars([(share.name, share.tokens, None) for share in found.categories])
+        _pressure(picture, found, one.window.model)
+        _longest(picture, found.longest)
+        _duplicates(picture, found.duplicates)
+        picture.blank()
+        if found.tokens_source == "measured":
+            picture.note("the total was measured; the parts are estimates, scaled to it")
+        elif found.is_estimate:
+            picture.note("token figures are estimates")
+        picture.note(one.window.note)
+    picture.warnings(source)
+    picture.more(len(records), SHOWN_TRANSCRIPTS, "sessions; name one file, or see --json")
+
+
+def _pressure(picture: Picture, found: Inspection, model: str) -> None:
+    filled = min(round(BAR_COLUMNS * found.pressure), BAR_COLUMNS)
+    style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
+    style["early"] = style["none"]
+    picture.blank()
+    picture.table("lbw", [(
+        "pressure",
+        picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
+        f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
+    )])  # fmt: skip
+    whose = f" of {shortened(model)}" if model else ""
+    sizes = f"threshold {found.threshold_tokens:,}, window{whose} {found.effective_window:,}"
+    picture.paragraph((sizes, "dim"), indent=2)
+
+
+def _verdict(found: Inspection) -> str:
+    if not found.fits_window:
+        return "it does not fit the window"
+    if found.urgency == "hard":
+        return "compaction is urgent"
+    if found.urgency == "soft":
+        return "compaction is due"
+    return "compaction will soon be due" if found.warning else "no need for compaction"
+
+
+def _longest(picture: Picture, rows: Sequence[Long]) -> None:
+    picture.paragraph(("\n  longest messages", "bold"))
+    picture.table("rflf", [
+        (f"{row.tokens:,}", shortened(f"m{row.position}" + (f" {row.id}" if row.id else "")),
+         row.role, shortened(", ".join(row.tools)))
+        for row in rows
+    ], indent=4)  # fmt: skip
+
+
+def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
+    if not rows:
+        picture.paragraph(("\n  no identical tool results", "dim"))
+        return
+    picture.paragraph(("\n  identical tool results", "bold"), "  (tokens of the copies)")
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        places = ", ".join(f"m{at}" for at in row.positions[:SHOWN_PLACES])
+        more = ", …" if len(row.positions) > SHOWN_PLACES else ""
+        count, tool = f"×{len(row.positions):,}", shortened(row.tool)
+        lines.append((f"{row.tokens:,}", count, tool, f"{places}{more}"))
+    picture.table("rfff", lines, indent=4)

@@ -1,0 +1,177 @@
+"""`foldaway mcp`: past sessions for agents."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from foldaway.cli import CommandGroup, say, version_of
+from foldaway.cli.inputs import is_loopback, options, usage_error
+from foldaway.cli.install import (
+    DRY_RUN_ROW,
+    YES_ROW,
+    chosen,
+    install_into,
+    names_argument,
+    remove_from,
+)
+from foldaway.cli.settings import settings_from
+from foldaway.cli.stores import is_own, opened, store_options
+from foldaway.config import redaction_policy
+from foldaway.errors import MissingExtra
+from foldaway.installing.clients import Addition, Client, clients
+from foldaway.mcp.server import Address, make_server, serve_http, serve_stdio
+from foldaway.sessions.leaving import Project, project_at, project_of
+from foldaway.sessions.library import Library
+from foldaway.sessions.showing import redactor_of
+
+_ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
+_MOST_PORT = 65_535
+"""The largest port of TCP."""
+
+
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@options(
+    ("--http", str, "HOST:PORT",
+     "Serve over HTTP at /mcp instead of standard input and output; a port alone is on this "
+     "machine."),
+    ("--allow-host", [str], "NAME",
+     "A name under which other machines may call; without one the address must be of this "
+     "machine. There are no passwords."),
+    ("--project", click.Path(exists=True, file_okay=False), "DIR",
+     "Offer the sessions that ran in DIR or in a folder inside it, instead of those of the "
+     "project that the command is started in."),
+    ("--all-projects", bool, "", "Offer all sessions of the profile."),
+    ("--read-only", bool, "", "Offer only the tools that change nothing."),
+    ("--hide-personal", bool, "",
+     "Hide personal data too: e-mail, telephone, card and account numbers."),
+)  # fmt: skip
+@store_options
+@click.pass_context
+def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **given: Any) -> int:
+    """Serve past sessions to agents, through MCP.
+
+    The tools search, read, recall by reference, give the record of a session or a compacted one,
+    report the status, and pin. They offer only the sessions of the project that the command is
+    started in: the nearest parent folder with a `.git`, and all folders inside it. Answers contain
+    no secrets and no system prompts, have a size limit, and are marked as past material. Needs the
+    extra `mcp`.
+
+    \b
+    foldaway mcp                   for an agent that starts it by itself
+    foldaway mcp --all-projects    the same, with the sessions of all projects
+    foldaway mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp
+    foldaway mcp install           tell the agents on this machine to start it
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    address = None if http is None else _address(http, allow_host)
+    limit = _limit(given["project"], all_projects=given["all_projects"])
+    read_only = given["read_only"] or not is_own(given)
+    with opened(given, "read" if read_only else "create") as store:
+        policy = redaction_policy(settings_from(given), personal=given["hide_personal"])
+        show = redactor_of(store, policy=policy)
+        server = make_server(Library(store, show=show, project=limit), version_of("foldaway"))
+        if address is None:
+            if sys.stdin.isatty():
+                click.echo("foldaway: waiting for an agent on standard input", err=True)
+            serve_stdio(server)
+            return 0
+        try:
+            serve_http(server, address, allow_host, _tell)
+        except OSError as error:
+            return say(f"{address.host}:{address.port} cannot be listened on ({error.strerror})")
+    return 0
+
+
+def _limit(project: str | None, *, all_projects: bool) -> Project | None:
+    """Return the project whose sessions are offered, None for all."""
+    if all_projects and project is not None:
+        raise usage_error("--project and --all-projects contradict each other")
+    if all_projects:
+        return None
+    if project is not None:
+        return project_at(Path(project))
+    try:
+        return project_of(Path.cwd(), home=Path(os.path.expanduser("~")))
+    except FileNotFoundError:
+        raise usage_error(
+            "the folder that this is started in is gone; name one with --project"
+        ) from None
+
+
+def _address(text: str, names: Sequence[str]) -> Address:
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > _MOST_PORT:
+        raise usage_error(f"--http: {text!r} is not an address; give HOST:PORT or a port")
+    host = (found["host"] or "127.0.0.1").strip("[]")
+    address = Address(host, int(found["port"]))
+    if not is_loopback(address.host) and not names:
+        raise usage_error(
+            f"--http: {host} can be reached from other machines; say under which name with "
+            "--allow-host, or listen on 127.0.0.1"
+        )
+    return address
+
+
+def _tell(address: Address) -> None:
+    click.echo(f"foldaway: listening at {address.url}", err=True)
+
+
+_SERVED = [client.name for client in clients().values() if client.entry]
+_WHO = f"CLIENT is one of {', '.join(_SERVED)}."
+
+
+@mcp.command(epilog=_WHO)
+@names_argument("CLIENT", _SERVED)
+@options(
+    ("--all-projects", bool, "",
+     "Offer all sessions of the profile, also in agents that start it in a project."),
+    YES_ROW,
+    DRY_RUN_ROW,
+)  # fmt: skip
+def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) -> int:
+    """Add the MCP server to the settings of agents and editors.
+
+    Without CLIENT: to all that are found on this machine. Shows what will be written and where,
+    and asks first. Only our own entry is added; comments and the order of a file stay. The file as
+    it was is kept until the entry is removed. For programs that start servers outside of a
+    project, all sessions are offered. `foldaway install` adds hooks and a status line as well.
+
+    \b
+    foldaway mcp install
+    foldaway mcp install claude-code cursor --yes
+    """
+    if find_spec("mcp") is None:
+        raise MissingExtra("mcp", "foldaway mcp")
+
+    def wanted(client: Client) -> list[Addition]:
+        return client.server_additions(os.environ, all_projects=all_projects)
+
+    found = [client for client in chosen(names) if client.entry]
+    return install_into(found, wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
+
+
+@mcp.command()
+@names_argument("CLIENT", _SERVED)
+@options(YES_ROW, DRY_RUN_ROW)
+def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
+    """Remove the MCP server from the settings of agents and editors.
+
+    Without CLIENT: from all that have it. A file that nobody changed since the installation is
+    restored byte for byte; in any other only our own entry is removed.
+
+    \b
+    foldaway mcp uninstall
+    foldaway mcp uninstall cursor --yes
+    """
+    return remove_from(
+        names, lambda one: one.server_additions(os.environ), yes=yes, dry_run=dry_run
+    )

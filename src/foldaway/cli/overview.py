@@ -1,0 +1,202 @@
+"""`foldaway` without arguments: what your agents used, where it went, and what could be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from msgspec import to_builtins
+
+from foldaway.cli.draw import Picture, Piece
+from foldaway.cli.files import counted, format_time
+from foldaway.cli.inputs import print_json
+from foldaway.cli.usage import (
+    Gathered,
+    gathered,
+    key_in,
+    label_of,
+    late_bar,
+    show_legend,
+)
+from foldaway.spending.figures import Key, UsageRow, dollars
+from foldaway.spending.judging import judge
+from foldaway.spending.numbers import money, short
+from foldaway.spending.overview import Overview, overview
+
+JUDGING_SECONDS = 8.0
+"""How long sessions are replayed; the first look at one's data should take less than a minute."""
+SHOWN_ROWS = 5
+"""Rows of each table; `foldaway usage` has all of them."""
+SHOWN_WEEKS = 8
+BAR_COLUMNS = 20
+LEAST_SHARE = 0.01
+"""A smaller saving counts as none."""
+_NOWHERE = {"config": None, "profile": None, "home": None, "store": None}
+_WHY = {"usage": "what each session cost", "inspect": "where the context of the dearest goes",
+        "sessions": "what is stored", "import": "make all sessions searchable",
+        "search": "find words in stored sessions"}  # fmt: skip
+"""What the commands that are proposed do."""
+
+
+def show_overview(*, as_json: bool) -> int:
+    """Read everything on this machine and print one look at it."""
+    with gathered(_NOWHERE) as found:
+        with late_bar("replaying the largest sessions", is_bytes=False) as tell:
+            judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
+        made = overview(
+            found.sessions, found.answers, judged, found.prices,
+            problems=len(found.reader.problems), is_stored=found.is_stored,
+        )  # fmt: skip
+    if as_json:
+        print_json({**to_builtins(made), "notes": found.notes})
+    elif not found.sessions:
+        click.echo("No sessions of agents were found on this machine.\n")
+        click.echo(click.get_current_context().get_help())
+    else:
+        draw_overview(made, found)
+    return 0
+
+
+def draw_overview(made: Overview, found: Gathered) -> None:
+    """Print the overview: sums, where the tokens went, the cache, compactions, and what is next."""
+    picture, whole = Picture(), made.total
+    span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
+    sessions = sum(row.sessions for row in made.agents)
+    picture.paragraph((
+        f"{counted(len(made.agents), 'agent')}, {counted(sessions, 'session')}, "
+        f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
+        f"{dollars(whole) or 'no usage recorded'}", "bold",
+    ))  # fmt: skip
+    picture.paragraph((span, "dim"))
+    _rows(picture, made.agents, "agent", len(made.agents))
+    _weeks(picture, made.weeks)
+    _rows(picture, made.projects, "project")
+    _rows(picture, made.models, "model")
+    picture.blank()
+    show_legend(picture, whole, found.notes)
+    _prompts(picture, made)
+    _cache(picture, made)
+    _compactions(picture, made)
+    _saving(picture, made)
+    picture.paragraph(("\nTry next", "bold"))
+    for command in made.commands:
+        picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
+        picture.line("  ", command)
+    if made.not_read:
+        picture.note(f"{counted(made.not_read, 'file')} could not be read; `foldaway import "
+                     "--dry-run` names them")  # fmt: skip
+
+
+def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
+    names = label_of(rows, by)
+    lines = [(names[key_in(row, by)], row) for row in rows]
+    _bars(picture, by, lines[:most])
+    if len(rows) > most:
+        picture.paragraph((f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"),
+                          indent=2)  # fmt: skip
+
+
+def _weeks(picture: Picture, rows: Sequence[UsageRow]) -> None:
+    _bars(picture, "week of", [(str(row.period) or "undated", row) for row in rows[-SHOWN_WEEKS:]])
+    if len(rows) > SHOWN_WEEKS:
+        hidden = counted(len(rows) - SHOWN_WEEKS, "earlier week")
+        picture.paragraph((f"{hidden} hidden: foldaway usage --weekly", "dim"), indent=2)
+
+
+def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> None:
+    """Print names with sessions, tokens, cost, and bars by cost, or by tokens without one."""
+    by_cost = any(row.cost for _, row in rows)
+    sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
+    lines: list[tuple[Piece, ...]] = [
+        (label, f"{row.sessions:,}", short(row.total_tokens) if row.requests else "",
+         (dollars(row), "bold"),
+         (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
+        for (label, row), size in zip(rows, sizes, strict=True)
+    ]  # fmt: skip
+    if lines:
+        picture.blank()
+        picture.table("tnrrb", lines, names=(name, "sessions", "tokens", "cost", ""), min_width=20)
+
+
+def _prompts(picture: Picture, made: Overview) -> None:
+    if not made.prompts:
+        return
+    picture.paragraph(("\nWhere the tokens went", "bold"))
+    most = max(one.share for one in made.prompts)
+    lines: list[tuple[Piece, ...]] = [
+        (one.name, f"{one.share:.0%}", short(one.tokens),
+         (picture.bar(one.share, most, BAR_COLUMNS), "cyan"))
+        for one in made.prompts
+    ]  # fmt: skip
+    picture.table("trrb", lines, names=("in the prompts", "share", "tokens", ""), min_width=24)
+    picture.paragraph(
+        ("estimated; a message counts with every request that sent it", "dim"), indent=2
+    )
+    if made.read_again:
+        picture.paragraph(
+            f"{counted(made.read_again, 'time')} a file was read again although it was unchanged "
+            f"and still in the prompt: {short(made.read_again_tokens)} tokens.", indent=2,
+        )  # fmt: skip
+
+
+def _cache(picture: Picture, made: Overview) -> None:
+    cache = made.cache
+    if not cache.prompt_tokens:
+        return
+    picture.paragraph(("\nCache", "bold"))
+    said = f"{cache.hit_rate:.0%} of the prompts came out of the provider's cache."
+    if cache.misses:
+        said += (
+            f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
+            f"again ({money(cache.missed_cost)})"
+        )
+        rest = cache.misses - cache.after_pause - cache.after_compaction
+        why = (
+            (cache.after_pause, "after a pause of 5 minutes or more"),
+            (cache.after_compaction, "after a compaction"),
+            (rest, "for other reasons"),
+        )
+        said += ": " + ", ".join(f"{count:,} {when}" for count, when in why if count) + "."
+    picture.paragraph(said, indent=2)
+
+
+def _compactions(picture: Picture, made: Overview) -> None:
+    if not made.total.compactions:
+        return
+    picture.paragraph(("\nCompactions", "bold"))
+    said = f"{counted(made.total.compactions, 'compaction')}."
+    if made.files_used_later:
+        lost = made.files_used_later - made.files_named
+        said += (
+            f" The summaries of {made.judged_compactions:,} do not name {lost:,} of "
+            f"{counted(made.files_used_later, 'file')} that the agents used later "
+            f"({lost / made.files_used_later:.0%})."
+        )
+    if made.read_after_compaction:
+        said += (
+            f" {counted(made.read_after_compaction, 'time')} a file from before was read again "
+            f"afterwards: {short(made.read_after_compaction_tokens)} tokens."
+        )
+    picture.paragraph(said, indent=2)
+
+
+def _saving(picture: Picture, made: Overview) -> None:
+    if not made.simulated_cost:
+        return
+    picture.paragraph(("\nWith Foldaway", "bold"))
+    share = 1 - made.simulated_cost_with_foldaway / made.simulated_cost
+    sessions = counted(made.simulated_sessions, "session")
+    if share < LEAST_SHARE:
+        said = f"It would have saved nothing: your largest {sessions} did not grow enough."
+    else:
+        said = (
+            f"{share:.0%} less for your largest {sessions}: "
+            f"{money(made.simulated_cost)} {picture.arrow} "
+            f"{money(made.simulated_cost_with_foldaway)} in a replay through its gateway."
+        )
+    picture.paragraph(said, indent=2)
+    picture.paragraph((
+        "a simulation with estimated tokens, list prices and a cache that never expires; as "
+        f"recorded they cost {money(made.simulated_recorded_cost)}. It counts money, not what a "
+        "compaction loses.", "dim",
+    ), indent=2)  # fmt: skip

@@ -1,0 +1,373 @@
+"""`foldaway plan` and `foldaway simulate`: whether a compaction pays, now or in recorded runs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, TypeAlias
+
+import click
+from msgspec import Struct, to_builtins
+
+from foldaway.caching.economics import PAYS_FROM, Situation, Sum, usd
+from foldaway.caching.prices import Prices
+from foldaway.cli.conversation import read_input
+from foldaway.cli.draw import Picture, Piece, progress_bar
+from foldaway.cli.files import check_writable, counted, is_terminal, shortened, write_bytes
+from foldaway.cli.inputs import (
+    COUNT,
+    FILE,
+    PATH,
+    Input,
+    numbers_in,
+    options,
+    place_of,
+    print_json,
+    reading,
+    reading_options,
+    refuse_contradiction,
+    usage_error,
+)
+from foldaway.cli.settings import (
+    Priced,
+    Window,
+    budget_of,
+    model_in,
+    price_options,
+    prices_for,
+    settings_from,
+    settings_options,
+    window_for,
+    window_of,
+)
+from foldaway.config import Settings
+from foldaway.dialects.document import Record
+from foldaway.lab.recording import PlanRequest, PlanResult, Recording, plan_for, record
+from foldaway.lab.replay import ReplayTerms
+from foldaway.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
+from foldaway.lab.simulate import simulate as run_all
+
+SHOWN_PLANS = 5
+"""Transcripts of a file whose plans are drawn; each takes half a screen."""
+COST_COLUMNS = 20
+"""The width of the bar of the dearest strategy; the table has six more columns."""
+LEAST_THRESHOLD = 0.02
+"""Below this share of a window a compaction would come with nearly every call."""
+_PAYS_FROM_ROW = (
+    "--pays-from", click.FloatRange(0, 1), "SHARE",
+    "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
+)  # fmt: skip
+LINE_SECONDS = 10
+"""Seconds between two lines of progress without a terminal."""
+_BAR = ("{task.percentage:>3.0f} %",)
+Tell: TypeAlias = Callable[[int], None]
+_STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
+
+
+class PlannedRecord(Struct, frozen=True):
+    """The plan of one transcript, and the window and prices that it rests on."""
+
+    plan: PlanResult
+    window: Window
+    priced: Priced
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@options(
+    ("--turns", click.IntRange(min=0), "N",
+     "Calls of the model to come; by default as many as there were."),
+    ("--cold", bool, "", "Assume that the provider's cache has expired."),
+    _PAYS_FROM_ROW,
+)  # fmt: skip
+@price_options
+@settings_options
+@reading_options
+def plan(file: str, **given: Any) -> int:
+    """Say whether to compact a transcript now, and why.
+
+    The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
+    the provider's cache, what the summary costs and what later calls save are put side by side.
+    Without prices the threshold alone decides. The gateway and the planner of `foldaway simulate`
+    decide in the same way; `foldaway compress` always acts, because you asked for it.
+
+    \b
+    foldaway plan session.json --model claude-sonnet-5-5
+    foldaway plan session.json --model gpt-5.1 --turns 40 --json
+    """
+    refuse_contradiction(given["provider"], given["dialect"])
+    settings = settings_from(given)
+    with reading(file, as_json=given["as_json"]):
+        source = read_input(file, given["provider"], given["dialect"])
+    records = [_plan(one, settings, given) for one in source.records]
+    if not given["as_json"]:
+        show_plans(source, records)
+        return 0
+    for number, one in enumerate(records):
+        print_json({
+            "file": source.name, **to_builtins(place_of(source, number)),
+            "model": one.window.model, "context_length": one.window.tokens,
+            **to_builtins(one.plan.verdict), "situation": one.plan.situation,
+            "notes": [note for note in (one.window.note, one.priced.note) if note],
+        })  # fmt: skip
+    return 0
+
+
+def _plan(one: Record, settings: Settings, given: dict[str, Any]) -> PlannedRecord:
+    window = window_for(settings, one)
+    priced = prices_for(window.model, given["figures"])
+    asked = PlanRequest(
+        policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
+        prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, turns=given["turns"],
+        is_cold=given["cold"], model_summary=given["summaries"] == "model",
+        pays_from=given["pays_from"],
+    )  # fmt: skip
+    return PlannedRecord(plan_for(one.transcript, asked), window, priced)
+
+
+def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
+    """Print the verdict on every transcript of a file, each with its arithmetic."""
+    picture = Picture()
+    for number, one in enumerate(records[:SHOWN_PLANS]):
+        verdict = one.plan.verdict
+        line = source.place(number)
+        answer, _, why = verdict.sentence.partition(":")
+        outcome = "refused" if answer == "cannot" else "ok"
+        picture.line(picture.heading(source, outcome), line, (answer, _STYLES[answer]), f":{why}")
+        picture.blank()
+        picture.table("lrw", _token_rows(one.plan.situation, verdict.sum))
+        if verdict.sum is not None and one.priced.prices is not None:
+            picture.blank()
+            picture.table("lrw", _arithmetic_rows(verdict.sum))
+            picture.blank()
+            picture.paragraph((_price_sentence(one.priced.prices), "dim"), indent=2)
+        for note in ("token figures are estimates", one.window.note, one.priced.note):
+            picture.note(note)
+    picture.warnings(source)
+    picture.more(len(records), SHOWN_PLANS, "sessions; name one file, or see --json")
+
+
+def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str, str]]:
+    share = 1 - situation.tokens_after / situation.tokens_now if situation.tokens_now else 0
+    useful = min(situation.kept_prefix_tokens, situation.cached_tokens)
+    pays = ""
+    if situation.prices is not None and situation.early_tokens is not None:
+        pays = f"from {min(situation.early_tokens, situation.threshold_tokens):,} if it pays, "
+    due = f"compacted {pays}" if pays else ""
+    rows = [
+        ("tokens now", f"{situation.tokens_now:,}",
+         f"{due}due from {situation.threshold_tokens:,}, urgent from {situation.hard_tokens:,}"),
+        ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
+        ("cached now", f"{situation.cached_tokens:,}",
+         f"{useful:,} of them still cached after a compaction"),
+        ("calls so far", f"{situation.turns_so_far:,}",
+         f"{situation.tokens_per_turn:,.0f} tokens more each time"),
+    ]  # fmt: skip
+    if total is not None:
+        how = "as given" if situation.remaining_turns is not None else "as many as so far"
+        rows.append(("calls to come", f"{total.turns_remaining:,}", how))
+    return rows
+
+
+def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
+    return [
+        ("next call, compacted", usd(total.next_call_if_acting),
+         f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost"),
+        ("+ summary", usd(total.summary_call), "" if total.summary_call else "no model writes it"),
+        ("− next call, as it is", usd(total.next_call_if_waiting), ""),
+        (("= price of compacting", "bold"), (usd(total.price), "bold"), ""),
+        ("saving a call", usd(total.saving_per_turn), ""),
+        ("× calls", f"{total.turns_counted:,}",
+         f"expected before the prompt has grown back ({total.turns_until_regrown:,}) or the "
+         f"session ends ({total.turns_remaining:,} to come)"),
+        (("= saving", "bold"), (usd(total.saving), "bold"),
+         f"it pays from {usd(max(total.margin * total.price, 0))} on"),
+    ]  # fmt: skip
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@options(
+    ("--model", str, "M",
+     "The model, whose window and prices are looked up; by default the one that most of the "
+     "sessions name."),
+    ("--context-length", COUNT, "N", "The window in tokens."),
+    ("--thresholds", str, "F,F…",
+     "Shares of the window.", ",".join(f"{share:g}" for share in THRESHOLDS)),
+    _PAYS_FROM_ROW,
+    ("--pause", click.FloatRange(min=0), "S", "Seconds of silence before a user speaks.", 60.0),
+    ("--plot", PATH, "FILE.svg", "Draw the costs as SVG."),
+)  # fmt: skip
+@price_options
+@reading_options
+def simulate(files: tuple[str, ...], **given: Any) -> int:
+    """Replay sessions and show what each strategy would cost.
+
+    Every answer of the agent is a call of the model over all that was said before. Nothing is
+    sent anywhere. A session that outgrows the window under `append only` is costed as if there
+    were none, and counted.
+
+    \b
+    foldaway simulate ~/.claude/projects/my-project
+    foldaway simulate sessions/*.json --model claude-sonnet-5-5
+    foldaway simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
+    """
+    refuse_contradiction(given["provider"], given["dialect"])
+    thresholds = _thresholds(given["thresholds"])
+    draw = _plotter(given["plot"])
+    sessions: list[Record] = []
+    for name in files:
+        with reading(name, as_json=given["as_json"]):
+            sessions += read_input(name, given["provider"], given["dialect"]).records
+    model = given["model"] or _usual_model(sessions)
+    window = window_of(Settings(context_length=given["context_length"]), model)
+    terms = _terms(given, window)
+    recordings = [record(one.transcript) for one in sessions]
+    strategies = strategies_for(thresholds, given["pays_from"])
+    total = len(strategies) * sum(one.tokens for one in recordings)
+    with replay_progress(total) as tell:
+        found = run_all(recordings, terms, strategies, tell)
+    if draw is not None:
+        title = f"{len(recordings):,} sessions, {model}, window {window.tokens:,}"
+        write_bytes(given["plot"], draw(title, found).encode())
+    if not given["as_json"]:
+        show_simulation(found, recordings, window, terms, given["pays_from"])
+        return 0
+    for one in found:
+        print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
+                    "context_length": window.tokens})  # fmt: skip
+    return 0
+
+
+@contextmanager
+def replay_progress(total: int, clock: Callable[[], float] = monotonic) -> Generator[Tell]:
+    """Give what hears how many tokens more were replayed: on a terminal it moves a bar, elsewhere
+    it prints a line now and then.
+    """
+    if is_terminal(sys.stderr):
+        with progress_bar("replaying", quiet=False, total=total, columns=_BAR) as update:
+            yield lambda more: update(advance=more)
+        return
+    done, said = 0, clock()
+
+    def tell(more: int) -> None:
+        nonlocal done, said
+        done += more
+        if clock() - said >= LINE_SECONDS:
+            said = clock()
+            click.echo(f"foldaway: {done / max(total, 1):.0%} replayed", err=True)
+
+    yield tell
+
+
+def _usual_model(sessions: Sequence[Record]) -> str:
+    """Return the model that most sessions name; a usage error if none does."""
+    named = Counter(model for one in sessions if (model := model_in(one)))
+    if not named:
+        raise usage_error("no session names its model; give one, as in --model claude-sonnet-5-5")
+    return named.most_common(1)[0][0]
+
+
+def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
+    """Return what draws the costs if a file is asked for; a missing extra is told at once."""
+    if not target:
+        return None
+    check_writable(target)
+    from foldaway.lab.cost_plots import cost_plot
+
+    return cost_plot
+
+
+def _thresholds(text: str) -> list[float]:
+    found = numbers_in(text)
+    if not found or not all(LEAST_THRESHOLD <= share <= 1 for share in found):
+        raise usage_error(
+            f"--thresholds {text!r}: give shares of the window from {LEAST_THRESHOLD:g} to 1, "
+            "with commas between them"
+        )
+    return found
+
+
+def _terms(given: dict[str, Any], window: Window) -> ReplayTerms:
+    priced = prices_for(window.model, given["figures"])
+    if priced.prices is None:
+        raise usage_error(priced.note)
+    return ReplayTerms(
+        prices=priced.prices, context_length=window.tokens, ttl=given["ttl"] or "5m",
+        pause_seconds=given["pause"], model_summary=given["summaries"] == "model",
+    )  # fmt: skip
+
+
+def show_simulation(
+    found: Sequence[StrategyCost],
+    recordings: Sequence[Recording],
+    window: Window,
+    terms: ReplayTerms,
+    pays_from: float,
+) -> None:
+    """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
+    picture = Picture()
+    tokens = sum(recording.tokens for recording in recordings)
+    picture.paragraph((
+        f"{counted(len(recordings), 'session')}, {counted(found[0].calls, 'call')} of "
+        f"{shortened(window.model)}, {counted(tokens, 'token')}, window {window.tokens:,}", "bold",
+    ))  # fmt: skip
+    picture.blank()
+    _show_costs(picture, found)
+    picture.paragraph((
+        "ratio: cost compared with append only. cache: share of the input that is read from the "
+        "cache. compacted: how often. over: calls that do not fit the window. The planner compacts "
+        f"from {pays_from:.0%} of the window on if it pays, as `foldaway plan` and the gateway do.",
+        "dim",
+    ), indent=2)  # fmt: skip
+    if len(recordings) > 1:
+        picture.paragraph(("\n  cost against append only, by session", "bold"))
+        shares = (0.0, 0.10, 0.50, 0.90, 1.0)
+        picture.table(
+            "lrrrrr",
+            [
+                (one.strategy, *(f"{value:.2f}" for value in quantiles(one.ratios, shares)))
+                for one in found[1:]
+            ],
+            names=("", "least", "10 %", "half", "90 %", "most"),
+        )
+        picture.paragraph(
+            ("half of the sessions cost at most the figure under half", "dim"), indent=2
+        )
+    picture.blank()
+    picture.paragraph((_price_sentence(terms.prices), "dim"), indent=2)
+    picture.note("token figures are estimates")
+    picture.note(window.note)
+    over = found[0].overflowing_sessions
+    if over:
+        picture.note(
+            f"append only outgrows the window in {counted(over, 'session')}; it is costed as if "
+            f"there were none"
+        )
+
+
+def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
+    most = max(one.usd for one in found) or 1.0
+    cheapest = min(one.usd for one in found)
+    rows: list[tuple[Piece, ...]] = []
+    for one in found:
+        style = "bold green" if one.usd == cheapest else ""
+        bar = picture.block * max(1, round(COST_COLUMNS * one.usd / most))
+        rows.append((
+            (one.strategy, style), (usd(one.usd), style), f"{one.ratio:.2f}", (bar, "cyan"),
+            f"{one.hit_rate:.1%}", f"{one.compactions:,}",
+            f"{one.overflows:,}" if one.overflows else "",
+        ))  # fmt: skip
+    names = ("strategy", "cost", "ratio", "", "cache", "compacted", "over")
+    picture.table("lrrbrnn", rows, names=names)
+
+
+def _price_sentence(prices: Prices) -> str:
+    return (
+        f"a million tokens: input ${prices.input:g}, read ${prices.cache_read:g}, written "
+        f"${prices.cache_write_5m:g} (1 h ${prices.cache_write_1h:g}), output ${prices.output:g} "
+        f"({prices.source})"
+    )

@@ -1,0 +1,163 @@
+"""`foldaway run`: a coding agent with a gateway in front of its provider."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from foldaway.cli import say
+from foldaway.errors import MissingExtra
+from foldaway.running.agents import PORT, Agent, agent_named, known_agents, start_for
+
+if TYPE_CHECKING:
+    from foldaway.running.totals import RunTotals
+
+_PARTS = ("aiohttp", "starlette", "uvicorn")
+"""Packages of the extra `gateway`."""
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog=f"Agents: {', '.join(known_agents())}, or the commands that they have.",
+)
+@click.option(
+    "--serve", "serve_options", default="", metavar="OPTIONS",
+    help="Options of `foldaway serve` for this run, in one argument.",
+)  # fmt: skip
+@click.option(
+    "--report/--no-report", default=None,
+    help="Say at the end what was done; by default only to a terminal.",
+)  # fmt: skip
+@click.argument("agent")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence[str]) -> int:
+    """Run a coding agent with a gateway in front of its provider.
+
+    The agent runs as it does without Foldaway: in this terminal, with its own arguments, signals
+    and exit code. Only this process asks its provider through the gateway, and only while it runs.
+    Nothing is written to the agent's settings. Needs the extra `gateway`.
+
+    \b
+    foldaway run claude
+    foldaway run --serve '--window 200000' codex exec "fix the tests"
+    """
+    known = agent_named(agent)
+    if not hasattr(os, "posix_spawn"):
+        return say("foldaway run needs Linux or macOS; elsewhere use `foldaway serve`")
+    if not all(find_spec(name) for name in _PARTS):
+        raise MissingExtra("gateway", "foldaway run")
+    program = shutil.which(known.program)
+    if program is None:
+        return say(f"{known.title} is not installed: no command {known.program!r} on the PATH; "
+                   f"{known.install}")  # fmt: skip
+    listening = _listen(known)
+    port = PORT if listening is None else listening.getsockname()[1]
+    start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home())
+    options = [*start.serve, *shlex.split(serve_options)]
+    command = [program, *start.options, *arguments]
+    begun = time.monotonic()
+    code, totals = _run_behind(listening, options, command, {**os.environ, **start.environment})
+    if report or (report is None and sys.stderr.isatty()):
+        _say_what_was_done(known, totals, time.monotonic() - begun)
+    from foldaway.running.foreground import end_as
+
+    return end_as(code)
+
+
+def _run_behind(
+    listening: socket.socket | None, options: Sequence[str], command: Sequence[str],
+    variables: Mapping[str, str],
+) -> tuple[int, RunTotals]:  # fmt: skip
+    """Run an agent while a listener is there for it; return its exit code and what was done."""
+    from foldaway.running.foreground import block_signals, run_in_foreground
+    from foldaway.running.front import Front
+
+    gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof"]
+    running = PORT if listening is None or (not options and _is_ours(PORT)) else 0
+    mask = block_signals()
+    front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options))
+    front.start()
+    try:
+        code = run_in_foreground(command[0], command, variables, mask)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise click.ClickException(f"{command[0]} cannot be started ({why})") from None
+    finally:
+        totals = front.stop()
+    return code, totals
+
+
+def _listen(agent: Agent) -> socket.socket | None:
+    """Return the socket that an agent will talk to; None if a gateway has its port already."""
+    if agent.fixed and _is_ours(PORT):
+        return None
+    try:
+        listening = socket.create_server(("127.0.0.1", PORT if agent.fixed else 0), backlog=1024)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise click.ClickException(f"127.0.0.1:{PORT} cannot be listened on ({why})") from None
+    # asyncio sets it only for sockets that name their protocol; connections inherit it
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _is_ours(port: int) -> bool:
+    """Return whether a process of the same user listens on a port: keys are sent there."""
+    try:
+        rows = Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]
+    except OSError:
+        return False
+    fields = (row.split() for row in rows)
+    return any(one[1] == f"0100007F:{port:04X}" and one[3] == "0A" and int(one[7]) == os.getuid()
+               for one in fields)  # fmt: skip
+
+
+def _upstreams(options: Sequence[str]) -> Mapping[str, str]:
+    """Return the addresses that a gateway with these options would have."""
+    from foldaway.cli.serve import serve, upstreams_in
+
+    with serve.make_context("serve", list(options)) as context:
+        return upstreams_in(context.params)
+
+
+def _say_what_was_done(agent: Agent, totals: RunTotals, seconds: float) -> None:
+    say(f"{agent.title} ran for {_duration(seconds)}; {_counted(totals.requests, 'request')} went "
+        f"through the gateway, {_counted(totals.compacted, 'compaction')}")  # fmt: skip
+    sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
+    say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
+    direct = f"{_counted(totals.direct, 'request')} went to the provider directly"
+    if totals.gave_up:
+        say(f"no gateway could be kept running; {direct}: "
+            f"{totals.trouble or '`foldaway serve` shows why'}")  # fmt: skip
+    elif totals.ends or totals.direct:
+        say(f"the gateway ended {_counted(totals.ends, 'time')} and was started again; {direct}")
+    elif totals.conversation:
+        say(f"`foldaway sessions show {shlex.quote(totals.conversation)}` shows what was kept")
+    else:
+        say("no conversation was kept; see the agent's page in the documentation")
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _saving(dollars: float) -> str:
+    if round(dollars, 2) == 0:
+        return "as without it"
+    return f"about ${abs(dollars):.2f} {'less' if dollars > 0 else 'more'} than without it"
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    minutes, hours = whole // 60, whole // 3600
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {whole % 60} s"

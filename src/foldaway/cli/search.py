@@ -1,0 +1,215 @@
+"""`foldaway search` and `foldaway recall`: in all past sessions, or in one file of originals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from foldaway.cli.dates import short_date
+from foldaway.cli.draw import Picture, text_of
+from foldaway.cli.files import STANDARD, counted, printable, shortened, write_bytes
+from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
+from foldaway.cli.originals import load_originals
+from foldaway.cli.stores import narrowed, opened, short_id, span_options, store_options
+from foldaway.dialects.jsontext import parse
+from foldaway.engine.originals import recall as recall_from
+from foldaway.engine.originals import search as search_in
+from foldaway.errors import UnknownReference
+from foldaway.search.values import Filters
+from foldaway.sessions.finding import AROUND, Hit, discover
+from foldaway.stores.store import Store
+
+SHOWN_AROUND = 1
+"""Messages on either side that the picture shows if nobody says how many."""
+_OPERATOR = re.compile(r"""["“„«*]|(?:^|\s)-\S|(?:^|\s)\w+:\S""")
+_SORTS = click.Choice(["relevance", "newest", "oldest"])
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@options(
+    ("--originals", FILE, "FILE",
+     "Search the file that compress wrote next to its output instead of sessions."),
+    ("--role", [str], "ROLE", "Only messages of user, assistant, tool or system."),
+    ("--source", [str], "AGENT", "Only sessions of this agent."),
+    ("--tool", [str], "NAME", "Only messages that call this tool or answer for it."),
+    ("--session", [str], "ID", "Only this session."),
+)  # fmt: skip
+@span_options
+@options(
+    ("--all --subagents everything", bool, "", "Also sessions of subagents and tools."),
+    ("--sort", _SORTS, "", "What comes first.", "relevance"),
+    ("--most", COUNT, "N", "How many places to print.", 10),
+    ("--around", click.IntRange(0, 50), "N",
+     "Messages on either side of a hit (5 with --json, 1 without)."),
+)  # fmt: skip
+@store_options
+@json_option
+def search(
+    words: Sequence[str], originals: str | None, most: int, as_json: bool, **given: Any
+) -> int:
+    """Find a text in all past sessions, or in a file of originals.
+
+    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query. Several
+    words in quotes of the shell are a phrase first; if no message has it, its words are looked for,
+    and what a message lacks is named. Messages that compactions folded are found too. The best
+    place of each lineage is printed, with the messages around it. With --originals the search is
+    in what `foldaway compress` folded or rewrote, the newest places first, ignoring case. The exit
+    code is 1 if nothing is found.
+
+    \b
+    foldaway search connection refused
+    foldaway search "connection refused" --project . --since "last month"
+    foldaway search '"exit code 137" deploy*' --source claude-code --since 2026-01-01
+    foldaway search "connection refused" --originals small.json.originals.jsonl
+    """
+    text = " ".join(words)
+    if originals is not None:
+        _refuse_filters()
+        return _search_originals(text, originals, most, as_json=as_json)
+    if given["around"] is None:
+        given["around"] = AROUND if as_json else SHOWN_AROUND
+    with opened(given, "search") as store:
+        phrase = text if len(words) == 1 and is_phrase(text) else ""
+        hits = _search_store(store, f'"{phrase}"', most, given) if phrase else []
+        is_exact = bool(hits)
+        hits = hits or _search_store(store, text, most, given)
+    if as_json:
+        for hit in hits:
+            print_json(hit)
+    elif hits:
+        if phrase and not is_exact:
+            click.echo(f'No message has "{shortened(phrase)}"; these have some of its words.\n')
+        show_hits(hits, most)
+    else:
+        click.echo("No matches.", err=True)
+    return 0 if hits else 1
+
+
+def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
+    asked = narrowed(store, given)
+    filters = Filters(
+        roles=given["role"], sources=given["source"], tools=given["tool"],
+        sessions=tuple(store.find(name).id for name in given["session"]),
+        since=asked.since, until=asked.until, folders=asked.folders,
+    )  # fmt: skip
+    return discover(
+        store, text, filters=filters, kinds=() if given["everything"] else ("main",),
+        sort=given["sort"], most=most, around=given["around"],
+    )  # fmt: skip
+
+
+def _refuse_filters() -> None:
+    context = click.get_current_context()
+    for option in ("role", "source", "tool", "session", "since", "until", "project", "everything",
+                   "around"):  # fmt: skip
+        if context.params.get(option):
+            flag = "all" if option == "everything" else option
+            raise usage_error(f"--{flag} is for sessions, not for --originals")
+
+
+def _search_originals(text: str, originals: str, most: int, *, as_json: bool) -> int:
+    hits = search_in(text, load_originals(originals), most)
+    for hit in hits:
+        if as_json:
+            print_json(hit)
+        else:
+            shown = "".join(char if char.isprintable() else " " for char in hit.snippet)
+            click.echo(f"{hit.ref}  m{hit.position}  {' '.join(shown.split())}")
+    if not hits and not as_json:
+        click.echo("no folded or rewritten message contains that text", err=True)
+    return 0 if hits else 1
+
+
+def is_phrase(text: str) -> bool:
+    """Return whether a text is several words without anything that a query gives a meaning."""
+    return len(text.split()) > 1 and _OPERATOR.search(text) is None
+
+
+def show_hits(hits: Sequence[Hit], most: int) -> None:
+    """Print hits, the best first, with the messages around them."""
+    picture = Picture()
+    for hit in hits:
+        facts = (hit.source, short_date(hit.time), " ".join(hit.title.split()))
+        more = f"  and {counted(hit.more, 'place')} more" if hit.more else ""
+        part = f"  without {', '.join(map(shortened, hit.missing))}" if hit.missing else ""
+        heading = text_of(
+            (f"{short_id(hit.session)} m{hit.position}", "bold"), (part, "yellow"), (more, "dim"),
+            *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
+        )  # fmt: skip
+        heading.truncate(picture.console.width, overflow="ellipsis")
+        picture.line(heading)
+        for row in hit.window:
+            if row.position == hit.position:
+                _show_snippet(picture, hit)
+                continue
+            width = picture.console.width
+            words = printable(" ".join(row.text.split())[:width])
+            line = text_of("    ", (f"m{row.position} {row.role}: {words}", "dim"))
+            line.truncate(width, overflow="ellipsis")
+            picture.line(line)
+        picture.blank()
+    first = hits[0]
+    place = f"{short_id(first.session)} m{first.position}"
+    said = f"read on: foldaway sessions scroll {place}"
+    if len(hits) == most:
+        said = f"the best {most:,} sessions; --most {2 * most} shows more. {said}"
+    picture.paragraph((said, "dim"))
+
+
+def _show_snippet(picture: Picture, hit: Hit) -> None:
+    words = text_of(printable(hit.snippet))
+    for start, stop in hit.spans:
+        words.stylize("bold green", start, stop)
+    picture.paragraph((f"{hit.role}: ", "cyan"), words, indent=2)
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@options(
+    ("--originals", FILE, "FILE",
+     "Look in the file that compress wrote next to its output instead of in sessions."),
+    ("--session", str, "ID", "Only references of this session.", ""),
+)  # fmt: skip
+@store_options
+@json_option
+def recall(
+    reference: str, originals: str | None, session: str, as_json: bool, **given: Any
+) -> int:  # fmt: skip
+    """Print the originals behind a reference.
+
+    REF is a reference such as fa-0123456789 that a digest or summary names. Every message is
+    printed byte for byte as it is stored, or with --originals as it was in the file that was
+    compressed, followed by a line break. With --json it is one object: the reference, its session
+    and positions, and `messages`. The exit code is 2 if the reference is unknown.
+
+    \b
+    foldaway recall fa-0123456789
+    foldaway recall fa-0123456789 --originals small.json.originals.jsonl
+    """
+    where: dict[str, Any] = {}
+    if originals is None:
+        where, found = _from_store(reference, session, given)
+    else:
+        found = recall_from(reference, load_originals(originals))
+    if as_json:
+        print_json({"reference": reference, **where, "messages": [parse(one) for one in found]})
+    else:
+        write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
+    return 0
+
+
+def _from_store(
+    reference: str, session: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[bytes]]:
+    with opened(given, "read") as store:
+        session_id = store.find(session).id if session else ""
+        place = next(iter(store.places(reference, session_id=session_id)), None)
+        if place is None:
+            raise UnknownReference(reference)
+        start, stop = place.reference.positions
+        found = [row.body for row in store.read(place.session_id, start, stop)]
+    return {"session": place.session_id, "positions": [start, stop]}, found

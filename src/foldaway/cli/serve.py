@@ -1,0 +1,174 @@
+"""`foldaway serve`: the gateway in front of providers."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from foldaway import __version__
+from foldaway.caching.prices import NAMES
+from foldaway.cli import say
+from foldaway.cli.files import is_terminal
+from foldaway.cli.inputs import is_loopback, options, usage_error
+from foldaway.cli.settings import prices_for, settings_from
+from foldaway.cli.stores import opened, store_options
+from foldaway.config import home_folder, writers_from
+from foldaway.dialects.jsontext import dump_text
+from foldaway.errors import MissingExtra
+from foldaway.running.agents import PORT
+from foldaway.sessions.retention import keep_limits
+
+_UPSTREAM = re.compile(
+    r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
+)
+
+
+@click.command()
+@options(
+    ("--port", click.IntRange(0, 65_535), "PORT", "Where to listen; 8787 if not given."),
+    ("--host", str, "ADDRESS", "Where to listen; by default only this machine can reach it."),
+    ("--upstream", [str], "[WIRE=]URL",
+     "Where the provider is: for all requests, for one wire (messages, chat, responses, gemini), "
+     "or for paths that begin with /NAME. By default the provider of each wire."),
+    ("--window", click.IntRange(1_000), "TOKENS",
+     "The context length of the models; by default that of each name, or what their provider "
+     "says when it refuses a request."),
+    ("--pays-from", click.FloatRange(0, 1), "SHARE",
+     "The share of the window from which a compaction is made if it pays; 0.3 if not given, 1 for "
+     "never before the threshold."),
+    ("--price", [str], "NAME=USD",
+     f"A price for a million tokens of models whose own is not known: {', '.join(NAMES)}."),
+    ("--drop-stale-thinking", bool, "",
+     "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
+     "beta."),
+    ("--answer-compactions", bool, "",
+     "Answer a client that asks its model for a summary of the conversation: at once, from what is "
+     "kept of it, without asking the provider."),
+    ("--recall-tool", bool, "",
+     "Offer models a tool that brings back what was folded, in conversations that begin now; the "
+     "gateway answers it, and the agent does not see it."),
+    ("--refuse-websockets", bool, "",
+     "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
+     "WebSocket is not compacted."),
+    ("--token", str, "TEXT", "What clients must send in the header x-foldaway-token."),
+    ("--allow-host", [str], "NAME", "A name under which other machines may call."),
+    ("--log", click.Choice(["faults", "requests"]), "",
+     "What is written to standard error, as lines of JSON without content: faults (the default), "
+     "or every request with its figures."),
+    ("--until-eof", bool, "",
+     "Stop when standard input ends, for programs that start a gateway."),
+)  # fmt: skip
+@store_options
+def serve(**given: Any) -> int:
+    """Serve as a gateway between agents and their providers.
+
+    An agent that gets its address as base URL stays inside the window of its model. What it sends
+    is kept in the store, its cached prompt stays cached between two compactions, and on any fault
+    its own bytes go on. Needs the extra `gateway`.
+
+    \b
+    foldaway serve
+    ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
+    """
+    try:
+        from foldaway.gateway.app import serve as run
+        from foldaway.gateway.conversations import GatewayOptions
+        from foldaway.inspector.app import gateway_pages
+    except ImportError:
+        raise MissingExtra("gateway", "foldaway serve") from None
+    host = given["host"] or "127.0.0.1"
+    settings = settings_from(given)
+    variable = settings.gateway_token_variable
+    token = given["token"] or os.environ.get(variable, "")
+    if variable and not token:
+        raise usage_error(f"[gateway] token_variable: {variable} is not set")
+    if not is_loopback(host) and not token:
+        raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
+    chosen = GatewayOptions(
+        context_length=given["window"] or settings.context_length,
+        policy=settings.policy,
+        summarizer=None if settings.summarizer == "none" else writers_from(settings),
+        prices=prices_for("", given["price"]).prices,
+        drops_stale_thinking=given["drop_stale_thinking"],
+        answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
+        recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
+        refuses_websockets=given["refuse_websockets"],
+        upstreams=upstreams_in(given),
+        token=token,
+        hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
+    )
+    if given["pays_from"] is not None:
+        chosen = replace(chosen, pays_from=given["pays_from"])
+    port = PORT if given["port"] is None else given["port"]
+    _log_to_stderr(given["log"] or "faults")
+    if given["until_eof"]:
+        threading.Thread(target=_stop_at_eof, daemon=True).start()
+    kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
+    pages = gateway_pages(Path(given["home"]) if given["home"] else home_folder(), __version__)
+    with opened(given, "create") as store:
+        is_shared = not Path(store.where).exists()
+        try:
+            run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept, pages)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")
+    return 0
+
+
+def upstreams_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the addresses of providers, by wire or by path. Options replace those of the settings;
+    paths are added to them.
+    """
+    texts: Sequence[str] = given["upstream"]
+    if all(text.startswith("/") for text in texts):
+        texts = [*settings_from(given).gateway_upstreams, *texts]
+    found: dict[str, str] = {}
+    for text in texts:
+        match = _UPSTREAM.fullmatch(text)
+        if match is None:
+            raise usage_error(f"--upstream: {text!r} is not [WIRE=]URL")
+        found[match["name"] or ""] = match["url"]
+    return found
+
+
+def _stop_at_eof() -> None:
+    while os.read(0, 1 << 12):
+        pass
+    signal.raise_signal(signal.SIGTERM)
+
+
+class _JsonLines(logging.Formatter):
+    """A line of JSON for each record: when, what, and its figures."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {"time": record.created, "level": record.levelname.lower(),
+                "event": getattr(record, "foldaway_event", record.getMessage()),
+                **getattr(record, "foldaway_facts", {})}  # fmt: skip
+        return dump_text(line)
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonLines())
+    log = logging.getLogger("foldaway")
+    log.addHandler(handler)
+    log.propagate = False
+    if level == "requests":
+        logging.getLogger("foldaway.gateway").setLevel(logging.INFO)
+
+
+def _tell(address: str) -> None:
+    click.echo(f"foldaway: listening at {address}", err=True)
+    if is_terminal(sys.stderr):
+        click.echo(f"  now start your agent, as in: ANTHROPIC_BASE_URL={address} claude", err=True)

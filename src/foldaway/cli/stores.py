@@ -1,0 +1,188 @@
+"""The options that say where sessions are kept, the store they open, and rows for programs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import click
+from msgspec import Struct, to_builtins
+
+from foldaway.cli import say
+from foldaway.cli.dates import Date
+from foldaway.cli.files import counted, format_time, on_one_line, shortened
+from foldaway.cli.inputs import json_option, options, print_json, usage_error
+from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
+from foldaway.config import Settings, home_folder, open_store, read_settings
+from foldaway.errors import StoreUnavailable
+from foldaway.sessions import details
+from foldaway.sessions.leaving import project_at
+from foldaway.stores.log import FIRST_ASK_CHARS
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionInfo
+
+Use: TypeAlias = Literal["read", "search", "write", "create"]
+"""`read` never changes the file; `search` completes its index if it may; `write` wants a store
+that exists; `create` makes one if there is none."""
+
+_OWN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+_POSITION = re.compile(r"m?([0-9]{1,12})")
+
+_PLACE_ROWS = (
+    HOME_ROW,
+    ("--profile", str, "NAME",
+     "Whose sessions; those of a profile that is not your own can only be read."),
+    ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default FOLDAWAY_STORE."),
+)  # fmt: skip
+place_options = options(*_PLACE_ROWS)
+"""`--home`, `--profile` and `--store`, for a command that has `--config` already."""
+store_options = options(CONFIG_ROW, *_PLACE_ROWS)
+
+span_options = options(
+    ("--since", Date(), "DATE",
+     "Only on or after this date: 2026-01-31, 2026-01, yesterday, 7d, last month."),
+    ("--until", Date(), "DATE", "Only up to this date, the day itself included."),
+    ("--project", str, "NAME",
+     "Only sessions that ran in this folder or inside it; the last part of its path is enough."),
+)  # fmt: skip
+
+
+def session_command(*rows: Sequence[Any]) -> Callable[[Callable[..., int]], click.Command]:
+    """Return a decorator for a command on a session: its argument, options, store and `--json`."""
+
+    def add(function: Callable[..., int]) -> click.Command:
+        function = options(*rows)(store_options(json_option(function)))
+        return click.command()(click.argument("session")(function))
+
+    return add
+
+
+def opened(given: Mapping[str, Any], use: Use) -> Store:
+    """Return the store that the options name, or raise; the caller closes it.
+
+    If there is none yet, and none is to be made, that is said and the command ends with 1.
+    """
+    settings = settings_from(given)
+    place = store_place(given, settings)
+    if use == "create":
+        return open_store(place, profile=settings.profile)
+    own = is_own(given)
+    try:
+        store = open_store(place, profile=settings.profile, read_only=True)
+    except StoreUnavailable as error:
+        if is_missing(error):
+            say(f"no sessions are kept yet at {error.where}; `foldaway import` takes those of "
+                "your agents", 1)  # fmt: skip
+            raise click.exceptions.Exit(1) from None
+        if not own and use != "write":
+            raise
+        return open_store(place, profile=settings.profile)
+    if use == "read" or (use == "search" and not own):
+        return store
+    try:
+        return open_store(place, profile=settings.profile)
+    except StoreUnavailable:
+        if use == "write":
+            raise
+        return store  # it can still be searched, only slower
+
+
+def store_place(given: Mapping[str, Any], settings: Settings) -> str | Path:
+    """Return where the store is: a flag wins over the settings."""
+    if given.get("store"):
+        return given["store"]
+    if given.get("home"):
+        return Path(given["home"]) / "sessions"
+    return settings.store or home_folder() / "sessions"
+
+
+def is_own(given: Mapping[str, Any]) -> bool:
+    """Return whether the command line names no other profile than that of the settings."""
+    return given["profile"] in (None, read_settings(given["config"]).profile)
+
+
+def is_missing(error: StoreUnavailable) -> bool:
+    """Return whether a store could not be opened because nobody has made it."""
+    return "://" not in error.where and not os.path.exists(error.where)
+
+
+class Narrowing(Struct, frozen=True, kw_only=True):
+    """What `span_options` narrow a list or a search to."""
+
+    since: float | None
+    until: float | None
+    folders: tuple[str, ...] | None
+
+
+def narrowed(store: Store, given: Mapping[str, Any]) -> Narrowing:
+    """Return what `span_options` ask for; raise if no session ran in the project."""
+    since, until, project = given["since"], given["until"], given["project"]
+    return Narrowing(
+        since=since and since.start, until=until and until.end,
+        folders=None if project is None else folders_of(project, store.folders()),
+    )  # fmt: skip
+
+
+def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of a project: of its path, or else all with a part of that name."""
+    known = [folder for folder in folders if folder]
+    found = project_at(Path(project).expanduser()).pick(known)
+    if not found and os.sep not in project:
+        found = tuple(one for one in known if project in Path(one).parts)
+    if found:
+        return found
+    names = list(dict.fromkeys(Path(one).name for one in known))
+    near = get_close_matches(project, names, 3) or names[:5]
+    there = f"there are {', '.join(map(shortened, near))}" if near else "none has a folder"
+    raise usage_error(f"--project {project!r}: no session ran there; {there}")
+
+
+class Position(click.ParamType[int]):
+    """A place in a log: 12 or m12."""
+
+    name = "position"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:  # fmt: skip
+        """Return the number, or fail with a sentence."""
+        found = _POSITION.fullmatch(str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a place in a session; give one from m0 on", param, ctx)
+        return int(found[1])
+
+
+def session_row(info: SessionInfo) -> dict[str, Any]:
+    """Return a session as it is printed for programs."""
+    return to_builtins(details.session_row(info))
+
+
+def print_session(info: SessionInfo, change: str, *, as_json: bool) -> None:
+    """Print a session that was changed, and for people what was done."""
+    if as_json:
+        print_json(session_row(info))
+    else:
+        click.echo(f"{short_id(info.id)}: {change}")
+
+
+def short_id(session_id: str) -> str:
+    """Return what people type for an id: its random part, which is its end."""
+    return session_id[-8:] if _OWN_ID.fullmatch(session_id) else session_id
+
+
+def session_name(info: SessionInfo) -> str:
+    """Return what people know a session by, on one line."""
+    is_cut = not info.title and len(info.first_ask) >= FIRST_ASK_CHARS
+    words = info.title or info.first_ask or "(no words of a user)"
+    return f"{on_one_line(words)}{'…' if is_cut else ''}"
+
+
+def session_line(info: SessionInfo) -> list[tuple[str, str]]:
+    """Return a session in one line, as pieces with their styles."""
+    facts = (info.source, format_time(info.updated), counted(info.length, "message"))
+    pieces = [(f"  {shortened(piece)}", "dim") for piece in facts if piece]
+    return [(short_id(info.id), "bold"), *pieces, (f"  {session_name(info)}", "")]

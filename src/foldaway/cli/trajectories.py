@@ -1,0 +1,519 @@
+"""`foldaway trajectories`: finished runs made to fit a training window, in batches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+from msgspec import to_builtins
+
+from foldaway.caching.economics import usd
+from foldaway.cli import NOT_DONE, CommandGroup, say
+from foldaway.cli.draw import Picture, progress_bar
+from foldaway.cli.files import counted, label, mode_of, readable_as, write_output
+from foldaway.cli.inputs import (
+    COUNT,
+    JSON_ROW,
+    PATH,
+    json_option,
+    options,
+    output_option,
+    print_json,
+    usage_error,
+)
+from foldaway.cli.settings import PRICE_ROW, Priced, prices_for
+from foldaway.trajectories.batch import (
+    BatchResult,
+    CallEstimate,
+    Progress,
+    compress_batch,
+    estimate_batch,
+)
+from foldaway.trajectories.counting import counter_for
+from foldaway.trajectories.folder import BatchReport
+from foldaway.trajectories.model_client import Spent
+from foldaway.trajectories.policy import (
+    BINS,
+    LEAST_SUMMARY_TOKENS,
+    Artifacts,
+    BatchSettings,
+    Counted,
+    Format,
+    RequestLimits,
+    Summaries,
+    TrajectoryPolicy,
+)
+from foldaway.trajectories.reading import RecordSource, find_sources, one_line, read_records
+from foldaway.trajectories.stats import QUANTILES, Stats, stats_of
+from foldaway.trajectories.stats import sample as draw_sample
+from foldaway.trajectories.verify import Fault, over_target_sentence, read_over_target
+from foldaway.trajectories.verify import verify as verify_batch
+
+ASKED_FROM_USD = 1.0
+"""What a run may cost without a question, if nothing else is said."""
+SUMMARY_TOKENS = 750
+"""What a summary may cost if nothing else is said: the default of `TrajectoryPolicy`."""
+STATS_TARGETS = (4_096, 16_384, 32_768)
+"""Usual training windows."""
+MAX_TURNS = 100_000
+"""A record with more turns is reported as not readable by `stats`."""
+RATIO_COLUMNS = 40
+"""The width of the longest bar of the histogram."""
+SHOWN_REASONS = 8
+"""Reasons for which records cannot be read that are listed."""
+SHOWN_OVER = 10
+"""Records over the target that `compress` lists; `verify` lists all of them."""
+OVER_REMEDY = "To fit these records, raise --target-tokens or lower --keep-last, or leave them out."
+
+
+@click.group(cls=CommandGroup)
+def trajectories() -> None:
+    """Make finished runs fit a training window, in batches.
+
+    Records are ShareGPT, OpenAI or Anthropic conversations (JSON lines, JSON or Parquet, plain,
+    gzip or zstd), or sessions of agents that `foldaway import` knows. No model is asked and
+    nothing is sent, unless one is named.
+
+    \b
+    foldaway trajectories stats runs/ --target-tokens 16000
+    foldaway trajectories compress runs/ -o fitted --target-tokens 16000 --workers 8
+    foldaway trajectories verify fitted --against runs/
+    """
+
+
+sources_argument = click.argument("sources", nargs=-1, required=True, type=PATH, metavar="SRC...")
+_TOKENIZER_ROW = (
+    "--tokenizer", str, "T",
+    "Who counts: a tokenizer.json, or a model or vocabulary that tiktoken knows; by "
+    "default our own estimate.", "",
+)  # fmt: skip
+_MODEL_ROWS = (
+    ("--summaries", click.Choice(get_args(Summaries)), "",
+     "Who writes the summaries: the ledger, without a model; nobody (none), so that only "
+     "their frame is written; or a model, the default with --summarizer."),
+    ("--summarizer", str, "WHO",
+     "The model that writes: openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
+     "litellm:MODEL; keys come from the usual variables."),
+    ("--summarizer-url", str, "URL", "Another address for the summarizer.", ""),
+    ("--summarizer-key-variable", str, "NAME",
+     "The variable with the key for that address; no key is sent without it.", ""),
+    ("--summarizer-timeout", click.FloatRange(min=1), "S",
+     "Seconds that the summarizer has for an answer.", 120.0),
+    ("--requests", COUNT, "N", "Concurrent requests in the whole run.", 8),
+    ("--requests-per-minute", COUNT, "N",
+     "Requests per minute in the whole run."),
+    ("--tokens-per-minute", COUNT, "N",
+     "Tokens per minute, counting the longest possible answers."),
+    PRICE_ROW,
+    ("--estimate", bool, "",
+     "Show how many calls of the summarizer there would be and their cost, and stop."),
+    ("--max-cost", click.FloatRange(min=0), "USD",
+     f"What it may cost without a question ({ASKED_FROM_USD:g}); without a terminal a dearer "
+     "run is refused."),
+    ("--yes", bool, "", "Ask no question, whatever it costs."),
+)  # fmt: skip
+"""Options that let a model write summaries, and what it may cost."""
+
+
+@trajectories.command()
+@sources_argument
+@options(
+    ("-o --output", click.Path(file_okay=False), "DST",
+     "The folder of the output; if it is run again, it resumes.", ...),
+    ("--target-tokens", COUNT, "N", "The most tokens of a record.", ...),
+    ("--summary-tokens", click.IntRange(min=120), "N",
+     "The most tokens of the summary of folded turns (750; 120 with none)."),
+    ("--keep-last", click.IntRange(min=0), "N", "Turns at the end that stay as they are.", 4),
+    ("--no-notice", bool, "", "Leave the system turn as it is."),
+    ("--strip-artifacts", bool, "",
+     "Remove generated text: summaries, digests and notices, also our own."),
+    ("--exclude-compacted", bool, "",
+     "Leave out records that contain generated text or would get some."),
+    _TOKENIZER_ROW,
+    ("--count", click.Choice(get_args(Counted)), "",
+     "Which turns are counted: those that stay, and what was folded is estimated at their rate; "
+     "or all of them. The records are the same.", "kept"),
+    *_MODEL_ROWS,
+    ("--format form", click.Choice(get_args(Format)), "", "How records are written.", "jsonl"),
+    ("--shard-records", COUNT, "N", "Records of a file of the output.", 1_000),
+    ("--redaction-key", str, "TEXT",
+     "Makes the tags of placeholders, instead of the public key; kept in the manifest, and used "
+     "again if the run is resumed.", ""),
+    ("--workers", COUNT, "N", "Processes; by default one per core."),
+    ("--no-resume", bool, "", "First remove what an earlier run left in DST."),
+    ("--engine", click.Choice(["processes", "ray"]), "",
+     "Who does the work: processes on this machine, or Ray.", "processes"),
+)  # fmt: skip
+@click.option("--ray-address", default="", envvar="RAY_ADDRESS", metavar="A",
+              help="A Ray cluster, also RAY_ADDRESS; by default one is started on this machine."
+              )  # fmt: skip
+@json_option
+def compress(sources: tuple[str, ...], **given: Any) -> int:
+    """Fit every record into the window; the output folder can be resumed.
+
+    SRC are files or folders of records. Those under the target stay as they are, byte for byte.
+    Of the others the first system, human, gpt and tool turn and the last ones stay; as few turns
+    between them as will do become one human turn with a summary, made without a model unless one
+    is named. What cannot be read goes to quarantine.jsonl with its line and the reason. The same
+    input and settings give the same bytes, whatever the number of processes and restarts.
+
+    A record is over the target only if turns that always stay leave no room. It is written all the
+    same, and is named with the reason. The exit code is then 3.
+
+    \b
+    foldaway trajectories compress runs/ -o fitted --target-tokens 16000
+    foldaway trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
+      --tokenizer tokenizer.json --format jsonl.zst --workers 8
+    """
+    given["summarizer"] = given["summarizer"] or "none"
+    summaries = _summaries(given)
+    if given["engine"] == "ray" and summaries == "model":
+        return say(
+            "--engine ray cannot ask a model; leave --engine out, or choose --summaries ledger"
+        )
+    job = _job(given, summaries)
+    folder, found = Path(given["output"]), _find(sources)
+    priced = prices_for(job.summarizer.partition(":")[2], given["figures"])
+    if summaries == "model":
+        code = _refusal(found, folder, job, priced, given)
+        if code is not None:
+            return code
+    with readable_as(mode_of(*(source.path for source in found))):
+        done = _compress(found, folder, job, given)
+    total = done.report.total
+    unread = bool(total.records) and total.quarantined == total.records
+    code = 2 if unread else NOT_DONE if total.still_over_limit else 0
+    if given["as_json"]:
+        asked = {"asked": to_builtins(done.spent)} if done.spent else {}
+        over = {"over_target": list(_over_target(folder, done.report))} if code == NOT_DONE else {}
+        click.echo(msgspec.json.encode({**to_builtins(done.report), **asked, **over}))
+        return code
+    show_batch(folder, done)
+    if done.spent is not None:
+        click.echo(_spent_sentence(done.spent, priced))
+    return code
+
+
+def _over_target(folder: Path, report: BatchReport) -> Iterator[Fault]:
+    """Yield the records that are over the target, by their place in the input."""
+    target = report.job.policy.target_tokens
+    for row in read_over_target(folder, report):
+        yield Fault(f"{row.source}:{row.line}", over_target_sentence(row, target), over_target=True)
+
+
+def _find(names: Sequence[str]) -> list[RecordSource]:
+    """Return the files of records; those of a folder that are not read are named."""
+    skipped: list[str] = []
+    found = find_sources(names, skipped.append)
+    for name in skipped:
+        click.echo(f"skipped: {label(name)} (its name says no format of records)", err=True)
+    return found
+
+
+def _summaries(given: dict[str, Any]) -> Summaries:
+    """Return who writes, or raise a usage error if the options contradict each other."""
+    is_named = given["summarizer"] != "none"
+    said: Summaries | None = given["summaries"]
+    if said == "model" and not is_named:
+        raise usage_error("--summaries model needs --summarizer, as in --summarizer openai:MODEL")
+    if is_named and said in ("ledger", "none"):
+        raise usage_error(f"--summaries {said} and --summarizer contradict each other; give one")
+    if given["estimate"] and not is_named:
+        raise usage_error("--estimate needs --summarizer: without a model nothing is paid")
+    return "model" if is_named else said or "ledger"
+
+
+def _job(given: dict[str, Any], summaries: Summaries) -> BatchSettings:
+    least = LEAST_SUMMARY_TOKENS if summaries == "none" else SUMMARY_TOKENS
+    return BatchSettings(
+        policy=TrajectoryPolicy(
+            target_tokens=given["target_tokens"],
+            summary_tokens=given["summary_tokens"] or least,
+            keep_last=given["keep_last"], notice=not given["no_notice"],
+            artifacts=_artifacts(given), count=given["count"],
+        ),
+        tokenizer=given["tokenizer"], summaries=summaries, summarizer=given["summarizer"],
+        summarizer_url=given["summarizer_url"],
+        summarizer_key_variable=given["summarizer_key_variable"],
+        summarizer_timeout=given["summarizer_timeout"], format=given["form"],
+        shard_records=given["shard_records"], redaction_key=given["redaction_key"],
+    )  # fmt: skip
+
+
+def _artifacts(given: dict[str, Any]) -> Artifacts:
+    if given["strip_artifacts"] and given["exclude_compacted"]:
+        raise usage_error(
+            "--strip-artifacts and --exclude-compacted contradict each other; give one of them"
+        )
+    if given["strip_artifacts"]:
+        return "strip"
+    return "exclude" if given["exclude_compacted"] else "keep"
+
+
+def _refusal(
+    sources: Sequence[RecordSource],
+    folder: Path,
+    job: BatchSettings,
+    priced: Priced,
+    given: dict[str, Any],
+) -> int | None:
+    """Say what a run would cost before its first call; return the exit code if it is refused."""
+    workers = given["workers"] or os.cpu_count() or 1
+    found = estimate_batch(sources, folder, job, workers=workers, resume=not given["no_resume"])
+    cost = _usd(found.calls, found.input_tokens, found.output_tokens, priced)
+    if given["estimate"]:
+        if given["as_json"]:
+            notes = [priced.note] if priced.note else []
+            print_json({"model": job.summarizer, **to_builtins(found), "usd": cost, "notes": notes})
+        else:
+            click.echo(_estimate_sentence(found, job, cost, priced))
+        return 0
+    if not found.calls:
+        return None
+    click.echo(_estimate_sentence(found, job, cost, priced), err=True)
+    most = ASKED_FROM_USD if given["max_cost"] is None else given["max_cost"]
+    if given["yes"] or (cost is not None and cost <= most):
+        return None
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return None if click.confirm("Go on?", err=True) else 0
+    over = "is not known" if cost is None else f"may be more than {usd(most)}"
+    flags = "--price or --yes" if cost is None else "--max-cost or --yes"
+    return say(
+        f"the cost of this run {over}, and nobody can be asked; nothing was written; give {flags}"
+    )
+
+
+def _compress(
+    sources: Sequence[RecordSource], folder: Path, job: BatchSettings, given: dict[str, Any]
+) -> BatchResult:  # fmt: skip
+    limits = RequestLimits(
+        requests=given["requests"], requests_per_minute=given["requests_per_minute"] or 0,
+        tokens_per_minute=given["tokens_per_minute"] or 0,
+    )  # fmt: skip
+    quiet = not sys.stderr.isatty()
+    per_cent = ("{task.percentage:>3.0f} %",)
+    with progress_bar("records", quiet=quiet, total=1, columns=per_cent) as update:
+        return compress_batch(
+            sources, folder, job, resume=not given["no_resume"], workers=given["workers"],
+            limits=limits, ray=given["ray_address"] if given["engine"] == "ray" else None,
+            tell=lambda progress: update(
+                description=progress_line(progress), completed=_share(progress)
+            ),
+        )  # fmt: skip
+
+
+def _share(progress: Progress) -> float:
+    return progress.bytes_read / max(progress.bytes_total, 1)
+
+
+def progress_line(progress: Progress) -> str:
+    """Return how far a batch is, in words: records, rate, time left, quarantine."""
+    rate = progress.new / progress.seconds if progress.seconds else 0.0
+    said = [counted(progress.records, "record"), f"{rate:,.0f}/s"]
+    share = _share(progress)
+    if progress.new and 0 < share < 1:
+        left = round(progress.seconds * (1 - share) / share)
+        said.append(f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left")
+    if progress.quarantined:
+        said.append(f"{progress.quarantined:,} quarantined")
+    return ", ".join(said)
+
+
+def _spent_sentence(spent: Spent, priced: Priced) -> str:
+    """Return what a run asked, and what that cost by what the provider reported."""
+    tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
+    said = [f"{counted(spent.calls, 'call')} of the summarizer, {tokens}"]
+    cost = _usd(spent.calls, spent.input_tokens, spent.output_tokens, priced)
+    if cost is not None:
+        said.append(usd(cost))
+    if spent.failed:
+        said.append(f"{counted(spent.failed, 'call')} failed")
+    if spent.kept:
+        said.append(f"{counted(spent.kept, 'answer')} from an earlier run")
+    return ", ".join(said)
+
+
+def _estimate_sentence(
+    found: CallEstimate, job: BatchSettings, cost: float | None, priced: Priced
+) -> str:
+    kept = f"{counted(found.kept, 'answer')} are there already"
+    if not found.calls:
+        return f"nothing is to be asked; {kept}"
+    price = f"at most {usd(cost)}" if cost is not None else f"cost not known ({priced.note})"
+    return (
+        f"{counted(found.calls, 'call')} of {job.summarizer} for "
+        f"{counted(found.records, 'record')}: about {found.input_tokens:,} tokens in, at most "
+        f"{found.output_tokens:,} out, {price}{f'; {kept}' if found.kept else ''}"
+    )
+
+
+def _usd(calls: int, read: int, written: int, priced: Priced) -> float | None:
+    """Return the price of `calls` calls, which are of about the same length."""
+    if not calls:
+        return 0.0
+    if priced.prices is None:
+        return None
+    here = priced.prices.at(read // calls)
+    return (read * here.input + written * here.output) / 1e6
+
+
+def show_batch(folder: Path, done: BatchResult) -> None:
+    """Print what was done with a batch."""
+    picture, report, total = Picture(), done.report, done.report.total
+    figures = (
+        ("still over the target", total.still_over_limit),
+        ("not readable, in quarantine.jsonl", total.quarantined),
+        ("generated turns taken out", total.stripped), ("calls of a model", total.summary_calls),
+        ("of them in vain", total.errors), ("sentences verified", total.verified),
+        ("entries added", total.added), ("sentences dropped", total.dropped),
+        ("sentences that contradict the turns, dropped", total.contradicted),
+    )  # fmt: skip
+    rows = [(name, f"{count:,}") for name, count in total.outcomes.items()]
+    rows += [(name, f"{count:,}") for name, count in figures if count]
+    about = "≈ " if total.before_estimated else ""
+    tokens = f"{about}{total.tokens_before:,} → {total.tokens_after:,} ({about}{total.ratio:.0%})"
+    rows += [("turns", f"{total.turns_before:,} → {total.turns_after:,}"), ("tokens", tokens)]
+    picture.line((counted(total.records, "record"), "bold"))
+    picture.table("wW", rows)
+    if any(total.ratios):
+        picture.line(("tokens after / before, of compressed records", "dim"))
+        for number, count in enumerate(total.ratios):
+            if count:
+                bar = "█" * max(1, round(RATIO_COLUMNS * count / max(total.ratios)))
+                picture.line(f"  {number / BINS:4.0%} {bar} {count:,}")
+    said = ["tokens are estimates" if report.estimated else f"tokens counted by {report.counter}"]
+    if total.before_estimated:
+        said.append("those of folded turns at the rate of the others (--count all counts them)")
+    rate = total.records / done.seconds if done.seconds and not done.resumed else 0.0
+    if rate:
+        said.append(f"{rate:,.0f} records a second")
+    if done.resumed:
+        said.append(f"{counted(done.resumed, 'file')} taken over from an earlier run")
+    said.append(f"everything is in {label(str(folder))}/")
+    if any(total.ratios) and not done.drawn:
+        said.append("ratios.png needs foldaway[trajectories]")
+    picture.line(("; ".join(said), "dim"))
+    for fault in islice(_over_target(folder, report), SHOWN_OVER):
+        picture.line((f"over the target: {label(fault.where)} {fault.what}", "yellow"))
+    more = total.still_over_limit - SHOWN_OVER
+    if more > 0:
+        picture.line((f"and {more:,} more over the target; `verify` names all", "yellow"))
+    if total.still_over_limit:
+        picture.line((OVER_REMEDY, "dim"))
+
+
+@trajectories.command()
+@sources_argument
+@options(
+    ("--target-tokens targets", [COUNT], "N", "Count the records over it; repeatable.",
+     STATS_TARGETS),
+    _TOKENIZER_ROW, JSON_ROW,
+)  # fmt: skip
+def stats(
+    sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool
+) -> int:  # fmt: skip
+    """Describe records: turns, tokens, how many are over a target.
+
+    SRC are files or folders of records. What cannot be read is counted by its reason.
+
+    \b
+    foldaway trajectories stats runs/ --target-tokens 16000
+    """
+    entries = read_records(_find(sources))
+    found = stats_of(entries, counter_for(tokenizer), targets, MAX_TURNS)
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+    else:
+        show_stats(found)
+    return 0 if found.records else 2
+
+
+def show_stats(found: Stats) -> None:
+    """Print what records are like."""
+    picture = Picture()
+    said = ", ".join(f"{count:,} {name}" for name, count in found.dialects.items())
+    picture.line((f"{counted(found.records, 'record')}: {said or 'none'}", "bold"))
+    for reason, count in list(found.reasons.items())[:SHOWN_REASONS]:
+        picture.line((f"  not readable: {count:,} × {reason}", "yellow"))
+    if not found.records:
+        return
+    kinds = "".join("r" if share in (0.5, 1) else "n" for share in QUANTILES)
+    spreads = (("turns", found.turns), ("tokens", found.tokens))
+    rows = [(name, *(f"{n:,}" for n in (spread.total, *spread.at))) for name, spread in spreads]
+    picture.table(f"lr{kinds}", rows, names=("", "all", *(f"{q:.0%}" for q in QUANTILES)))
+    for target, count in found.over.items():
+        picture.line(f"  over {target:,} tokens: {count:,}")
+    if found.compacted:
+        picture.line(f"  with text that a compaction wrote: {found.compacted:,}")
+    counted_by = "tokens are estimates" if found.estimated else f"tokens counted by {found.counter}"
+    said = "all: of all records together; 25%: a quarter of the records have at most this many"
+    picture.paragraph((f"{said}; {counted_by}", "dim"), indent=2)
+
+
+@trajectories.command()
+@sources_argument
+@options(
+    ("-n --number", COUNT, "N", "How many.", 10),
+    ("--seed", int, "S", "Another seed draws other records.", 0),
+)
+@output_option
+def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int:
+    """Write a few records out of many, the same ones every time.
+
+    SRC are files or folders of records, of the input or of the output of a batch. OUT is JSON
+    lines; records keep their bytes and their order.
+
+    \b
+    foldaway trajectories sample runs/ -n 100 -o some.jsonl
+    """
+    found = _find(sources)
+    drawn = draw_sample(read_records(found), number, seed)
+    data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
+    write_output(output, data, *(source.path for source in found))
+    return 0
+
+
+@trajectories.command()
+@click.argument("folder", type=PATH, metavar="DST")
+@click.argument("more", nargs=-1, type=PATH, metavar="")
+@options(
+    ("--against", [PATH], "SRC", "The input of the batch; more paths may follow.")
+)  # fmt: skip
+@json_option
+def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json: bool) -> int:
+    """Check the output of a batch against its report and its input.
+
+    DST is the folder of `foldaway trajectories compress -o`. Every record is read and counted
+    again. With --against, which takes the input of the batch in the same order, it is also
+    compared with its input: turns that were not folded are the same, no call is separated from its
+    result, and no rule is broken that was kept before. Every record over its target is named with
+    the reason. The exit code is 1 if there are faults, and 3 if there are none but records are
+    over their target.
+
+    \b
+    foldaway trajectories verify fitted --against runs/
+    """
+    if more and len(against) != 1:
+        # behind several of them their order would be lost
+        raise usage_error(
+            f"{more[0]!r} is none of them; name all input behind one --against, in its order"
+        )
+    sources = find_sources([*against, *more]) if against else []
+    faults = over = 0
+    for fault in verify_batch(Path(folder), sources):
+        over += fault.over_target
+        faults += not fault.over_target
+        click.echo(msgspec.json.encode(fault) if as_json else f"{fault.where}: {fault.what}")
+    if not as_json:
+        said = [counted(faults, "fault")] if faults else []
+        said += [f"{counted(over, 'record')} over the target"] if over else []
+        click.echo(f"{folder}: {', '.join(said) or 'all is well'}")
+        if over:
+            click.echo(OVER_REMEDY)
+    return 1 if faults else NOT_DONE if over else 0

@@ -1,0 +1,281 @@
+"""`foldaway usage`: what the agents of this machine used, by day and by any key."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct, UnsetType, to_builtins
+
+from foldaway import __version__
+from foldaway.catalog import PriceList
+from foldaway.cli.draw import Picture, Piece, progress_bar
+from foldaway.cli.files import counted, is_terminal, on_one_line, printable
+from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
+from foldaway.cli.settings import settings_from
+from foldaway.cli.stores import (
+    folders_of,
+    is_missing,
+    span_options,
+    store_options,
+    store_place,
+)
+from foldaway.config import agent_places, home_folder, open_store
+from foldaway.errors import StoreUnavailable
+from foldaway.spending.figures import (
+    CountedAnswer,
+    Key,
+    Period,
+    UsageRow,
+    add_up,
+    count_once,
+    dollars,
+    sum_of,
+)
+from foldaway.spending.numbers import full, short, short_paths
+from foldaway.spending.reading import Tell, UsageReader
+from foldaway.spending.record import SpentSession
+
+SHOWN_ROWS = 30
+"""Rows that are shown without `--all`: a screen."""
+QUIET_SECONDS = 2.0
+"""A bar appears if reading takes longer."""
+WIDE_COLUMNS = 100
+"""From this width on numbers are written in full."""
+_SHORT_ID = 8
+"""Characters of the id of a session that are shown."""
+NO_PRICES = "without prices: install them with pip install 'foldaway[prices]'"
+
+
+class Gathered(Struct, frozen=True):
+    """Everything that was read on this machine."""
+
+    sessions: list[SpentSession]
+    """Without those of which every answer is counted elsewhere."""
+    answers: list[CountedAnswer]
+    prices: PriceList
+    reader: UsageReader
+    notes: list[str]
+    is_stored: bool
+    """Whether there is a store of sessions."""
+
+
+@contextmanager
+def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
+    """Read the agents' files and the store, and keep what was read for the next time.
+
+    Stopped by Ctrl-C, what was read so far is kept, too.
+    """
+    folder = Path(given["home"]) if given.get("home") else home_folder()
+    reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
+    try:
+        with late_bar("reading") as tell:
+            native = reader.native([path for _, path in agent_places()], tell)
+        stored, is_stored = _stored(given, reader, native, notes)
+        prices = PriceList()
+        answers = count_once(native, stored, prices)
+        if prices.is_missing:
+            notes.append(NO_PRICES)
+        sessions = {id(row.session): row.session for row in answers}
+        silent = [one for one in (*native, *stored) if not one.answers]
+        by_id = {one.key: one for one in silent}
+        yield Gathered(
+            [*sessions.values(), *by_id.values()], answers, prices, reader, notes, is_stored
+        )
+        is_whole = True
+    finally:
+        reader.save(is_whole=is_whole)
+
+
+def _stored(
+    given: Mapping[str, Any], reader: UsageReader, native: list[SpentSession], notes: list[str]
+) -> tuple[list[SpentSession], bool]:
+    settings = settings_from(given)
+    try:
+        place = store_place(given, settings)
+        with open_store(place, profile=settings.profile, read_only=True) as store:
+            return reader.stored(store, native), True
+    except StoreUnavailable as error:
+        if not is_missing(error):
+            notes.append(f"kept sessions are left out: {error}")
+        return [], False
+
+
+@contextmanager
+def late_bar(what: str, *, is_bytes: bool = True) -> Generator[Tell]:
+    """Give a function that takes how much is done of how much; a bar appears after a while."""
+    begun, update = time.monotonic(), list[Callable[..., None]]()
+    with ExitStack() as stack:
+
+        def tell(done: int, total: int) -> None:
+            if not update and time.monotonic() - begun > QUIET_SECONDS:
+                from rich.progress import DownloadColumn, MofNCompleteColumn, TimeRemainingColumn
+
+                bar = progress_bar(
+                    what, quiet=not is_terminal(sys.stderr), total=total,
+                    columns=(
+                        DownloadColumn() if is_bytes else MofNCompleteColumn(),
+                        TimeRemainingColumn(),
+                    ),
+                )  # fmt: skip
+                update.append(stack.enter_context(bar))
+            for one in update:
+                one(completed=done)
+
+        yield tell
+
+
+@click.command()
+@options(
+    ("--daily", bool, "", "A row per day; the default."),
+    ("--weekly", bool, "", "A row per week, named by its Monday."),
+    ("--monthly", bool, "", "A row per month."),
+    ("--by", click.Choice(["project", "session", "model", "agent"]), "KEY",
+     "Add up by project, session, model or agent; without a period over the whole time."),
+    ("--all everything", bool, "", "Show all rows."),
+    ("--csv as_csv", bool, "", "Print CSV."),
+)  # fmt: skip
+@span_options
+@store_options
+@options(JSON_ROW)
+def usage(
+    by: Key | None, everything: bool, as_csv: bool, as_json: bool, **given: Any
+) -> int:  # fmt: skip
+    """Show what your agents used: tokens, cache and cost.
+
+    Reads the files of the agents on this machine and the stored sessions. Nothing is imported,
+    and nothing is sent. Tokens are as the agents recorded them. The cost is at today's list
+    prices; if a model has none, it is what the agent recorded.
+
+    \b
+    foldaway usage                           by day
+    foldaway usage --monthly --by model
+    foldaway usage --by project --since 7d
+    foldaway usage --weekly --csv > weeks.csv
+    """
+    if as_csv and as_json:
+        raise usage_error("--csv and --json exclude each other")
+    period = _period(given, by)
+    since, until = given["since"], given["until"]
+    start, stop = since and since.start, until and until.end
+    with gathered(given) as found:
+        answers = [row for row in found.answers if _is_within(row.time, start, stop)]
+        if given["project"]:
+            known = {row.root.project for row in found.answers}
+            folders = folders_of(given["project"], sorted(known))
+            answers = [row for row in answers if row.root.project in folders]
+        rows, whole = add_up(answers, period, by), sum_of(answers)
+    if as_json:
+        print_json({"period": None if period == "all" else period, "by": by, "since": start,
+                    "until": stop, "rows": rows, "total": whole, "notes": found.notes})  # fmt: skip
+    elif as_csv:
+        click.echo(csv_of(rows), nl=False)
+    else:
+        show_usage(rows, whole, period, by, found, everything=everything)
+    return 0
+
+
+def _period(given: Mapping[str, Any], by: Key | None) -> Period:
+    chosen: dict[str, Period] = {"daily": "day", "weekly": "week", "monthly": "month"}
+    named: list[Period] = [period for flag, period in chosen.items() if given[flag]]
+    if len(named) > 1:
+        raise usage_error("choose one of --daily, --weekly and --monthly")
+    if named:
+        return named[0]
+    return "all" if by else "day"
+
+
+def _is_within(time: float | None, start: float | None, stop: float | None) -> bool:
+    """Return whether a moment is in a span; an unknown one is if there are no bounds."""
+    if time is None:
+        return start is None and stop is None
+    return (start is None or time >= start) and (stop is None or time < stop)
+
+
+def csv_of(rows: Sequence[UsageRow]) -> str:
+    """Return the rows as CSV with a heading: the fields that `--json` has."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, to_builtins(rows[0] if rows else UsageRow()), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**to_builtins(row), "models": " ".join(row.models)})
+    return out.getvalue()
+
+
+_HEADINGS = ("input", "output", "written", "read", "total", "cost", "compactions")
+
+
+def show_usage(
+    rows: Sequence[UsageRow], whole: UsageRow, period: Period, by: Key | None, found: Gathered,
+    *, everything: bool,
+) -> None:  # fmt: skip
+    """Print the rows as a table with its legend."""
+    picture = Picture()
+    if not rows:
+        picture.line("No usage was found. Agents that Foldaway reads: foldaway import --help")
+        return
+    hidden = 0 if everything else max(len(rows) - SHOWN_ROWS, 0)
+    shown = rows[hidden:] if period != "all" else rows[: len(rows) - hidden]
+    names = label_of(rows, by)
+    numbers = full if picture.console.width >= WIDE_COLUMNS else short
+    lines = [_cells(row, period, by, names, numbers) for row in (*shown, whole)]
+    head = [*([period] if period != "all" else []), *([by] if by else [])]
+    lines[-1] = [("all", "bold"), *([""] * (len(head) - 1)), *lines[-1][len(head) :]]
+    columns = "l" * (period != "all") + "t" * bool(by) + "nnnnrr" + "n" * bool(whole.compactions)
+    names_of = (*head, *_HEADINGS)[: len(columns)]
+    picture.table(columns, [line[: len(columns)] for line in lines], names=names_of)
+    if hidden:
+        where = "earlier" if period != "all" else "smaller"
+        picture.paragraph((f"{counted(hidden, f'{where} row')} hidden; see --all", "dim"), indent=2)
+    columns = "; input: neither read from the provider's cache nor written to it"
+    show_legend(picture, whole, found.notes, columns)
+
+
+def show_legend(picture: Picture, whole: UsageRow, notes: Iterable[str], columns: str = "") -> None:
+    """Print what the columns of a table of usage mean."""
+    legend = (
+        f"tokens: as the agents recorded them{columns}; cost: today's list prices, or as recorded "
+        "if there is none"
+    )
+    if whole.unpriced_requests:
+        legend += f"; +, ?: {counted(whole.unpriced_requests, 'request')} of unknown price"
+    picture.paragraph((legend, "dim"), indent=2)
+    for note in notes:
+        picture.note(note)
+
+
+def _cells(
+    row: UsageRow, period: Period, by: Key | None, names: Mapping[str, str], numbers: Any
+) -> list[Piece]:
+    figures = (row.input_tokens, row.output_tokens, row.cache_write_tokens, row.cache_read_tokens)
+    return [
+        *([str(row.period) or "undated"] if period != "all" else []),
+        *([names.get(key_in(row, by), "")] if by else []),
+        *map(numbers, figures), numbers(row.total_tokens), (dollars(row), "bold"),
+        f"{row.compactions:,}" if row.compactions else "",
+    ]  # fmt: skip
+
+
+def key_in(row: UsageRow, by: Key | None) -> str:
+    """Return the key of a row."""
+    value = getattr(row, by) if by else ""
+    return "" if isinstance(value, UnsetType) else value
+
+
+def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
+    """Return the keys of rows as people see them: folders by their last parts, titles."""
+    keys = {key_in(row, by): row for row in rows}
+    if by == "project":
+        return {key: printable(name) for key, name in short_paths(keys).items()}
+    if by == "session":
+        ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
+        return {key: f"{ids[key]} {on_one_line(str(row.title) or key)}".strip()
+                for key, row in keys.items()}  # fmt: skip
+    return {key: printable(key) or "unknown" for key in keys}

@@ -1,0 +1,308 @@
+"""`foldaway watch` and `foldaway statusline`: the running session, live and in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from foldaway.catalog import PriceList
+from foldaway.cli import say
+from foldaway.cli.draw import Picture, Piece, text_of
+from foldaway.cli.files import counted, is_terminal, on_one_line, read_bytes
+from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
+from foldaway.dialects.jsontext import parse
+from foldaway.errors import NotReadable, StoreUnavailable
+from foldaway.importers import read_bytes as read_sessions
+from foldaway.importers.files import fields
+from foldaway.importers.usage import usage_of
+from foldaway.spending.live import LiveState, live_state
+from foldaway.spending.newest import last_session, newest_files, written_at
+from foldaway.spending.numbers import money, short
+from foldaway.spending.record import SpentSession, answers_of
+
+STORE_SECONDS = 120.0
+"""A session of the store must be newer than every file by this much."""
+LOOK_SECONDS = 5.0
+"""How often is looked whether another session is running now."""
+NO_USAGE = "no usage recorded yet"
+METER_COLUMNS = 20
+LINE_METER_COLUMNS = 10
+TAIL_BYTES = 1 << 18
+"""What a status line reads of a transcript: enough for the last answers, and quick."""
+MOST_COUNTED_BYTES = 64 << 20
+"""Of a transcript, where compactions are counted; all of it takes 60 ms."""
+BOUNDARY = b'"subtype":"compact_boundary"'
+"""What Claude Code writes at each compaction."""
+
+
+@click.command()
+@click.argument("file", required=False, type=PATH)
+@options(
+    ("--once", bool, "", "Print the state and stop."),
+    ("--every", click.FloatRange(min=0.1), "S", "Seconds between two looks.", 1.0),
+    JSON_ROW,
+)
+def watch(file: str | None, once: bool, every: float, as_json: bool) -> int:
+    """Follow the running session: fill of the window, next compaction, cost.
+
+    Without FILE it is the session that was written to last, of any agent on this machine. Stop
+    with Ctrl-C. If the output is not a terminal, a line is printed for each change.
+
+    \b
+    foldaway watch
+    foldaway watch --once --json
+    """
+    with noting_interrupts() as pressed:
+        states = live_states(file, PriceList(), pressed, every, once=once)
+        if not as_json and is_terminal(sys.stdout):
+            _draw(states)
+            return 0
+        for state in states:
+            if as_json:
+                print_json({**asdict(state), "fill": round(state.fill, 4)})
+            else:
+                click.echo(line_of(state, Picture(), is_full=True))
+            sys.stdout.flush()
+    return 0
+
+
+@contextmanager
+def noting_interrupts() -> Generator[Event]:
+    """Give an event that Ctrl-C sets. The exception that it also raises is lost if it falls into a
+    callback of the interpreter; the event is not.
+    """
+    pressed = Event()
+
+    def note(*_: object) -> None:
+        pressed.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def live_states(
+    file: str | None, prices: PriceList, pressed: Event, every: float, *, once: bool
+) -> Iterator[LiveState]:
+    """Yield the state of the session each time that it changes; there must be one."""
+    found, looked, seen = newest(file), time.monotonic(), -1.0
+    if found is None:
+        say("no session of an agent was found on this machine; name a file", 1)
+        raise click.exceptions.Exit(1)
+    while True:
+        if found.changed() != seen:
+            is_first, seen = seen < 0, found.changed()
+            try:
+                session = found.read()
+            except NotReadable:  # half written, maybe; a file that was named must be one
+                if file and is_first:
+                    raise
+                session = None
+            if session is not None:
+                yield live_state(session, prices)
+        if once:
+            return
+        if pressed.wait(every):
+            raise KeyboardInterrupt
+        if time.monotonic() - looked > LOOK_SECONDS:
+            found, looked = newest(file) or found, time.monotonic()
+
+
+class Running(Struct, frozen=True):
+    """A session that may be running: when it was changed last, and how to read it."""
+
+    changed: Callable[[], float]
+    read: Callable[[], SpentSession | None]
+
+
+def newest(file: str | None) -> Running | None:
+    """Return the session that was written to last; that of the file, if one is named. While a
+    subagent works, it is the session that called it.
+
+    A session of the store counts if no file was written since: an agent behind the gateway has
+    both, and its own file says more.
+    """
+    if file:
+        return _of_file(Path(file))
+    from foldaway.config import agent_places
+
+    path = next(iter(newest_files(place for _, place in agent_places())), None)
+    stored = _newest_stored(0.0 if path is None else written_at(path) + STORE_SECONDS)
+    return stored or (None if path is None else _of_file(path))
+
+
+def _newest_stored(since: float) -> Running | None:
+    from foldaway.config import open_store, read_settings
+    from foldaway.spending.reading import spent_of_store
+    from foldaway.stores.values import SessionFilter
+
+    settings = read_settings()
+    try:
+        opened = partial(open_store, settings.store, profile=settings.profile, read_only=True)
+        with opened() as store:
+            page = store.sessions(SessionFilter(kind="any", since=since), most=1)
+    except StoreUnavailable:
+        return None
+    if not page.sessions:
+        return None
+    own = page.sessions[0].id
+
+    def changed() -> float:
+        with opened() as store:
+            return store.session(own).updated + len(store.usage(own))
+
+    def read() -> SpentSession:
+        with opened() as store:
+            return spent_of_store(store, store.session(own), store.usage(own))
+
+    return Running(changed, read)
+
+
+def _of_file(path: Path) -> Running:
+    return Running(partial(written_at, path), partial(last_session, path))
+
+
+def _draw(states: Iterator[LiveState]) -> None:
+    from rich.live import Live
+    from rich.table import Table
+
+    picture = Picture()
+    picture.console.width -= len("^C ")  # what the terminal writes at Ctrl-C stays on its line
+    with Live(console=picture.console, auto_refresh=False) as live:
+        for state in states:
+            grid = Table.grid(padding=(0, 2))
+            for name, *value in _panel_rows(state, picture):
+                grid.add_row(text_of((f"  {name}", "dim")), text_of(*value))
+            live.update(grid, refresh=True)
+
+
+def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...]]:
+    yield "session", (f"{state.agent} {on_one_line(state.title or state.session)}", "bold")
+    yield "folder", on_one_line(state.project)
+    yield "model", on_one_line(state.model) or "unknown"
+    if not state.prompt_tokens:
+        yield "window", NO_USAGE
+        return
+    full = round(METER_COLUMNS * min(state.fill, 1))
+    assumed = ", assumed" if state.window_source == "assumed" else ""
+    yield ("window", picture.meter(full, METER_COLUMNS),
+           f" {state.fill:.0%} of {state.window_tokens:,}{assumed}")  # fmt: skip
+    at = f"at about {state.compacts_at_tokens:,} tokens"
+    left = "" if state.answers_left is None else f", in about {state.answers_left:,} answers"
+    yield "next compaction", f"{at}{left}"
+    yield "cost", (_cost(state) or "unknown", "bold"), f", {state.requests:,} requests"
+    yield "cache", f"{state.cache_hit_rate:.0%} of the prompts"
+
+
+def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
+    """Return a session on one line; `is_full` with the agent and the folder."""
+    full = round(LINE_METER_COLUMNS * min(state.fill, 1))
+    meter = picture.block * full + picture.shade * (LINE_METER_COLUMNS - full)
+    fill = f"{meter} {state.fill:.0%} of {short(state.window_tokens)}"
+    where = Path(state.project).name if state.project else ""
+    pieces = [
+        *((state.agent, where) if is_full else ()),
+        state.model, fill if state.prompt_tokens else NO_USAGE,
+        _until_compaction(state),
+        f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
+        counted(state.compactions, "compaction") if state.compactions else "",
+        _cost(state),
+    ]  # fmt: skip
+    return "  ".join(on_one_line(piece) for piece in pieces if piece)
+
+
+def _until_compaction(state: LiveState) -> str:
+    if not state.prompt_tokens:
+        return ""
+    left = f"compaction in {short(max(state.compacts_at_tokens - state.prompt_tokens, 0))} tokens"
+    return left if state.answers_left is None else f"{left}, about {state.answers_left:,} answers"
+
+
+def _cost(state: LiveState) -> str:
+    return "" if state.cost is None else money(state.cost)
+
+
+@click.command()
+def statusline() -> int:
+    """Print the status line of an agent from the JSON that it gives.
+
+    For the `statusLine` setting of Claude Code, which gives JSON on standard input:
+
+    \b
+    {"statusLine": {"type": "command", "command": "foldaway statusline"}}
+
+    The line has the model, the fill of the window, the next compaction, the cache, compactions and
+    the cost. `foldaway install claude-code` sets it up.
+    """
+    given = fields(parse(read_bytes("-")))
+    click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
+    return 0
+
+
+def state_of(given: Mapping[str, Any], prices: PriceList) -> LiveState:
+    """Return the state that an agent tells, completed from the end of its transcript."""
+    window, model = fields(given.get("context_window")), fields(given.get("model"))
+    session = _tail(str(given.get("transcript_path") or ""))
+    size = window.get("context_window_size")
+    cost = fields(given.get("cost")).get("total_cost_usd")
+    state = live_state(
+        session, prices, window=size if type(size) is int and size > 0 else None,
+        cost=float(cost) if isinstance(cost, (int, float)) else None,
+    )  # fmt: skip
+    if cost is None and _size(session.path) > TAIL_BYTES:
+        state = replace(state, cost=None)  # the end of a transcript is not all that was paid
+    used = usage_of(window.get("current_usage"), cached_apart=True)
+    name = str(model.get("display_name") or model.get("id") or state.model)
+    prompt = used.input_tokens if used else 0
+    hit = used.cache_read_tokens / prompt if used and prompt else state.cache_hit_rate
+    return replace(
+        state, model=name, prompt_tokens=prompt or state.prompt_tokens, cache_hit_rate=hit,
+        compactions=_compactions(session.path),
+    )  # fmt: skip
+
+
+def _compactions(path: str) -> int:
+    """Return how often a transcript of Claude Code was compacted."""
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        return file.read(MOST_COUNTED_BYTES).count(BOUNDARY)
+    return 0
+
+
+def _tail(path: str) -> SpentSession:
+    """Return what the end of a transcript tells; an empty session if there is none."""
+    try:
+        skipped = max(_size(path) - TAIL_BYTES, 0)
+        with open(path, "rb") as file:
+            file.seek(skipped)
+            data = file.read()
+        data = data.partition(b"\n")[2] if skipped else data
+        found = [one for one in read_sessions(data, path) if one.usage]
+        last = max(found, key=lambda one: one.ended or 0.0)
+    except (OSError, ValueError, NotReadable):
+        return SpentSession(agent="claude-code", source_id="", path=path)
+    return SpentSession(
+        agent=last.agent, source_id=last.source_id, path=path, answers=tuple(answers_of(last)),
+        window_tokens=last.window_tokens,
+    )  # fmt: skip
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0

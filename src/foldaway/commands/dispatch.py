@@ -1,0 +1,195 @@
+"""The commands of one conversation: a line in, an answer out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from foldaway.commands import compacting, lineage, looking, naming
+from foldaway.commands.lines import SPECS, BadLine, CommandLine, near_names, split_line
+from foldaway.commands.reach import Reach
+from foldaway.commands.values import CommandAnswer, CommandChoice, Completion
+from foldaway.errors import FoldawayError
+from foldaway.memory.manager import MemoryManager
+from foldaway.sessions.session import Session
+from foldaway.sessions.showing import redactor_of
+
+Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
+"""With the session that is current from then on, if that may be another."""
+_HANDLERS: Mapping[str, Callable[[Session, CommandLine, Reach], Answer]] = {
+    "compress": compacting.compress, "undo": lineage.undo, "branch": lineage.branch,
+    "new": lineage.new, "resume": lineage.resume, "rewind": lineage.rewind, "goal": naming.name,
+    "title": naming.name, "context": looking.context, "usage": looking.usage,
+    "pin": compacting.pin, "unpin": compacting.unpin, "recall": looking.recall,
+    "search": looking.search, "memory": looking.memory, "export": looking.export,
+    "model": naming.model, "status": looking.status, "help": looking.help_on,
+}  # fmt: skip
+
+_COMPRESS_WORDS = (
+    ("here", "keep the last N exchanges"), ("above", "fold what is before a message"),
+    ("--preview", "only show it"), ("--force", "also if it does not pay"),
+)  # fmt: skip
+
+
+class Commands:
+    """The commands of one conversation, for one thread or task at a time.
+
+    `run` takes a line such as `/compress here 3` and gives a value; it prints nothing, and what
+    cannot be done is an answer, too. After `/branch`, `/new`, `/resume`, `/rewind` and `/undo 2`
+    the conversation goes on in another session: take `session` from here for the next turn.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        memory: MemoryManager | None = None,
+        all_sessions: bool = False,
+    ) -> None:
+        """Take the conversation that commands are about.
+
+        A person reaches the conversations that began with this one; with `all_sessions` every one
+        of the store, for hosts with one user. `memory` is what `/memory` shows.
+        """
+        self.session = session
+        self._memory = memory
+        self._all = all_sessions
+        self._show = redactor_of(session.store)
+
+    @staticmethod
+    def is_command(line: str) -> bool:
+        """Return whether a line is written as a command, known or not; a path such as /etc/hosts is
+        none.
+        """
+        return split_line(line) is not None
+
+    def run(self, line: str) -> CommandAnswer:
+        """Return what a command did."""
+        return self._guarded(line, self._run)
+
+    async def arun(self, line: str) -> CommandAnswer:
+        """Do what `run` does, for hosts that await; a compaction that is cancelled changes
+        nothing.
+        """
+        asked = split_line(line)
+        if asked is None or asked.name != "compress":
+            return await asyncio.to_thread(self.run, line)
+        answer = await asyncio.to_thread(self._guarded, line, self._preview)
+        if answer.headline:
+            return answer
+        try:
+            options = compacting.compact_arguments(self.session, asked)
+            return self._ended(compacting.compressed(await self.session.acompact(**options)))
+        except FoldawayError as error:
+            return self._failed(asked.name, str(error))
+
+    def _preview(self, line: CommandLine) -> Answer:
+        """Return what a `/compress` answers without a compaction, without a headline if it must be
+        made.
+        """
+        found = compacting.preview(self.session, line)
+        return found or CommandAnswer(command="compress", headline="")
+
+    def _guarded(self, line: str, work: Callable[[CommandLine], Answer]) -> CommandAnswer:
+        asked = split_line(line)
+        if asked is None:
+            return self._failed("", "a command begins with a slash, such as /help")
+        if asked.name not in SPECS:
+            near = tuple(
+                CommandChoice(f"/{name}", SPECS[name].help) for name in near_names(asked.name)
+            )
+            failed = self._failed("", f"no command /{asked.name}; write /help")
+            return replace(failed, choices=near)
+        if not self.session.is_begun and not self._is_for_beginning(asked.name):
+            return CommandAnswer(
+                command=asked.name, status="unchanged", headline="nothing was said yet"
+            )
+        try:
+            answer = work(asked)
+        except (BadLine, FoldawayError) as error:
+            return self._failed(asked.name, str(error))
+        if isinstance(answer, tuple):
+            self.session, answer = answer
+        return self._ended(answer)
+
+    def _run(self, line: CommandLine) -> Answer:
+        return _HANDLERS[line.name](self.session, line, self._reach)
+
+    # What an agent may do itself
+
+    def tools(self, dialect: str = "") -> list[dict[str, Any]]:
+        """Return the commands that a model may use, as its requests declare tools: recall, search,
+        and a compaction with a focus before the next turn.
+        """
+        return self.session.tools(dialect)
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """Answer a call of one of `tools`; a sentence if it cannot be answered."""
+        return self.session.call(name, arguments)
+
+    # While a person types
+
+    def complete(self, line: str) -> tuple[Completion, ...]:
+        """Return what the last word of a line may become."""
+        name, has_arguments, rest = line.lstrip().partition(" ")
+        if not name.startswith("/"):
+            return ()
+        if not has_arguments:
+            return tuple(
+                Completion(f"/{spec.name}", spec.help)
+                for spec in SPECS.values()
+                if spec.name.startswith(name[1:].lower())
+            )
+        spec = SPECS.get(name[1:].lower())
+        last = rest.rpartition(" ")[2]
+        if spec is None or not (self.session.is_begun or self._is_for_beginning(spec.name)):
+            return ()
+        found = self._arguments(spec.takes, rest)
+        return tuple(one for one in found if one.text.startswith(last))
+
+    def _arguments(self, takes: str, rest: str) -> tuple[Completion, ...]:
+        """Return what the last argument may be."""
+        is_first = " " not in rest
+        match takes:
+            case "compress":
+                words = _COMPRESS_WORDS if is_first else _COMPRESS_WORDS[-2:]
+                return tuple(Completion(*one) for one in words)
+            case "session" if is_first:
+                return tuple(
+                    Completion(one.id, self._show(one.title or one.first_ask))
+                    for one in self._reach.recent(20)
+                )
+            case "place" if is_first:
+                found = lineage.places(self.session, self._reach, "")
+                return tuple(Completion(one.line.strip(), one.label) for one in found)
+            case "pin":
+                return tuple(Completion(f"m{p.position}", p.note) for p in self.session.pins())
+            case "form":
+                return tuple(map(Completion, looking.FORMS))
+            case "command":
+                return tuple(Completion(spec.name, spec.help) for spec in SPECS.values())
+            case _:
+                return ()
+
+    @property
+    def _reach(self) -> Reach:
+        is_limited = not self._all and self.session.is_begun
+        name = self.session.id if is_limited else ""
+        return Reach(self.session.store, self._show, self._memory, name)
+
+    def _is_for_beginning(self, name: str) -> bool:
+        """Return whether a command makes sense before anything was said."""
+        others = ("resume", "search") if self._all else ()
+        return name in ("help", "goal", "title", "model", "memory", *others)
+
+    def _ended(self, answer: CommandAnswer) -> CommandAnswer:
+        now = self.session
+        return replace(answer, session_id=now.id if now.is_begun else "")
+
+    def _failed(self, command: str, sentence: str) -> CommandAnswer:
+        return self._ended(
+            CommandAnswer(command=command, status="failed", headline=self._show(sentence))
+        )

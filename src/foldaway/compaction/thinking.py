@@ -1,0 +1,78 @@
+"""Thinking that is bound to the messages before it: what of it may stay when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from foldaway.compaction.work import CompactionInput
+from foldaway.transcript import Message, Rewritten, Thinking, ToolResult, View, grow, is_ask
+
+
+def loop_start(work: CompactionInput) -> int:
+    """Return where the tool loop in progress starts, if it must have thinking; otherwise the end
+    of the log.
+    """
+    log = work.log
+    if not log or not work.rules.loop_thinks or not has_results(log[-1]):
+        return len(log)
+    return next((at + 1 for at in range(len(log) - 2, -1, -1) if is_ask(log[at])), 0)
+
+
+def is_stuck(work: CompactionInput) -> bool:
+    """Return whether a tool loop in progress can neither keep its thinking nor lose it: then all of
+    it is folded, up to the latest message of the user.
+    """
+    rules, options = work.rules, work.options
+    is_free = options.above is None and options.keep_last is None
+    return is_free and rules.strips_thinking and not rules.drops_stale and is_looping(work)
+
+
+def is_looping(work: CompactionInput) -> bool:
+    """Return whether a tool loop is in progress that must have thinking."""
+    return loop_start(work) < len(work.log)
+
+
+def stays_from(work: CompactionInput) -> int:
+    """Return from where on thinking stays though it is bound to what changed: the provider drops
+    it, and must see it.
+    """
+    return loop_start(work) if work.rules.drops_stale else len(work.log)
+
+
+def keeps_stale(work: CompactionInput, messages: Sequence[Message]) -> bool:
+    """Return whether thinking is left in a result that is bound to what changed."""
+    start = stays_from(work)
+    return work.rules.strips_thinking and any(
+        start <= one.position and strip_thinking(one) is not one for one in messages
+    )
+
+
+def unbound_since(view: View, log: Sequence[Message]) -> View:
+    """Return a view grown to the whole log, without the thinking of what came since it was made:
+    that is bound to what the model saw before.
+    """
+    return grow(view, len(log), list(_stripped(log, view.length)))
+
+
+def _stripped(log: Sequence[Message], start: int) -> Iterator[Rewritten]:
+    for at in range(start, len(log)):
+        message = strip_thinking(log[at])
+        if message is not log[at] and message.parts:
+            yield Rewritten(at, message)
+
+
+def strip_thinking(message: Message) -> Message:
+    """Return the message without its thinking; the same object if there is none."""
+    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
+    return message if len(parts) == len(message.parts) else message.with_parts(parts)
+
+
+def has_results(message: Message) -> bool:
+    """Return whether a message holds tool results."""
+    return any(isinstance(part, ToolResult) for part in message.parts)
+
+
+def words_alone(message: Message) -> Message:
+    """Return a message without its tool results."""
+    parts = tuple(part for part in message.parts if not isinstance(part, ToolResult))
+    return message.with_parts(parts)

@@ -1,0 +1,152 @@
+"""Settings from files, the environment and the command line to one value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, cast
+
+from foldaway.config.files import read_files
+from foldaway.config.sections import (
+    FIELDS,
+    RENAMED,
+    SECTIONS,
+    TABLES,
+    Given,
+    Settings,
+    SettingsFile,
+    check_range,
+    parse_text,
+)
+from foldaway.dialects.limits import Limits
+from foldaway.journal import log_event
+from foldaway.policy import Policy
+
+PREFIX = "FOLDAWAY_"
+OTHER_VARIABLES = frozenset(
+    PREFIX + name
+    for name in (
+        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SESSION", "SOAK",
+        "STREAM_MB", "TEST_POSTGRES",
+    )
+)  # fmt: skip
+"""Variables of ours that are no settings."""
+
+_SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
+"""Variables whose short names people expect, and what they set."""
+
+_GOES_WITH: Mapping[str, str] = {
+    "model.name": "model.context_length",
+    "summarizer.url": "summarizer.key_variable",
+    "summarizer.model": "summarizer.key_variable",
+}
+"""What was given for one model or address, and must not be used for another."""
+
+
+def read_settings(
+    file: str | None = None,
+    *,
+    flags: Mapping[str, tuple[str, object]] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Return the settings: the command line over the environment over the files over the defaults.
+
+    The file is `file`, else the one that FOLDAWAY_CONFIG names. If neither is given, it is
+    foldaway/config.toml in the user's configuration folder, and over it the foldaway.toml of the
+    current folder, of which only what a folder may set counts (`FOLDER_MAY_SET`). What is ignored
+    is in `warnings`. `flags` maps "section.key" to the flag and its value. Raises `InvalidSetting`
+    with the key, where it was given and what it may be, and `NotReadable` for a file that cannot
+    be read, but not because of a folder's file that the user does not trust.
+    """
+    surroundings = os.environ if environment is None else environment
+    read = read_files(file or surroundings.get(f"{PREFIX}CONFIG", ""), surroundings)
+    variables, unknown = _from_environment(surroundings)
+    given_flags = {key: Given(value, flag) for key, (flag, value) in (flags or {}).items()}
+    given: dict[str, Given] = {}
+    for layer in (*(one.given for one in read), variables, given_flags):
+        for key, dependent in _GOES_WITH.items():
+            if key in layer and _is_another(key, given, layer):
+                given.pop(dependent, None)
+        given.update(layer)
+    warnings = [warning for one in read for warning in one.warnings] + unknown
+    if warnings:
+        log_event("settings.ignored", settings=len(warnings))
+    return _settings(given, tuple(one.file for one in read), tuple(warnings))
+
+
+def _is_another(key: str, given: Mapping[str, Given], layer: Mapping[str, Given]) -> bool:
+    """Return whether a layer names another model or address; another model of the same vendor can
+    use the same key.
+    """
+    if key != "summarizer.model":
+        return True
+    kinds = [str(one[key].value).partition(":")[0] for one in (given, layer) if key in one]
+    return len(set(kinds)) > 1
+
+
+def value_of(settings: Settings, name: str) -> Any:
+    """Return the value in effect of a setting by its name, "section.key"."""
+    section, _, key = name.partition(".")
+    if section == "compression":
+        return getattr(settings.policy, key)
+    if section == "input":
+        return getattr(settings.limits, key)
+    return getattr(settings, FIELDS[name]) if name in FIELDS else settings.memory_options[key]
+
+
+def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given], list[str]]:
+    """Return what variables say, and a warning for each that is no setting.
+
+    The long form of a name wins over the short one.
+    """
+    names = {f"{PREFIX}{key.upper()}": ("compression", key) for key in SECTIONS["compression"]}
+    names |= {f"{PREFIX}{name}": place for name, place in _SHORT.items()}
+    names |= {
+        f"{PREFIX}{section}_{key}".upper(): (section, key)
+        for section, keys in SECTIONS.items()
+        for key in keys
+    }
+    for old, new in RENAMED.items():
+        section, _, key = new.partition(".")
+        names[f"{PREFIX}{old.replace('.', '_')}".upper()] = (section, key)
+    found: dict[str, Given] = {}
+    warnings: list[str] = []
+    for variable in sorted(environment, key=lambda name: (len(name), name)):
+        if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
+            continue
+        if variable not in names:
+            near = get_close_matches(variable, [*names, f"{PREFIX}CONFIG", f"{PREFIX}HOME"], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            warnings.append(f"{variable} is not a setting and is ignored{hint}")
+            continue
+        section, key = names[variable]
+        found[f"{section}.{key}"] = parse_text(section, key, environment[variable], variable)
+    return found, warnings
+
+
+def _settings(
+    given: Mapping[str, Given], files: tuple[SettingsFile, ...], warnings: tuple[str, ...]
+) -> Settings:
+    for key, one in given.items():
+        check_range(key, one)
+    policy, limits = (
+        {key: given[f"{section}.{key}"].value for key in SECTIONS[section]
+         if f"{section}.{key}" in given}
+        for section in ("compression", "input")
+    )  # fmt: skip
+    values = {field: given[key].value for key, field in FIELDS.items() if key in given}
+    tables = {
+        key.partition(".")[2]: cast("Mapping[str, Any]", one.value)
+        for key, one in given.items()
+        if key.partition(".")[0] in TABLES and isinstance(one.value, dict)
+    }
+    return Settings(
+        policy=Policy(**policy),
+        **values,
+        memory_options=tables,
+        limits=Limits(**limits),
+        files=files,
+        origins={key: one.origin for key, one in given.items()},
+        warnings=warnings,
+    )

@@ -1,0 +1,379 @@
+"""What of a conversation another dialect can carry: bare messages, and what was left behind."""
+
+# Wire values are `Any`, and so is whatever is taken out of one.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.dialects.jsontext import dump_text, is_object_text
+from foldaway.dialects.loss import Losses
+from foldaway.dialects.shape import arguments_value
+from foldaway.transcript import (
+    Media,
+    MediaKind,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    bare,
+)
+
+
+class Holds(Struct, frozen=True, kw_only=True):
+    """What a dialect has a form for, of parts that come from another one."""
+
+    thinking: bool = False
+    """Unsigned reasoning; a signed one means nothing to another provider."""
+    errors: bool = False
+    """That a result is an error."""
+    media: frozenset[MediaKind] = frozenset()
+    linked_media: frozenset[MediaKind] = frozenset()
+    """Kinds that may be given by URL."""
+    result_media: frozenset[MediaKind] = frozenset()
+    custom: bool = False
+    """Calls with free text instead of a JSON object."""
+    developer: bool = False
+    object_arguments: bool = False
+    """Arguments are an object on the wire, so that any other text must become one."""
+    one_text: bool = False
+    """Neighbouring texts become one."""
+
+
+_PICTURES: frozenset[MediaKind] = frozenset({"image", "document"})
+_ANY_MEDIA: frozenset[MediaKind] = frozenset({"image", "audio", "video", "document"})
+
+HOLDS: dict[str, Holds] = {
+    "openai-chat": Holds(
+        thinking=True, media=frozenset({"image", "audio", "document"}),
+        linked_media=frozenset({"image"}), custom=True, developer=True,
+    ),
+    "openai-responses": Holds(
+        media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES, custom=True,
+        developer=True,
+    ),
+    "anthropic": Holds(
+        errors=True, media=_PICTURES, linked_media=_PICTURES, result_media=_PICTURES,
+        object_arguments=True,
+    ),
+    "gemini": Holds(
+        errors=True, media=_ANY_MEDIA, linked_media=_ANY_MEDIA, result_media=_ANY_MEDIA,
+        object_arguments=True,
+    ),
+    "sharegpt": Holds(thinking=True, errors=True, one_text=True),
+}  # fmt: skip
+
+
+def carry(messages: Sequence[Message], source: str, to: str, losses: Losses) -> list[Message]:
+    """Return the messages, bare, with what `to` can hold of them; everything else is noted.
+
+    The order of what is kept stays, but for media in results that must move to a message of their
+    own. Messages of which nothing is left are left out.
+    """
+    carrier = _Carrier(source, to, losses)
+    for message in messages:
+        carrier.take(message)
+    carrier.flush_media()
+    return carrier.out
+
+
+class _Carrier:
+    """Carries one conversation; media taken out of results wait for the end of their run."""
+
+    __slots__ = ("_holds", "_losses", "_moved", "_source", "_to", "out")
+
+    def __init__(self, source: str, to: str, losses: Losses) -> None:
+        self._holds = HOLDS[to]
+        self._source = source
+        self._to = to
+        self._losses = losses
+        self._moved: list[tuple[int, Media]] = []
+        self.out: list[Message] = []
+
+    def take(self, message: Message) -> None:
+        """Carry one message."""
+        index = message.position
+        if not all(isinstance(part, ToolResult) for part in message.parts):
+            self.flush_media()
+        for flaw in message.flaws:
+            self._lose(index, flaw.at, f"{flaw.message}; read as well as it can be")
+        for at in unread_of_message(message, self._source):
+            self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
+        parts: list[Part] = []
+        for part in message.parts:
+            kept = self._part(part, index)
+            if kept is not None:
+                parts.append(kept)
+        if not parts:
+            return
+        for role, run in self._runs(message, parts):
+            self.out.append(Message(role, run, index, message.id, message.origin))
+
+    def flush_media(self) -> None:
+        """Put the media that were taken out of results into a user message."""
+        if self._moved:
+            parts = tuple(part for _, part in self._moved)
+            self.out.append(Message("user", parts, self._moved[0][0]))
+            self._moved = []
+
+    def _lose(self, index: int, at: str, what: str) -> None:
+        self._losses.add(index, at, what)
+
+    def _runs(self, message: Message, parts: list[Part]) -> list[tuple[Role, tuple[Part, ...]]]:
+        """Return the parts under the roles that may hold them."""
+        role = self._role(message)
+        runs: list[tuple[Role, list[Part]]] = []
+        for part in parts:
+            own = _role_of(part, role)
+            if own != role and not (isinstance(part, ToolResult) and role == "user"):
+                kind = type(part).__name__
+                self._lose(
+                    message.position, part.at,
+                    f"a {kind} in a message of role {role!r} goes into one of role {own!r}",
+                )  # fmt: skip
+            else:
+                own = role
+            if runs and runs[-1][0] == own:
+                runs[-1][1].append(part)
+            else:
+                runs.append((own, [part]))
+        return [(own, tuple(self._joined(run, message.position))) for own, run in runs]
+
+    def _role(self, message: Message) -> Role:
+        role = message.role
+        if role == "developer" and not self._holds.developer:
+            self._lose(message.position, "role", f"{self._to} has no developer role: made system")
+            return "system"
+        if role == "unknown":
+            self._lose(message.position, "", "the role is unknown: made user")
+            return "user"
+        return role
+
+    def _joined(self, parts: list[Part], index: int) -> list[Part]:
+        if not self._holds.one_text:
+            return parts
+        found: list[Part] = []
+        for part in parts:
+            last = found[-1] if found else None
+            if isinstance(part, Text) and isinstance(last, Text):
+                self._lose(index, "", "neighbouring texts become one")
+                found[-1] = Text(f"{last.text}\n{part.text}")
+            else:
+                found.append(part)
+        return found
+
+    def _part(self, part: Part, index: int) -> Part | None:
+        kept = self._kept(part, index)
+        if kept is not None and not (isinstance(part, ToolCall) and part.kind == "hosted"):
+            for at in unread_of_part(part, self._source):
+                self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
+        return kept
+
+    def _kept(self, part: Part, index: int) -> Part | None:
+        match part:
+            case Text():
+                return Text(part.text) if part.text else None
+            case Media():
+                return self._media(part, index, self._holds.media)
+            case Thinking():
+                return self._thinking(part, index)
+            case ToolCall():
+                return self._call(part, index)
+            case ToolResult():
+                return self._result(part, index)
+            case Opaque():
+                what = f"a part of kind {part.kind!r} has no counterpart in {self._to}"
+                self._lose(index, part.at, what)
+                return None
+
+    def _media(self, part: Media, index: int, held: frozenset[MediaKind]) -> Part | None:
+        what = ""
+        if not part.data and not part.url:
+            what = "is a file that only its provider holds"
+        elif part.kind not in held:
+            what = f"has no place there in {self._to}"
+        elif part.url and part.kind not in self._holds.linked_media:
+            what = f"is given by URL, which {self._to} does not take"
+        if what:
+            self._lose(index, part.at, f"the {part.kind} {what}")
+            return None
+        return bare(part)
+
+    def _thinking(self, part: Thinking, index: int) -> Part | None:
+        if part.signature or part.redacted:
+            self._lose(index, part.at, "signed or encrypted reasoning is bound to its provider")
+            return None
+        if not part.text:
+            return None
+        if not self._holds.thinking:
+            self._lose(index, part.at, f"{self._to} takes no reasoning from elsewhere")
+            return None
+        return Thinking(part.text)
+
+    def _call(self, part: ToolCall, index: int) -> Part | None:
+        if part.kind == "server":
+            self._lose(index, part.at, f"the call of {part.name!r} was run by the provider itself")
+            return None
+        if part.signature:
+            self._lose(index, part.at, "the signature of the call is bound to its provider")
+        call = ToolCall(part.id, part.name, part.arguments, part.kind)
+        if part.kind == "hosted" or (part.kind == "custom" and not self._holds.custom):
+            self._lose(index, part.at, f"the {part.kind} call becomes a function call")
+            call = replace(call, kind="function")
+            if not is_object_text(part.arguments):
+                return replace(call, arguments=dump_text({"input": part.arguments}))
+        elif self._holds.object_arguments and not is_object_text(part.arguments):
+            self._lose(index, part.at, "the arguments are no JSON object: put into one")
+            return replace(call, arguments=dump_text(arguments_value(part.arguments)))
+        return call
+
+    def _result(self, part: ToolResult, index: int) -> Part | None:
+        if part.kind == "server":
+            self._lose(index, part.at, f"the result for {part.call_id!r} is the provider's own")
+            return None
+        kind = part.kind
+        if kind == "hosted" or (kind == "custom" and not self._holds.custom):
+            self._lose(index, part.at, f"the result of a {kind} call becomes a function's")
+            kind = "function"
+        if part.is_error and not self._holds.errors:
+            self._lose(index, part.at, f"{self._to} cannot say that a result is an error")
+        inner = [kept for piece in part.parts if (kept := self._inside(piece, index)) is not None]
+        inner = self._joined(inner, index)
+        failed = part.is_error and self._holds.errors
+        return ToolResult(part.call_id, tuple(inner), failed, part.name, kind)
+
+    def _inside(self, piece: Part, index: int) -> Part | None:
+        """Return what a result may hold of one of its parts; media may have to move out."""
+        if not isinstance(piece, Media) or piece.kind in self._holds.result_media:
+            return self._part(piece, index)
+        kept = self._media(piece, index, self._holds.media)
+        if isinstance(kept, Media):
+            self._lose(index, piece.at, f"the {kept.kind} moves from a result to a user message")
+            self._moved.append((index, kept))
+        return None
+
+
+def _role_of(part: Part, role: Role) -> Role:
+    if isinstance(part, ToolCall | Thinking):
+        return "assistant"
+    if isinstance(part, ToolResult):
+        return "tool"
+    return "user" if role == "tool" else role
+
+
+Shape: TypeAlias = Mapping[str, "Shape | None"]
+"""Field names; under each the shape of the object there, None for anything."""
+
+
+def unread_of_message(message: Message, dialect: str) -> Iterator[str]:
+    """Yield the paths of the fields of a message that the model does not read."""
+    wire = message.wire
+    if type(wire) is not dict or any(part.wire is wire for part in message.parts):
+        return
+    shape = _MESSAGES[dialect]
+    if dialect == "openai-chat" and message.role == "tool":
+        shape = {**shape, "name": None}
+    yield from _unread(wire, shape, "")
+
+
+def unread_of_part(part: Part, dialect: str) -> Iterator[str]:
+    """Yield the paths, inside its message, of the fields of a part that the model does not read.
+
+    Of a part that is carried over only in part or not at all nothing is listed here.
+    """
+    shape = _PARTS[dialect].get(type(part))
+    if shape is not None and type(part.wire) is dict:
+        yield from _unread(part.wire, shape, part.at)
+
+
+def _unread(wire: Mapping[str, Any], shape: Shape, at: str) -> Iterator[str]:
+    for key, value in wire.items():
+        place = f"{at}.{key}" if at else key
+        if key not in shape:
+            if not _says_nothing(key, value):
+                yield place
+            continue
+        inner = shape[key]
+        if inner is not None and type(value) is dict:
+            yield from _unread(value, inner, place)
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    if value is None or value is False or value in ("", [], {}):
+        return True
+    return (key, value) in (("status", "completed"), ("detail", "auto"))
+
+
+def _shape(*names: str, **nested: Shape) -> Shape:
+    return {**dict.fromkeys(names), **nested}
+
+
+_CHAT_FUNCTION = _shape("name", "arguments")
+_GEMINI_BLOB = _shape("mimeType", "data", "mime_type", "fileUri", "file_uri")
+_GEMINI_CALL = _shape("name", "args", "id")
+_GEMINI_RESPONSE = _shape("name", "response", "id", "parts")
+_RESPONSES_ITEM = _shape("type", "call_id")
+
+_MESSAGES: Mapping[str, Shape] = {
+    "openai-chat": _shape(
+        "role", "content", "tool_calls", "tool_call_id", "reasoning_content", "refusal",
+        "function_call",
+    ),
+    "openai-responses": _shape("type", "role", "content"),
+    "anthropic": _shape("role", "content"),
+    "gemini": _shape("role", "parts"),
+    "sharegpt": _shape("from", "value"),
+}  # fmt: skip
+
+_PARTS: Mapping[str, Mapping[type, Shape]] = {
+    "openai-chat": {
+        Text: _shape("type", "text"),
+        Media: _shape(
+            "type", image_url=_shape("url"), input_audio=_shape("data", "format"),
+            file=_shape("file_data"),
+        ),
+        ToolCall: _shape(
+            "id", "type", "name", "arguments", function=_CHAT_FUNCTION,
+            custom=_shape("name", "input"),
+        ),
+    },
+    "openai-responses": {
+        Text: _shape("type", "text", "stdout", "stderr"),
+        Media: _shape("type", "image_url", "file_data", "file_url"),
+        ToolCall: {**_RESPONSES_ITEM, **_shape("name", "arguments", "input")},
+        ToolResult: {
+            **_RESPONSES_ITEM, **_shape("output", "approval_request_id", "approve", "reason"),
+        },
+    },
+    "anthropic": {
+        Text: _shape("type", "text"),
+        Media: _shape("type", source=_shape("type", "media_type", "data", "url")),
+        ToolCall: _shape("type", "id", "name", "input"),
+        ToolResult: _shape("type", "tool_use_id", "content", "is_error"),
+    },
+    "gemini": {
+        Text: _shape("text"),
+        Media: _shape(
+            inlineData=_GEMINI_BLOB, inline_data=_GEMINI_BLOB, fileData=_GEMINI_BLOB,
+            file_data=_GEMINI_BLOB,
+        ),
+        ToolCall: _shape(
+            "thoughtSignature", "thought_signature", functionCall=_GEMINI_CALL,
+            function_call=_GEMINI_CALL,
+        ),
+        ToolResult: _shape(
+            functionResponse=_GEMINI_RESPONSE, function_response=_GEMINI_RESPONSE
+        ),
+    },
+    "sharegpt": {},
+}  # fmt: skip

@@ -1,0 +1,131 @@
+"""Mend what breaks a provider's rules, without inventing content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.dialects.check import check_case
+from foldaway.dialects.jsontext import too_deep
+from foldaway.dialects.load import dump, load
+from foldaway.dialects.profiles import dialect_for, profile_for
+from foldaway.dialects.registry import dialect_named
+from foldaway.dialects.rule import Action, Case, Mended, Profile
+from foldaway.errors import CannotRepair
+from foldaway.transcript import Transcript, Violation, survey
+
+_ROUNDS = 6
+"""Mends may uncover each other; the longest chain that the broken strategies produce is 3."""
+
+
+class Repaired(Struct, frozen=True):
+    """A list that its provider accepts, and what was done to get there.
+
+    `messages` has the shape that was given (list or request body); if nothing was wrong it is
+    the very object that was given.
+    """
+
+    messages: Any
+    actions: tuple[Action, ...]
+    transcript: Transcript
+
+
+def repair(messages: Any, *, provider: str | None = None, dialect: str | None = None) -> Repaired:
+    """Return `messages` repaired for the provider, with the list of what was done.
+
+    Idempotent; the input is never mutated; messages without fault are the same objects. Raises
+    `CannotRepair` with the violations that cannot be fixed without inventing content, and what
+    `check` raises.
+    """
+    transcript = load(messages, dialect=dialect_for(provider, dialect))
+    mended, actions = repair_transcript(transcript, profile_for(transcript.dialect, provider))
+    value = messages if mended is transcript else dump(mended)
+    return Repaired(value, actions, mended)
+
+
+def repair_transcript(
+    transcript: Transcript, profile: Profile
+) -> tuple[Transcript, tuple[Action, ...]]:
+    """Return the mended transcript (the same object where nothing was wrong) and the actions.
+
+    What comes back has been written and read again: its parts are what its wire form says.
+    """
+    try:
+        return _repaired(transcript, profile)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _repaired(transcript: Transcript, profile: Profile) -> tuple[Transcript, tuple[Action, ...]]:
+    actions: list[Action] = []
+    violations: list[Violation] = []
+    for _ in range(_ROUNDS):
+        case = _case(transcript, profile)
+        violations = check_case(case)
+        if not violations:
+            return transcript, tuple(actions)
+        hopeless = [violation for violation in violations if not violation.mendable]
+        if hopeless:
+            raise CannotRepair(hopeless)
+        mended = _one_round(case, actions)
+        if not mended.messages:
+            raise CannotRepair([replace(found, mendable=False) for found in violations])
+        transcript = _settled(mended)
+    raise CannotRepair([replace(found, mendable=False) for found in violations])
+
+
+def _case(transcript: Transcript, profile: Profile) -> Case:
+    return Case(transcript, survey(transcript.messages), profile)
+
+
+def _one_round(case: Case, actions: list[Action]) -> Transcript:
+    """Apply every mend once, in the order of the profile."""
+    for rule in case.profile.rules:
+        violations = [found for found in rule.check(case) if found.mendable]
+        if not violations:
+            continue
+        if rule.mend is None:
+            raise CannotRepair(violations)
+        mended = rule.mend(case, violations)
+        actions.extend(mended.actions)
+        case = _case(_applied(case.transcript, mended), case.profile)
+        if not case.messages:
+            break
+    return case.transcript
+
+
+def _applied(transcript: Transcript, mended: Mended) -> Transcript:
+    if mended.body is None:
+        return replace(transcript, messages=mended.messages)
+    read_system = dialect_named(transcript.dialect).decode_system
+    return replace(
+        transcript,
+        messages=mended.messages,
+        frame=replace(transcript.frame, body=mended.body),
+        system=read_system(mended.body) if read_system else None,
+    )
+
+
+def _settled(transcript: Transcript) -> Transcript:
+    """Return the transcript as it is read from its own wire form.
+
+    Messages that nobody changed are the same objects; the others keep their place of origin and
+    the mark of having been changed.
+    """
+    dialect = dialect_named(transcript.dialect)
+    wires = [
+        message.wire if message.intact and message.wire is not None else dialect.encode(message)
+        for message in transcript.messages
+    ]
+    messages = tuple(
+        old
+        if old.intact and old.parts == read.parts and old.flaws == read.flaws
+        else replace(
+            read, position=old.position, origin=old.origin,
+            intact=old.intact and old.origin == "real",
+        )
+        for old, read in zip(transcript.messages, dialect.decode(wires), strict=True)
+    )  # fmt: skip
+    return replace(transcript, messages=messages)

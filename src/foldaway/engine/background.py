@@ -1,0 +1,92 @@
+"""A summary that is written while the agent goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from foldaway.engine.run import Finished, Run, finish_run
+from foldaway.writing.native import awrite_through, write_through
+from foldaway.writing.write import WriteContext
+from foldaway.writing.writers import Writers
+
+
+class InThread:
+    """Draft in a thread of its own, which ends with the process."""
+
+    def __init__(self, run: Run, writers: Writers, moment: WriteContext) -> None:
+        self.run = run
+        self._finished: Finished | None = None
+        self._ended = threading.Event()
+        thread = threading.Thread(
+            target=self._write, args=(writers, moment), name="foldaway-summary", daemon=True
+        )
+        thread.start()
+
+    def _write(self, writers: Writers, moment: WriteContext) -> None:
+        try:
+            written = write_through(self.run.todo, writers, moment)
+            self._finished = finish_run(self.run.todo, written)
+        finally:
+            self._ended.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the thread has ended."""
+        return self._ended.is_set()
+
+    @property
+    def result(self) -> Finished | None:
+        """What came of it; None if it was canceled, or broke, or is not done."""
+        return self._finished if self._ended.is_set() else None
+
+    def wait(self, timeout: float) -> None:
+        """Wait until it is done, at most so long."""
+        self._ended.wait(timeout)
+
+    async def await_done(self, timeout: float) -> None:
+        """Do what `wait` does, for hosts that await."""
+        await asyncio.to_thread(self._ended.wait, timeout)
+
+    def cancel(self) -> None:
+        """Let it go; a request that is under way ends by itself, and is not used."""
+        self._finished = None
+
+
+class InTask:
+    """Draft in a task of the running event loop."""
+
+    def __init__(self, run: Run, writers: Writers, moment: WriteContext) -> None:
+        self.run = run
+        self._task = asyncio.get_running_loop().create_task(_write_in_task(run, writers, moment))
+        # a failure is taken up by `result`; a loop that closes first must not complain
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the task has ended."""
+        return self._task.done()
+
+    @property
+    def result(self) -> Finished | None:
+        """What came of it; None if it was canceled, or broke, or is not done."""
+        task = self._task
+        if not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result()
+
+    def wait(self, timeout: float) -> None:
+        """Do nothing: whoever blocks the loop of a task would wait for ever."""
+
+    async def await_done(self, timeout: float) -> None:
+        """Wait until it is done, at most so long."""
+        await asyncio.wait({self._task}, timeout=timeout)
+
+    def cancel(self) -> None:
+        """Cancel the request."""
+        self._task.cancel()
+
+
+async def _write_in_task(run: Run, writers: Writers, moment: WriteContext) -> Finished:
+    written = await awrite_through(run.todo, writers, moment)
+    return await asyncio.to_thread(finish_run, run.todo, written)

@@ -1,0 +1,958 @@
+"""One conversation inside its window: its log and view, when it is compacted, and the way back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from foldaway.caching.economics import Verdict
+from foldaway.catalog import window_of
+from foldaway.compaction.arrival import ResultPolicy, arriving_by
+from foldaway.compaction.compact import Compaction, Skipped, plan, record
+from foldaway.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
+from foldaway.compaction.prune import without_older_media
+from foldaway.compaction.state import CompactionState
+from foldaway.compaction.thinking import unbound_since
+from foldaway.compaction.trigger import Decision, Moment, decide
+from foldaway.compaction.work import CompactionInput, Options
+from foldaway.dialects.load import load, refuse_strangers
+from foldaway.dialects.registry import detect, dialect_named
+from foldaway.engine.background import InTask, InThread
+from foldaway.engine.economy import Clock, CostCheck
+from foldaway.engine.live_log import GrowingLog, Standing
+from foldaway.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
+from foldaway.engine.old_media import drop_old_media
+from foldaway.engine.recall import (
+    ANSWER_SHARE,
+    MOST_ANSWER_TOKENS,
+    TOOLS,
+    AnswerPage,
+    answer_tool,
+    look_for,
+    recall,
+)
+from foldaway.engine.run import (
+    Finished,
+    Model,
+    Run,
+    finish_run,
+    log_run,
+    model_of,
+    report_of,
+    settings_for,
+    with_pauses,
+    work_on,
+)
+from foldaway.engine.saved import pack_snapshot, unpack_snapshot
+from foldaway.journal import log_event
+from foldaway.policy import Policy
+from foldaway.ports import (
+    CachedPrefix,
+    MediaReducer,
+    Redact,
+    Summarizer,
+)
+from foldaway.report import Reference, Report, Urgency
+from foldaway.transcript import (
+    Frame,
+    Message,
+    Payload,
+    Rewritten,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    View,
+    render,
+)
+from foldaway.writing.cached_prompt import prefix_of
+from foldaway.writing.native import draft_steps, without_native
+from foldaway.writing.write import (
+    Call,
+    Steps,
+    WriteContext,
+    add_draft,
+    arun_calls,
+    context_at,
+    run_calls,
+    window_note,
+)
+from foldaway.writing.writers import Writers, with_request, writers_of
+
+_WORTH_ANOTHER = 0.05
+"""A share of the threshold: so much must have come before a summary is prepared again."""
+_WEIGHED: frozenset[Urgency] = frozenset(("early", "soft"))
+"""At these a compaction is only made if it pays."""
+_RESERVED_SHARE = 4
+"""At most a quarter of the window is reserved for an answer because a request asks for it: some
+agents ask for the most that any model writes, whatever the window is; chosen."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A compaction that is about to be taken in, for whoever keeps the session."""
+
+    view: View
+    state: CompactionState
+    snapshot: bytes
+    report: Report
+
+
+class PreviewedRun(Struct, frozen=True, kw_only=True):
+    """What a compaction would do: its report, the view after it, and its summary in its frame."""
+
+    report: Report
+    view: View
+    """The one that is there if nothing would change."""
+    summary: str = ""
+
+
+class _Attempt(Struct, frozen=True):
+    """The last run that was begun, and the estimate after it."""
+
+    report: Report | None = None
+    estimate: int = 0
+
+
+class Compressor:
+    """Keeps one conversation inside its window.
+
+    `append` what arrives, ask `decide`, call `compact`, send `messages`. Each message is decoded
+    and measured once. Every step is whole, or leaves all as it was. One thread or task at a time.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str | Model = "",
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        provider: str | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None,
+        tools: Sequence[Payload] = (),
+        background: bool = False,
+        clock: Clock = time.time,
+    ) -> None:
+        """Make a compressor for a window, a model whose window is known, or 200,000 tokens.
+
+        With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
+        the pressure warning is due. If the model has prices, or they are known by its name (the
+        extra `prices`), a compaction that would cost more than it saves is deferred as long as
+        there is room. `provider` is a provider's name or that of a wire format; the format is
+        found if it is not given. `tools` are those of the requests.
+        """
+        model = model_of(model)
+        settings = settings_for(
+            model=model,
+            context_length=context_length,
+            policy=policy,
+            provider=provider,
+            redact=redact,
+        )
+        self.settings = replace(
+            settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
+        )
+        self._is_open = not model.name
+        self._window = context_length or model.context_length
+        self._reserved = settings.output_tokens
+        self._fixed_tokens = self.settings.outside_tokens
+        self._frame: Payload = {"tools": list(tools)} if tools else {}
+        self.request = Transcript(settings.dialect or "", (), Frame("", self._frame))
+        """What else is in a request, without its messages: tools, system prompt, settings."""
+        self.goal = ""
+        """What the session is for; every summary of ours begins with it, letter for letter."""
+        self.delegated: tuple[str, ...] = ()
+        """What subagents were asked for and how that stands; in every summary."""
+        self.remembered = ""
+        """What memory says to a model that writes the next summary; shown to it as data."""
+        self.arriving = arriving_by(self.settings.policy)
+        """How results are shown from their arrival on."""
+        self._writers = with_request(
+            writers_of(summarizer), tools=self.settings.tools, prices=model.prices
+        )
+        self._costs = CostCheck(model.prices, model.cache_ttl, clock)
+        self._clock = clock
+        self._in_background = background and not self._writers.asks_nobody
+        self._has_redactor = redact is not None
+        self._keep: Callable[[Step], None] | None = None
+        self._meter = UsageMeter()
+        self._preparing: InThread | InTask | None = None
+        self._prepared_at = 0
+        self._begin()
+        if self._in_background:
+            for writer in (self._writers.main, self._writers.fallback):
+                # what an SDK needs to begin would hold up a turn later
+                getattr(writer, "warm", _do_nothing)()
+
+    def _begin(self) -> None:
+        self._log: GrowingLog | None = None
+        self.state = CompactionState()
+        """What the next compaction starts from."""
+        self._seen: list[Any] = []
+        self.last_report: Report | None = None
+        """What the last run did."""
+        self._undone: list[tuple[Standing, CompactionState]] = []
+        self._attempt = _Attempt()
+        self._meter.reset()
+
+    def reset(self) -> None:
+        """Forget the conversation; the calibration belongs to the model and stays."""
+        self.cancel()
+        self.arriving = arriving_by(self.settings.policy)
+        self._begin()
+
+    # What arrives
+
+    def append(self, *messages: Any, arrives: bool = True) -> None:
+        """Take new messages at the end of the conversation; costs the same at any length.
+
+        What does not arrive now was sent before, and is shown as it is. `NotReadable` for what is
+        no message.
+        """
+        if not messages:
+            return
+        refuse_strangers(messages)
+        turns, log = self._turns, self._log
+        shown = self.settings.dialect or _dialect_shown_by(messages)
+        if log is None or (shown and shown != log.dialect and not self.state.count):
+            name = shown or load(list(messages)).dialect
+            past = [] if log is None else [message.wire for message in log.messages]
+            log = GrowingLog(name, self.settings.readings, self.arriving)
+            seen = log.append([*past, *messages], arrives=arrives)
+            self._log, self._seen = log, seen
+        else:
+            self._seen.extend(log.append(messages, arrives=arrives))
+        if self._turns != turns and arrives:
+            self.note_use()
+        if not arrives:
+            self._meter.catch_up(self.estimate())
+        self.prepare_if_due()
+
+    def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
+        """Take what else is in the next request: its tools, system prompt,
+        model and settings; and messages that are sent after those of the log.
+        """
+        if frame is not None:
+            self.take_model(str(frame.get("model") or ""))
+        settings, counter = self.settings, self.settings.counter
+        if frame is not None and frame != self._frame:
+            self._frame = frame
+            dialect = dialect_named(self.log.dialect)
+            system = None if dialect.decode_system is None else dialect.decode_system(frame)
+            self.request = Transcript(self.log.dialect, (), Frame("", frame), system)
+            fixed = fixed_categories(self.request, counter)
+            self._fixed_tokens = sum(one.tokens_before for one in fixed)
+            settings = replace(
+                settings,
+                tools=tuple(self.request.tools),
+                output_tokens=self._reserved
+                or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
+            )
+        decode = dialect_named(self.log.dialect).decode
+        after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
+        self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
+
+    def take_outside(self, tokens: int) -> None:
+        """Take how many tokens of a request are outside the messages, as the provider counts."""
+        self._fixed_tokens = tokens
+        self.settings = replace(self.settings, outside_tokens=tokens)
+
+    def take_model(self, name: str) -> None:
+        """Take the model that a conversation has now, with its window, as far as they were not
+        given when this was made.
+        """
+        if self._is_open and name not in ("", self.settings.model):
+            window, source = window_of(name, self._window)
+            self.settings = replace(
+                self.settings, model=name, context_length=window, window_source=source
+            )
+
+    def report_usage(self, usage: object, *, corrects: bool = True) -> None:
+        """Take the provider's count of the last prompt: a number, its usage report as a mapping,
+        or the object of its client. It corrects the estimates if it may.
+        """
+        prompt_tokens = usage if isinstance(usage, int) else prompt_tokens_of(figures_of(usage))
+        if prompt_tokens <= 0:
+            return
+        if corrects:
+            self.note_use()
+            if self.last_report is not None and not self._meter.last.confirmed:
+                self.last_report = self.last_report.confirmed_by(prompt_tokens)
+        self._meter.report(
+            self.settings.model, prompt_tokens, corrects=corrects,
+            estimate=self.estimate(), length=self.length,
+        )  # fmt: skip
+
+    def note_use(self, at: float | None = None) -> None:
+        """Note when the provider read what the model sees, by default now: its cache is warm."""
+        self._costs.note_use(at)
+
+    def use_model(self, model: str, context_length: int, output_tokens: int | None = None) -> None:
+        """Take another model: the next `decide` already uses its window."""
+        was = self.settings
+        settings = replace(
+            was,
+            model=model,
+            context_length=context_length,
+            window_source="given",
+            output_tokens=was.output_tokens if output_tokens is None else output_tokens,
+        )
+        _ = settings.budget  # raises for a window that cannot be used, before anything changes
+        self.settings = settings
+
+    # Whether a compaction is due
+
+    def decide(self, prompt_tokens: int | None = None) -> Decision:
+        """Return whether a compaction is due, and why; independent of the length of the log."""
+        budget = self.settings.budget
+        tokens, source = self._prompt_tokens(prompt_tokens)
+        unconfirmed = self.estimate() - self._meter.last.at_estimate
+        moment = Moment(
+            prompt_tokens=tokens,
+            source=source,
+            ineffective=self._strikes(tokens),
+            floor_tokens=self._floor(),
+            is_dense=self._attempt.report is not None and self._attempt.report.is_dense,
+            can_shorten=self._can_shorten(),
+            unconfirmed=not self._meter.last.confirmed
+            and unconfirmed < 0.1 * budget.threshold_tokens,
+        )
+        return decide(moment, self.settings.policy, budget)
+
+    def would_compact(self, prompt_tokens: int | None = None) -> bool:
+        """Return whether `compact` would begin now: it is due, no summary is on its way, and it
+        pays if the prices are known.
+        """
+        decision = self.decide(prompt_tokens)
+        if decision.urgency not in _WEIGHED or self.is_preparing:
+            return decision.due and (decision.urgency == "hard" or self.is_prepared)
+        if self.is_put_off(decision):
+            return False
+        todo = plan(self.work_with(Options(), decision=decision))
+        if isinstance(todo, Skipped):
+            return True  # `compact` counts how often it was in vain
+        verdict = self._verdict(Run(todo, decision, self.log, self.state))
+        if not _waits(verdict, decision):
+            return True
+        self._note_wait(verdict, decision)
+        return False
+
+    def is_put_off(self, decision: Decision) -> bool:
+        """Return whether `compact` was put off because it did not pay, and nothing has come since
+        that could change the sum.
+        """
+        is_weighed = decision.urgency in _WEIGHED
+        return is_weighed and self._costs.put_off_for(self.estimate(), decision.urgency) > 0
+
+    def room(self) -> int:
+        """Return how many tokens may come before a compaction can be made, as long as the provider
+        has the conversation in its cache.
+        """
+        budget, decision = self.settings.budget, self.decide()
+        tokens, is_early = decision.prompt_tokens, decision.urgency == "early"
+        put_off = self._costs.put_off_for(self.estimate(), decision.urgency)
+        until = budget.threshold_tokens if is_early else budget.hard_tokens
+        return max(budget.early_tokens - tokens, min(put_off, until - tokens), 0)
+
+    def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
+        if given is not None:
+            return given, "measured"
+        return self._meter.prompt_tokens(self.settings.model, self.estimate())
+
+    def estimate(self) -> int:
+        """Return our own estimate of what the model sees."""
+        return self.settings.outside_tokens + (self._log.view_tokens if self._log else 0)
+
+    def _floor(self) -> int:
+        log, least = self._log, self.settings.policy.min_tail
+        return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
+
+    def _can_shorten(self) -> bool:
+        newest = self._log.messages[-self.settings.policy.min_tail :] if self._log else ()
+        return any(isinstance(part, (ToolCall, ToolResult)) for one in newest for part in one.parts)
+
+    def _strikes(self, prompt_tokens: int) -> int:
+        """Return how often compaction was in vain; new material is a reason to try again, and any
+        is if the prompt does not fit the window.
+        """
+        budget, grown = self.settings.budget, self.estimate() - self._attempt.estimate
+        enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
+        return self.state.ineffective if grown < enough else 0
+
+    # Compaction
+
+    def compact(
+        self,
+        *,
+        focus: str = "",
+        force: bool = False,
+        keep_last: int | None = None,
+        target_tokens: int | None = None,
+        pinned: Iterable[int] = (),
+    ) -> Report:
+        """Fold what is due and return what was done; without `force` only if it is due.
+
+        What was prepared in the background is taken in. `target_tokens` is the size to reach, by
+        the policy if it is not given. `pinned` are log positions that stay as they are.
+        """
+        options = Options(
+            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+        )
+        return log_run(run_calls(self._steps(options, force=force)))
+
+    async def acompact(
+        self,
+        *,
+        focus: str = "",
+        force: bool = False,
+        keep_last: int | None = None,
+        target_tokens: int | None = None,
+        pinned: Iterable[int] = (),
+    ) -> Report:
+        """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
+        options = Options(
+            focus=focus, keep_last=keep_last, target_tokens=target_tokens, pinned=frozenset(pinned)
+        )
+        return log_run(await arun_calls(self._steps(options, force=force)))
+
+    def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
+        """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
+        preparing = self._usable(force=force)
+        if preparing is not None:
+            if not preparing.is_done and self.decide().urgency != "hard":
+                return self._report_busy()
+            seconds = self._writers.patience
+            yield Call(
+                self.summarizer_name,
+                partial(preparing.wait, seconds),
+                partial(preparing.await_done, seconds),
+            )
+            if (finished := self._let_go(preparing)) is not None:
+                return self._with_verdict(self.end_run(preparing.run, finished), None)
+        decision = self.decide()
+        if not force and self.is_put_off(decision):
+            stays = Skipped("deferred", self._costs.reason, self.estimate())
+            return self._report_skip(self.work_with(options), stays, decision)
+        run = self.begin_run(options, force=force, frozen=not self._writers.asks_nobody)
+        if isinstance(run, Report):
+            return run
+        verdict = None if force else self._verdict(run)
+        if not force and _waits(verdict, run.decision):
+            return self._put_off(run, verdict)
+        written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
+        return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
+
+    def preview(self, options: Options) -> PreviewedRun:
+        """Return what `compact` by hand would do; nothing changes. Who writes summaries is asked.
+
+        What is read of the log is kept: another size costs less than the first.
+        """
+        was = self.state, self.last_report, self._attempt
+        try:
+            run = self.begin_run(options, force=True)
+            if isinstance(run, Report):
+                return PreviewedRun(report=run, view=self.view)
+            moment = self._moment(run, forced=True)
+            written = run_calls(draft_steps(run.todo, self._writers, moment))
+            finished = finish_run(run.todo, written)
+            report = self._report_end(run, finished)
+        finally:
+            self.state, self.last_report, self._attempt = was
+        if isinstance(finished.done, Skipped):
+            return PreviewedRun(report=report, view=self.view)
+        return PreviewedRun(
+            report=report, view=finished.done.view, summary=finished.done.summary_text
+        )
+
+    def weigh(self, options: Options) -> Verdict | None:
+        """Return whether a compaction by hand would pay; None if prices are not known, or nothing
+        would be folded. Nothing changes.
+        """
+        was = self.state, self.last_report, self._attempt
+        run = self.begin_run(options, force=True)
+        self.state, self.last_report, self._attempt = was
+        return None if isinstance(run, Report) else self._verdict(run, early_tokens=0)
+
+    def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
+        """Return what to do, or the report if nothing is; a frozen run does not see what arrives
+        while its summary is written.
+        """
+        decision = self.decide()
+        work = self.work_with(options, frozen=frozen, decision=None if force else decision)
+        if not force and not decision.due:
+            last = self._attempt.report
+            floor = max(self._floor(), 0 if last is None else last.floor_tokens)
+            stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
+            return self._report_skip(work, stays, decision)
+        todo = plan(work)
+        if isinstance(todo, Skipped):
+            report = self._report_skip(work, todo, decision)
+            self._note_in_vain(report, counts=decision.due)
+            return report
+        return Run(todo, decision, self.log, self.state)
+
+    def end_run(self, run: Run, finished: Finished) -> Report:
+        """Take in what a run came to, and return the report; if the conversation did more than
+        grow since it was begun, nothing changes.
+        """
+        work, decision, written = run.todo.work, run.decision, finished.written
+        if not self._still_holds(run):
+            gone = Skipped(
+                "aborted", "the conversation was compacted, undone or replaced in the meantime",
+                self.estimate(),
+            )  # fmt: skip
+            return self._report_skip(self.work_with(work.options), gone, decision)
+        done = finished.done
+        report = self._report_end(run, finished)
+        if isinstance(done, Compaction):
+            self.adopt(done, report, strips_thinking=work.rules.strips_thinking)
+        elif written is not None and written.stops:
+            self.state = with_pauses(self.state, written)
+        else:
+            self._note_in_vain(report, counts=decision.due)
+        self.last_report = report
+        return report
+
+    def _report_end(self, run: Run, finished: Finished) -> Report:
+        """Return the report of a run that came to an end."""
+        said = self.report_on(run.todo.work, finished.done, run.decision)
+        return add_draft(said, finished.written)
+
+    def _still_holds(self, run: Run) -> bool:
+        """Return whether the conversation only grew since a run was begun; if a tool loop must have
+        thinking that is bound to what it saw, it may not even grow.
+        """
+        work, is_same = run.todo.work, run.log is self._log and run.state is self.state
+        is_fixed = work.rules.strips_thinking and work.rules.loop_thinks
+        return is_same and not (is_fixed and len(work.log) < self.length)
+
+    def work_with(
+        self, options: Options, *, frozen: bool = False, decision: Decision | None = None
+    ) -> CompactionInput:
+        """Return what a compaction starts from; a frozen one does not see what arrives later, and
+        one that is made early, by a decision, keeps less.
+        """
+        log, at = self.log, None
+        if decision is not None and decision.urgency == "early":
+            at = decision.prompt_tokens
+        return work_on(
+            self.settings, replace(self.request, dialect=log.dialect), log,
+            log=tuple(log.messages) if frozen else log.messages,
+            view=log.view,
+            state=self._with_arrivals(self.state),
+            carried=log.carried,
+            options=replace(
+                options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
+            ),
+            ratio=self._meter.ratio(self.settings.model),
+            at_tokens=at,
+        )  # fmt: skip
+
+    def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
+        """Take what a compaction made; everything that may fail comes before the first change.
+
+        Messages that arrived since its work was frozen are after it as they are, without thinking
+        that is bound to what was before them.
+        """
+        log = self.log
+        newer = range(done.view.length, len(log.messages))
+        if strips_thinking:
+            done = replace(done, view=unbound_since(done.view, log.messages))
+        made = log.grown(done.view)
+        seen = self._encoded(render(made.view, log.messages))
+        state = self._with_arrivals(done.state)
+        shown = {one.name: one.tokens_after for one in done.categories}
+        before = (log.standing(), self.state)
+        if self._keep is not None:
+            snapshot = pack_snapshot(state, self._meter.calibration)
+            self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
+        log.take_view(made, shown, newer)
+        added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
+        self._show(seen, state, done.tokens_after + added)
+        self._undone.append(before)
+        self._attempt = _Attempt(report, self.estimate())
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False if there is none."""
+        if not self._undone:
+            return False
+        log = self.log
+        was, state = self._undone[-1]
+        made = log.grown(was.view)
+        seen = self._encoded(render(made.view, log.messages))
+        self._undone.pop()
+        log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
+        self._show(seen, replace(state, references=self.state.references), self.estimate())
+        log_event("compaction.undone", tokens=self.estimate())
+        return True
+
+    def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
+        self._seen, self.state = seen, state
+        self._meter.changed_to(estimate)
+
+    def encoded(self, message: Message) -> Any:
+        """Return a message as it goes on the wire."""
+        return dialect_named(self.log.dialect).encode(message)
+
+    def _encoded(self, messages: Iterable[Message]) -> list[Any]:
+        encode = dialect_named(self.log.dialect).encode
+        return [encode(message) for message in messages]
+
+    def _with_arrivals(self, state: CompactionState) -> CompactionState:
+        """Return the state with the references that were given out since."""
+        new = self.log.arrivals.references(state.references)
+        return replace(state, references=(*state.references, *new)) if new else state
+
+    def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
+        """Show older media as placeholders, for a request whose payload is too large."""
+        work = self.work_with(Options())
+        done = drop_old_media(self.log, work, self.estimate(), reducer)
+        report = self.report_on(work, done, self.decide())
+        if isinstance(done, Compaction):
+            self.adopt(done, report)
+        self.last_report = report
+        return log_run(report)
+
+    def record(self, stop: int, focus: str = "") -> str:
+        """Return all that is known of the log up to `stop`, in one text, what is about the `focus`
+        first; nothing changes.
+        """
+        return record(self.work_with(Options(focus=focus)), stop)
+
+    # Reports
+
+    def report_on(
+        self, work: CompactionInput, done: Compaction | Skipped, decision: Decision
+    ) -> Report:
+        """Return the report of a run."""
+        budget = self.settings.budget
+        return replace(
+            report_of(work, done, replace(self.request, dialect=self.log.dialect)),
+            context_length=budget.context_length,
+            effective_window=budget.effective_window,
+            threshold_tokens=budget.threshold_tokens,
+            urgency=decision.urgency,
+            prompt_tokens=decision.prompt_tokens,
+            prompt_tokens_source=decision.source,
+            context_length_source=self.settings.window_source,
+        )
+
+    def _report_skip(self, work: CompactionInput, why: Skipped, decision: Decision) -> Report:
+        self.last_report = self.report_on(work, why, decision)
+        return self.last_report
+
+    def _report_busy(self) -> Report:
+        detail = "a summary is being written in the background; there is room for the next turn"
+        stays = Skipped("already running", detail, self.estimate())
+        return self._report_skip(self.work_with(Options()), stays, self.decide())
+
+    def _note_in_vain(self, report: Report, *, counts: bool) -> None:
+        """Note a compaction that changed nothing; `counts` if it was due and could have."""
+        if counts:
+            self.state = replace(self.state, ineffective=self.state.ineffective + 1)
+        self._attempt = _Attempt(report, self.estimate())
+
+    # Whether it pays
+
+    def _verdict(self, run: Run, early_tokens: int | None = None) -> Verdict | None:
+        budget = self.settings.budget
+        return self._costs.verdict(
+            run.todo, self.settings.model, self._writers,
+            now=run.decision.prompt_tokens,
+            cached=self._meter.cached_tokens(self.estimate()),
+            turns=self._turns, budget=budget,
+            early_tokens=budget.early_tokens if early_tokens is None else early_tokens,
+        )  # fmt: skip
+
+    def _put_off(self, run: Run, verdict: Verdict | None) -> Report:
+        self._note_wait(verdict, run.decision)
+        stays = Skipped("deferred", self._costs.reason, run.todo.tokens_before)
+        return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
+
+    def _note_wait(self, verdict: Verdict | None, decision: Decision) -> None:
+        """Leave all as it is until the conversation has grown by something worth another look."""
+        why = "the prices are not known" if verdict is None else verdict.sentence
+        until = self.estimate() + self.settings.budget.tail_tokens // 4
+        self._costs.put_off(why, until, decision.urgency)
+
+    def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
+        if report.status == "compacted":
+            self._costs.begin_again()
+        if verdict is not None:
+            economics = {**to_builtins(verdict), **(report.economics or {})}
+            self.last_report = report = replace(report, economics=economics)
+        return report
+
+    # In the background
+
+    def prepare(self) -> bool:
+        """Begin to write the next summary in the background, in a thread; `compact` takes it in.
+
+        False if there is nothing to write, or a summary is under way already.
+        """
+        return self._prepare(InThread)
+
+    def aprepare(self) -> bool:
+        """Do what `prepare` does, in a task of the running event loop."""
+        return self._prepare(InTask)
+
+    @property
+    def is_preparing(self) -> bool:
+        """Whether a summary is under way in the background, or waits for `compact`."""
+        return self._preparing is not None
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a summary was written in the background and waits for `compact`."""
+        return self._preparing is not None and self._preparing.is_done
+
+    def cancel(self) -> None:
+        """Let go of what is written in the background; nothing of it will be used."""
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
+
+    def prepare_if_due(self) -> None:
+        """Begin to prepare if a summary may be written in the background and pressure says so;
+        `append` does this by itself.
+        """
+        if self._in_background and self._preparing is None and self._is_time_to_prepare():
+            self.prepare()
+
+    def _is_time_to_prepare(self) -> bool:
+        """Return whether pressure asks for a summary, and trying again is worth it."""
+        decision = self.decide()
+        is_near = decision.pressure or decision.urgency == "early"
+        if not is_near or not (decision.due or decision.reason == "below threshold"):
+            return False
+        if self.state.breaker.is_open(self._clock()):
+            return False
+        grown = self.estimate() - self._prepared_at
+        return abs(grown) >= _WORTH_ANOTHER * self.settings.budget.threshold_tokens
+
+    def _prepare(self, how: type[InThread | InTask]) -> bool:
+        if self._preparing is not None:
+            return False
+        self._prepared_at = self.estimate()
+        last = self.last_report
+        run = self.begin_run(Options(), force=True, frozen=True)
+        if isinstance(run, Report):
+            self.last_report = last  # a look is not a run
+            return False
+        budget = self.settings.budget
+        verdict = self._verdict(run, min(budget.pressure_tokens, budget.early_tokens))
+        is_early = verdict is None and not run.decision.pressure
+        if self._writers.asks_nobody or is_early or (verdict and verdict.answer == "wait"):
+            return False
+        self._preparing = how(run, self._writers, self._moment(run, forced=False))
+        return True
+
+    def _usable(self, *, force: bool) -> InThread | InTask | None:
+        """Return what is being prepared; a run by hand, or a changed past, lets it go."""
+        found = self._preparing
+        if found is not None and (force or not self._still_holds(found.run)):
+            self.cancel()
+            return None
+        return found
+
+    def _let_go(self, preparing: InThread | InTask) -> Finished | None:
+        """Return what came of it; a result that is late is not used."""
+        finished = preparing.result
+        if self._preparing is preparing:
+            self._preparing = None
+        if finished is None:
+            preparing.cancel()
+        return finished
+
+    def _moment(self, run: Run, *, forced: bool) -> WriteContext:
+        return context_at(
+            self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
+        )
+
+    def _prefix(self) -> CachedPrefix | None:
+        """Return what the main model has in its cache, if it is the one that writes."""
+        request = self._writers.cached_request
+        if request is None:
+            return None
+        return prefix_of(self.log.dialect, self._seen, request, tools=self.settings.tools)
+
+    # What the model sees, and the way back
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the model should see now, in the dialect that was given."""
+        return list(self._seen)
+
+    @property
+    def portable_messages(self) -> list[Any]:
+        """The same with our own summary in the place of what only its provider can read."""
+        return without_native(self._seen, self.state.native, self.log.dialect)
+
+    def recall(self, reference: str) -> list[Any]:
+        """Return the originals behind a reference; raises `UnknownReference`."""
+        return recall(reference, self.references, self.log.messages)
+
+    def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
+        """Return positions and snippets of messages that hold `text` and are shown no more.
+
+        Those that hold it letter for letter come first, the newest of them, then those with its
+        words.
+        """
+        return look_for(text, self._dropped(), most)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The recall and search tools for the model; constant, so that prompts stay cached."""
+        return [dict(tool) for tool in TOOLS]
+
+    def answer_tool(
+        self, name: str, arguments: Mapping[str, Any],
+        recall: Callable[[str], list[Any]] | None = None,
+    ) -> str:  # fmt: skip
+        """Answer the recall and search tools; a wrong reference gets a sentence, never an error.
+
+        `recall` finds originals in the place of our own.
+        """
+        most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
+        page = AnswerPage(most, self.settings.counter)
+        return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
+
+    @property
+    def references(self) -> list[Reference]:
+        """Every reference that was given out."""
+        return list(self._with_arrivals(self.state).references)
+
+    def _dropped(self) -> list[Message]:
+        """Return what was folded or rewritten, in order."""
+        log, folded_to = self.log, self.state.folded_to
+        rewritten = [
+            log.messages[item.start]
+            for item in log.view.items
+            if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
+        ]
+        return [*log.messages[:folded_to], *rewritten]
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of the summarizer before it is asked."""
+        main = self._writers.main
+        return [] if main is None else window_note(main, self.settings.budget)
+
+    @property
+    def summarizer_name(self) -> str:
+        """Who writes summaries: a name, or `none`."""
+        return "none" if self._writers.main is None else self._writers.main.name
+
+    # For whoever keeps the session
+
+    def snapshot(self) -> bytes:
+        """Return what survives a restart beside the transcript."""
+        return pack_snapshot(self.state, self._meter.calibration)
+
+    def take_count(self, count: int, snapshot: bytes) -> None:
+        """Go on counting compactions, and with the calibration of a conversation before."""
+        self.state = replace(self.state, count=count)
+        self._meter.calibration = unpack_snapshot(snapshot).calibration
+
+    def resume(
+        self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
+        arriving: ResultPolicy | None = None, tokens: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        """Go on with a session that was kept: its whole log, the view on it and a snapshot.
+
+        What the model sees is the same bytes, and every reference resolves. Messages that came
+        after the view was made are after it. `arriving` is how its results were shown on arrival,
+        by the policy if it is not given. `tokens` are those of each message as it came, if they
+        are kept under the same `counted_by`.
+        """
+        self.cancel()
+        found = unpack_snapshot(state) if state else None
+        name = self.settings.dialect or load(list(messages)).dialect
+        self.arriving = arriving or arriving_by(self.settings.policy)
+        log = GrowingLog(name, self.settings.readings, self.arriving)
+        log.load(messages, view, tokens)
+        self._begin()
+        self._log = log
+        if found is not None:
+            self.state, self._meter.calibration = found.state, found.calibration
+        self._seen = self._encoded(log.render())
+
+    def hide_with(self, redact: Redact) -> None:
+        """Take the host's redactor, before the first message is taken.
+
+        One that the compressor was made with stays.
+        """
+        if not self._has_redactor:
+            self.settings = replace(self.settings, redact=redact)
+
+    def keep_with(self, keep: Callable[[Step], None]) -> None:
+        """Have every compaction handed to `keep` before it is taken in.
+
+        If `keep` raises, nothing changes, and what it raised comes out of `compact`.
+        """
+        self._keep = keep
+
+    def arrived(self, start: int) -> list[tuple[Message, int]]:
+        """Return the messages of the log from a position on, each with its tokens as it came."""
+        log = self.log
+        return [(log.messages[at], log.given_tokens(at)) for at in range(start, len(log.tokens))]
+
+    def given_out(self, start: int) -> Sequence[Reference]:
+        """Return the references of results that are shown otherwise since their arrival, after the
+        first `start` of them.
+        """
+        return self.log.arrivals.references_from(start)
+
+    @property
+    def counted_by(self) -> str:
+        """Under what name the tokens of messages are kept."""
+        return counted_by(self.settings.counter)
+
+    @property
+    def log(self) -> GrowingLog:
+        """The log; an empty one if nothing has arrived yet."""
+        if self._log is None:
+            name = self.settings.dialect or "openai-chat"
+            self._log = GrowingLog(name, self.settings.readings, self.arriving)
+        return self._log
+
+    @property
+    def view(self) -> View:
+        """The view on the log as it is now."""
+        return self.log.view
+
+    @property
+    def length(self) -> int:
+        """How many messages the log has."""
+        return len(self.log.messages)
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of the conversation."""
+        return self.log.dialect
+
+    @property
+    def _turns(self) -> int:
+        """How often the model answered, as far as the log tells."""
+        return self._log.turns if self._log else 0
+
+
+def _waits(verdict: Verdict | None, decision: Decision) -> bool:
+    """Return whether to leave all as it is: it does not pay, or nobody knows, and nothing is due by
+    size.
+    """
+    return decision.urgency == "early" if verdict is None else verdict.answer == "wait"
+
+
+def _do_nothing() -> None:
+    """Do what a summarizer that needs no warming up does."""
+
+
+def _dialect_shown_by(messages: Sequence[Any]) -> str | None:
+    """Return the dialect that messages show by marks of their own, None if they could be any."""
+    found = detect(messages)
+    return found.name if found.likeness(messages, {}) > 1 else None

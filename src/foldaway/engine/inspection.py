@@ -1,0 +1,204 @@
+"""Where the context of one transcript goes: by category, by message, in copies; never its words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.compaction.measure import (
+    Costs,
+    by_category,
+    carried_tokens,
+    category,
+    compared,
+    fixed_categories,
+    message_tokens,
+    with_sections,
+)
+from foldaway.compaction.prune import answered_calls
+from foldaway.compaction.trigger import Moment, decide
+from foldaway.facts.frame import merged_summaries, recognize
+from foldaway.policy import Budget, Policy
+from foldaway.ports import TokenCounter
+from foldaway.report import Urgency
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
+
+_Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]
+"""For each position with results the calls that they answer, by id."""
+
+
+class Share(Struct, frozen=True):
+    """One category of the context with its tokens."""
+
+    name: str
+    tokens: int
+
+
+class Long(Struct, frozen=True):
+    """One message by its size; `tools` are the tools that it calls or whose results it holds."""
+
+    position: int
+    id: str
+    role: str
+    tools: tuple[str, ...]
+    tokens: int
+
+
+class Copies(Struct, frozen=True):
+    """Tool results with the same text; `tokens` is what all but one of them cost."""
+
+    positions: tuple[int, ...]
+    tool: str
+    tokens: int
+
+
+_Sized = TypeVar("_Sized", Share, Long, Copies)
+
+
+class Inspection(Struct, frozen=True, kw_only=True):
+    """What one transcript costs, and how near it is to a compaction."""
+
+    messages: int
+    tokens: int
+    """What the provider measured, if that is known; then categories, longest messages and copies
+    are estimates that are scaled to it."""
+    tokens_source: Literal["measured", "estimated"] = "estimated"
+    counter: str
+    is_estimate: bool
+    categories: tuple[Share, ...]
+    longest: tuple[Long, ...]
+    duplicates: tuple[Copies, ...]
+    context_length: int
+    effective_window: int
+    threshold_tokens: int
+    pressure: float
+    """Tokens as a share of the threshold."""
+    warning: bool
+    """Whether the pressure is high enough for a warning."""
+    urgency: Urgency
+    fits_window: bool
+
+
+def inspect_transcript(
+    transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *,
+    most: int = 10, measured_tokens: int | None = None,
+) -> Inspection:  # fmt: skip
+    """Return what the transcript costs, with its `most` longest messages and most costly copies.
+
+    `measured_tokens` is what the provider counted for it.
+    """
+    log = recognize(transcript.messages)
+    tokens = [message_tokens(message, counter) for message in log]
+    shares = _shares(transcript, log, tokens, counter)
+    calls = answered_calls(log)
+    longest, copies = _longest(log, tokens, calls, most), _duplicates(log, calls, counter)[:most]
+    total = sum(share.tokens for share in shares)
+    if measured_tokens and total:
+        ratio, total = measured_tokens / total, measured_tokens
+        shares, longest, copies = (
+            _scaled(shares, ratio),
+            _scaled(longest, ratio),
+            _scaled(copies, ratio),
+        )
+        rest = total - sum(share.tokens for share in shares)
+        shares = (replace(shares[0], tokens=shares[0].tokens + rest), *shares[1:])
+    source: Literal["measured", "estimated"] = "measured" if measured_tokens else "estimated"
+    decision = decide(Moment(prompt_tokens=total, source=source), policy, budget)
+    return Inspection(
+        messages=len(log),
+        tokens=total,
+        tokens_source=source,
+        counter=counter.name,
+        is_estimate=counter.is_estimate,
+        categories=shares,
+        longest=longest,
+        duplicates=tuple(copies),
+        context_length=budget.context_length,
+        effective_window=budget.effective_window,
+        threshold_tokens=budget.threshold_tokens,
+        pressure=round(total / budget.threshold_tokens, 4) if budget.threshold_tokens else 0.0,
+        warning=decision.pressure,
+        urgency=decision.urgency,
+        fits_window=total <= budget.effective_window,
+    )
+
+
+def _scaled(rows: Sequence[_Sized], ratio: float) -> tuple[_Sized, ...]:
+    return tuple(replace(row, tokens=round(row.tokens * ratio)) for row in rows)
+
+
+def shares_of(transcript: Transcript, counter: TokenCounter) -> tuple[Share, ...]:
+    """Return the tokens of a transcript by category, the largest first."""
+    log = recognize(transcript.messages)
+    tokens = [message_tokens(message, counter) for message in log]
+    return _shares(transcript, log, tokens, counter)
+
+
+def _shares(
+    transcript: Transcript, log: Sequence[Message], tokens: Sequence[int], counter: TokenCounter
+) -> tuple[Share, ...]:
+    costs = Costs(log, counter, tokens)
+    shown = by_category(whole(len(log)), log, costs, {}, counter)
+    for at in merged_summaries(log):
+        carried = carried_tokens(log[at], counter)
+        shown[category(log[at])] -= carried
+        shown["summary"] = shown.get("summary", 0) + carried
+    fixed = fixed_categories(transcript, counter)
+    found = with_sections((*fixed, *compared(shown, shown)), log, counter)
+    shares = [Share(one.name, one.tokens_before) for one in found]
+    return tuple(sorted(shares, key=lambda share: -share.tokens))
+
+
+def _longest(
+    log: Sequence[Message], tokens: Sequence[int], calls: _Calls, most: int
+) -> tuple[Long, ...]:
+    order = sorted(range(len(log)), key=lambda at: (-tokens[at], at))[:most]
+    return tuple(
+        Long(at, log[at].id, _speaker(log[at]), _tools(at, log[at], calls), tokens[at])
+        for at in order
+    )
+
+
+def _speaker(message: Message) -> str:
+    """Return whose message it is; one that holds results and nothing else is a tool's."""
+    is_result = {type(part) for part in message.parts} == {ToolResult}
+    return "tool" if is_result else message.role
+
+
+def _tools(at: int, message: Message, calls: _Calls) -> tuple[str, ...]:
+    names: list[str] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            names.append(part.name)
+        elif isinstance(part, ToolResult):
+            names.append(_tool(at, part, calls))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _tool(at: int, result: ToolResult, calls: _Calls) -> str:
+    call = calls.get(at, {}).get(result.call_id)
+    return call.name if call is not None else result.name
+
+
+def _duplicates(log: Sequence[Message], calls: _Calls, counter: TokenCounter) -> list[Copies]:
+    places: dict[bytes, list[tuple[int, ToolResult]]] = {}
+    for at, message in enumerate(log):
+        for part in message.parts:
+            if isinstance(part, ToolResult) and message.origin == "real":
+                text = "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
+                if text:
+                    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+                    places.setdefault(mark, []).append((at, part))
+    found = [
+        Copies(
+            tuple(at for at, _ in copies), _tool(*copies[0], calls),
+            (len(copies) - 1) * message_tokens(Message("tool", (copies[0][1],)), counter),
+        )
+        for copies in places.values()
+        if len(copies) > 1
+    ]  # fmt: skip
+    return sorted(found, key=lambda copies: (-copies.tokens, copies.positions))

@@ -1,0 +1,209 @@
+"""Compress one transcript once: a manual run, no state kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.compaction.compact import Compaction, Plan, Skipped, plan
+from foldaway.compaction.index import FrozenLog
+from foldaway.compaction.measure import message_tokens, tools_tokens
+from foldaway.compaction.state import CompactionState, carried_in
+from foldaway.compaction.tool_names import with_safe_names
+from foldaway.compaction.work import CompactionInput, Options
+from foldaway.dialects.load import dump, load, with_messages
+from foldaway.dialects.profiles import profile_for
+from foldaway.dialects.repair import repair_transcript
+from foldaway.dialects.rules.thinking import drop_settings
+from foldaway.engine.run import (
+    EngineSettings,
+    Finished,
+    Model,
+    finish_run,
+    log_run,
+    model_of,
+    report_of,
+    settings_for,
+    work_on,
+)
+from foldaway.errors import InvalidSetting, UnknownReference
+from foldaway.facts.frame import merged_summaries, recognize, without_summary
+from foldaway.journal import log_event
+from foldaway.policy import Policy
+from foldaway.ports import CachedPrefix, Redact, Summarizer, TokenCounter
+from foldaway.report import Report
+from foldaway.transcript import Message, Transcript, View, rewrite, whole
+from foldaway.writing.cached_prompt import prefix_of
+from foldaway.writing.native import write_through
+from foldaway.writing.write import WriteContext, add_draft, context_at
+from foldaway.writing.writers import Writers, with_request, writers_of
+
+_NO_STATE = CompactionState()
+
+
+class Compressed(Struct, frozen=True):
+    """A transcript made smaller, what was done, and the way back.
+
+    `messages` has the shape and dialect that was given; if nothing changed it is the very
+    object that was given.
+    """
+
+    messages: Any
+    report: Report
+    transcript: Transcript
+    originals: tuple[Message, ...]
+    """The log: every message as it was given, in order."""
+
+    def recall(self, reference: str) -> list[Any]:
+        """Return the originals that a reference stands for, or raise `UnknownReference`."""
+        for row in self.report.references:
+            if row.ref == reference:
+                return [message.wire for message in self.originals[row.start : row.stop]]
+        raise UnknownReference(reference, len(self.report.references))
+
+
+def compress(
+    messages: Any,
+    *,
+    model: str | Model = "",
+    context_length: int | None = None,
+    target_tokens: int | None = None,
+    policy: Policy | None = None,
+    provider: str | None = None,
+    summarizer: Summarizer | Writers | str | None = None,
+    redact: Redact | None = None,
+    options: Options | None = None,
+) -> Compressed:
+    """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
+
+    It also acts below the threshold. The list is repaired first if it breaks the rules of its
+    provider (a provider's name or that of a wire format; found if it is not given); raises
+    `CannotRepair` if that is not possible. Nothing is mutated. `options` is what this run is asked
+    for beyond the policy: a focus, exchanges or positions to keep.
+
+    With a `summarizer` (`openai:gpt-5-mini`, an object with its methods, or `Writers` with a
+    fallback and what follows a failure) a model writes the prose, checked against the log. What
+    is written goes through `redact`: without one, secrets are hidden and personal data stays,
+    because the agent goes on with it.
+    """
+    options, writers = options or Options(), writers_of(summarizer)
+    settings = settings_for(
+        model=model_of(model),
+        context_length=context_length,
+        target_tokens=target_tokens,
+        policy=policy,
+        provider=provider,
+        redact=redact,
+    )
+    given = load(messages, dialect=settings.dialect)
+    profile = profile_for(given.dialect, provider)
+    transcript, actions = repair_transcript(
+        with_safe_names(given, settings.redact), profile.without("call-pending")
+    )
+    if actions:
+        log_event("repair.done", repairs=len(actions), dialect=given.dialect)
+    work = work_of(settings, transcript, options)
+    todo = plan(work)
+    if isinstance(todo, Skipped):
+        finished = Finished(None, todo)
+    else:
+        request = prefix_of(given.dialect, (), given.frame.body or {})
+        writers = with_request(writers, system=request.system, tools=request.tools)
+        prefix = _prefix(given) if writers.cached_request is not None else None
+        moment = _moment(todo, options.force, prefix)
+        finished = finish_run(todo, write_through(todo, writers, moment))
+    report = replace(
+        add_draft(report_of(work, finished.done, transcript), finished.written),
+        context_length_source=settings.window_source,
+        repaired=tuple(action.what for action in actions),
+    )
+    return _compressed(messages, given, transcript, finished.done, log_run(report))
+
+
+def work_of(
+    settings: EngineSettings, transcript: Transcript, options: Options,
+    state: CompactionState = _NO_STATE,
+) -> CompactionInput:  # fmt: skip
+    """Return what a compaction of one list starts from."""
+    head = settings.policy.protect_first
+    known = recognize(transcript.messages, head=head)
+    merged = merged_summaries(known, head=head)
+    log = _log(known, merged)
+    _check_places(options.above, options.pinned, len(log))
+    view = _view(transcript.messages, log)
+    readings = replace(settings.readings, references=options.references)
+    return work_on(
+        replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
+        FrozenLog(log, view, readings, settings.target_tokens or 0),
+        log=log, view=view, state=state, carried=carried_in(known, merged),
+        options=options,
+    )  # fmt: skip
+
+
+def _check_places(above: int | None, pinned: frozenset[int], length: int) -> None:
+    if above is not None and not 0 <= above <= length:
+        raise InvalidSetting("above", above, f"a position from 0 to {length}")
+    beyond = [at for at in sorted(pinned) if not 0 <= at < length]
+    if beyond:
+        raise InvalidSetting("pinned", beyond, f"positions from 0 to {length - 1}")
+
+
+def _prefix(given: Transcript) -> CachedPrefix:
+    """Return what the main model has read: what was given, as it was given."""
+    messages = [message.wire for message in given.messages]
+    return prefix_of(given.dialect, messages, given.frame.body or {})
+
+
+def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteContext:
+    now, budget = time.time(), todo.work.budget
+    is_hard = todo.tokens_before >= budget.hard_tokens
+    return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
+
+
+def _compressed(
+    messages: Any,
+    given: Transcript,
+    transcript: Transcript,
+    done: Compaction | Skipped,
+    report: Report,
+) -> Compressed:
+    """Return the result in the frame that was given; the very object where nothing changed."""
+    if report.context_length_source == "assumed":
+        note = f"no window is known for the model: {report.context_length:,} tokens are assumed"
+        report = replace(report, notes=(*report.notes, note))
+    if isinstance(done, Skipped):
+        value = messages if transcript is given else dump(transcript)
+        return Compressed(value, report, transcript, given.messages)
+    result = with_messages(transcript, done.messages)
+    if done.state.stale_thinking and result.frame.body is not None:
+        body = {**result.frame.body, **drop_settings(result.frame.body)}
+        result = replace(result, frame=replace(result.frame, body=body))
+    return Compressed(dump(result), report, result, transcript.messages)
+
+
+def _log(messages: Sequence[Message], merged: Mapping[int, str]) -> tuple[Message, ...]:
+    """Return the messages at their positions, without summaries merged into real ones."""
+    found: list[Message] = []
+    for at, message in enumerate(messages):
+        if at in merged:
+            message = without_summary(message)
+        found.append(message if message.position == at else replace(message, position=at))
+    return tuple(found)
+
+
+def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
+    """Return the view that shows what was given, also where the log leaves a summary out."""
+    view = whole(len(log))
+    for index, message in enumerate(log):
+        if message.parts is not given[index].parts:
+            view = rewrite(view, index, given[index])
+    return view
+
+
+def _outside(transcript: Transcript, counter: TokenCounter) -> int:
+    system = message_tokens(transcript.system, counter) if transcript.system else 0
+    return system + tools_tokens(transcript.tools, counter)

@@ -1,0 +1,331 @@
+"""Commands in order, with the working directory and the variables that they set on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from foldaway.facts.effects.commands import files, programs, text
+from foldaway.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
+from foldaway.facts.effects.invocation import (
+    SHELLS,
+    WRAPPERS,
+    Handler,
+    Invocation,
+    inner_script,
+    unwrap,
+)
+from foldaway.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
+from foldaway.facts.effects.scripts import is_powershell, powershell_effects
+from foldaway.regex import Regex
+
+_SHORT_CHARS = 200
+"""Results of shorter commands are cached; chosen."""
+_MAX_COMMANDS = 20_000
+"""Of one command line; chosen, it bounds the time."""
+_MAX_DEPTH = 5
+"""Scripts within scripts; chosen, it bounds recursion."""
+_MAX_VALUES = 64
+"""Values of a loop variable; chosen, as many as a brace expansion gives."""
+_MAX_PATH_CHARS = 1_024
+"""A longer working directory is forgotten; chosen."""
+_MAX_VARIABLE_CHARS = 4_096
+"""A longer value of a variable is forgotten; Linux allows paths of 4,096."""
+_MAX_VALUE_CHARS = 100_000
+"""A word that expands to more is not known; chosen, it bounds memory."""
+_MAX_DETAIL_CHARS = 500
+"""Of a detail that is kept with an effect, such as a commit message; chosen."""
+_ASSIGNMENT = Regex(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S | re.A)
+_PREFIXES = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "until"))
+_DECLARING = frozenset(("export", "local", "readonly", "declare", "typeset"))
+_MOVING = frozenset(("cd", "pushd", "chdir", "popd"))
+_CLOSING = frozenset(("done", "}", "fi", "esac"))
+_HANDLERS: Mapping[str, Handler] = {**files.HANDLERS, **text.HANDLERS, **programs.HANDLERS}
+_KNOWN = (
+    frozenset(_HANDLERS) | frozenset(WRAPPERS) | SHELLS | _PREFIXES | _DECLARING | _MOVING
+    | {"for", "done", "read"}
+)  # fmt: skip
+"""Words that a command can begin with that has an effect, unless it has redirections."""
+
+
+def effects_of_command(command: str) -> tuple[Effect, ...]:
+    """Return what a shell command does to files, in the order in which it does it.
+
+    Paths stay as they are written. Only behind a `cd` in the same command are relative ones joined
+    with its directory and normalized. A path that depends on a value that the command does not
+    show is left out, and so is a relative one behind a `cd` to such a place. Globs stay as
+    written; `for` loops over literal words are followed. Never raises; linear in the command.
+    """
+    if len(command) <= _SHORT_CHARS:
+        return _of_short(command)
+    return _of_any(command)
+
+
+def _of_any(command: str) -> tuple[Effect, ...]:
+    run = _Run()
+    run.script(command)
+    return tuple(run.effects)
+
+
+_of_short = lru_cache(256)(_of_any)
+"""The same for a command that comes again, as tests and builds do."""
+
+
+def effects_of_argv(argv: list[str]) -> tuple[Effect, ...]:
+    """Return the same for a command that comes as a list of words and passes no shell."""
+    run = _Run()
+    run.simple(list(argv), [])
+    return tuple(run.effects)
+
+
+class _Run:
+    __slots__ = (
+        "base", "behind", "depth", "effects", "left", "loops", "made", "scopes", "variables",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.base: str | None = ""
+        """The working directory: "" where nothing is known of it, None where it has changed to an
+        unknown one."""
+        self.behind: list[str | None] = []
+        self.depth = 0
+        self.effects: list[Effect] = []
+        self.left = _MAX_COMMANDS
+        self.loops: list[tuple[int, str, list[str]]] = []
+        self.made: set[str] = set()
+        self.scopes: list[str | None] = []
+        self.variables: dict[str, str] = {}
+
+    def script(self, text: str) -> None:
+        items = parse(text)
+        if is_powershell(text, items):
+            for effect in powershell_effects(text):
+                if effect.action == "chdir":
+                    self._move("cd", [effect.path])
+                else:
+                    self._add(effect)
+            return
+        outer, self.loops = self.loops, []
+        at = 0
+        while at < len(items) and self.left > 0:
+            item = items[at]
+            at += 1
+            if isinstance(item, Command):
+                self.left -= 1
+                at = self._command(item, at)
+            elif isinstance(item, Scope):
+                self._scope(item)
+            else:
+                detail = "" if item.text in _CLOSING else item.text[:_MAX_DETAIL_CHARS]
+                self.effects.append(Effect("start", detail=detail))
+        self.loops = outer
+
+    def _scope(self, item: Scope) -> None:
+        if item.opens:
+            self.scopes.append(self.base)
+        elif self.scopes:
+            self.base = self.scopes.pop()
+
+    def _command(self, command: Command, at: int) -> int:
+        """Run one command; return the place in the list where it goes on."""
+        words = command.words
+        if words and not command.redirects:
+            word = words[0]
+            if isinstance(word, str) and word not in _KNOWN and not ("=" in word or "/" in word):
+                return at
+        first = words[0] if words else ""
+        if not isinstance(first, str) or first not in _HANDLERS:
+            words = self._own_words(words, at)
+            first = words[0] if words and isinstance(words[0], str) else ""
+            if first == "for" and len(words) > 2:
+                self._begin_loop(words, at)
+                return at
+            if first == "done" and self.loops and (back := self._next_round()) is not None:
+                return back
+        args: list[str | None] = []
+        for word in words:
+            if isinstance(word, str):
+                args.append(word)
+            else:
+                args += self._values(word)
+        if args:
+            self.simple(args, command.redirects)
+        if command.redirects:
+            self._redirections(command.redirects, first)
+        return at
+
+    def _own_words(self, words: list[Word], at: int) -> list[Word]:
+        """Return the words behind reserved words and assignments, which are taken in."""
+        start = 0
+        while start < len(words) and isinstance(word := words[start], str) and word in _PREFIXES:
+            if word in ("while", "until"):
+                self.loops.append((at, "", []))
+            start += 1
+        first = start
+        while start < len(words) and self._assigns(words[start]):
+            start += 1
+        if start == len(words):
+            for word in words[first:]:
+                self._assign(word)
+        return words[start:] if start else words
+
+    def simple(self, args: list[str | None], redirects: list[Redirect]) -> None:
+        """Run one program, without its redirections to files."""
+        body = source = ""
+        for redirect in redirects:
+            if redirect.operator == "<<":
+                body = redirect.body
+            elif redirect.operator == "<" and isinstance(redirect.target, str):
+                source = redirect.target
+        if args[0] in _HANDLERS and args[0] not in WRAPPERS:
+            self._program(args, body, source)
+        else:
+            for inner in unwrap(args):
+                self._program(inner, body, source)
+
+    def _program(self, args: list[str | None], body: str, source: str) -> None:
+        name = (args[0] or "").rpartition("/")[2]
+        rest = args[1:]
+        if handler := _HANDLERS.get(name):
+            for effect in handler(Invocation(name, rest, body, source, self.made)):
+                self._add(effect)
+        elif name in _MOVING:
+            self._move(name, rest)
+        elif name in SHELLS:
+            self._nested(inner_script(name, rest, body))
+        elif name in _DECLARING:
+            for arg in rest:
+                self._assign(arg or "")
+        elif name == "read":
+            for arg in rest:
+                self.variables.pop(arg or "", None)
+
+    def _nested(self, text: str) -> None:
+        """Run a text that another shell is given; its directory is its own."""
+        if text and self.depth < _MAX_DEPTH:
+            base, self.depth = self.base, self.depth + 1
+            self.scopes.append(base)
+            self.script(text)
+            self.scopes.pop()
+            self.base, self.depth = base, self.depth - 1
+
+    def _redirections(self, redirects: list[Redirect], name: str) -> None:
+        wrote: Action = "write"
+        if name == "cat" and any(redirect.operator == "<<" for redirect in redirects):
+            wrote = "create"
+        for redirect in redirects:
+            if redirect.operator in (">", ">>"):
+                for path in self._values(redirect.target):
+                    if path and not is_device(path):
+                        self._add(Effect("append" if redirect.operator == ">>" else wrote, path))
+
+    def _add(self, effect: Effect) -> None:
+        """Record an effect, its paths placed; leave it out where they cannot be."""
+        base = self.base
+        if effect.action == "mkdir":
+            self.made.add(effect.path.rstrip("/"))
+        if base == "":
+            self.effects.append(effect)
+            return
+        path, to = effect.path, effect.to
+        if base is None:
+            if effect.action in ("branch", "commit") or (path and not is_absolute(path)):
+                return
+            if to and not is_absolute(to):
+                to = ""
+        else:
+            path = place(base, path) if path else ""
+            to = place(base, to) if to else ""
+        self.effects.append(Effect(effect.action, path, to, effect.detail))
+
+    def _move(self, name: str, args: list[str | None]) -> None:
+        before = self.base
+        self.made.clear()
+        known = [arg for arg in args if arg is None or arg[:1] != "-" or arg == "-"]
+        if name == "popd" or known == ["-"]:
+            self.base = self.behind.pop() if self.behind else None
+        else:
+            where = known[0] if known else "~"
+            self.behind.append(before)
+            if where is None or (before is None and not is_absolute(where)):
+                self.base = None
+            else:
+                base = place(before or "", where)
+                base = base if "\\" in base else normalize(base)
+                self.base = None if len(base) > _MAX_PATH_CHARS else "" if base == "." else base
+        if self.base and not self.scopes:
+            self.effects.append(Effect("chdir", self.base))
+
+    def _begin_loop(self, words: list[Word], at: int) -> None:
+        name = str(words[1])
+        values: list[str] = []
+        if words[2] == "in":
+            for word in words[3:]:
+                values += (value for value in self._values(word) if value is not None)
+        self.variables.pop(name, None)
+        values = values[_MAX_VALUES - 1 :: -1]
+        if values:
+            self.variables[name] = values.pop()
+        self.loops.append((at, name, values))
+
+    def _next_round(self) -> int | None:
+        """Set the loop's variable to its next value and return where the body begins."""
+        at, name, values = self.loops[-1]
+        if not values:
+            self.loops.pop()
+            return None
+        self.variables[name] = values.pop()
+        return at
+
+    def _assigns(self, word: Word) -> bool:
+        head = word if isinstance(word, str) else word.pieces[0]
+        return isinstance(head, str) and "=" in head and _ASSIGNMENT.match(head) is not None
+
+    def _assign(self, word: Word) -> None:
+        """Take `name=value`; a value that is not known makes the name unknown."""
+        head = word if isinstance(word, str) else word.pieces[0]
+        found = _ASSIGNMENT.match(head) if isinstance(head, str) else None
+        if found is None:
+            return
+        if isinstance(word, str):
+            value: str | None = found[3]
+        else:
+            values = self._values(Compound(("", found[3], *word.pieces[1:])))
+            value = values[0] if len(values) == 1 else None
+        if value is None or found[2] or len(value) > _MAX_VARIABLE_CHARS:
+            self.variables.pop(found[1], None)
+        else:
+            self.variables[found[1]] = value
+
+    def _values(self, word: Word) -> list[str] | list[str | None]:
+        """Return the words that a word stands for; None where its value is not known."""
+        if isinstance(word, str):
+            return [word]
+        texts: list[str] = []
+        size = 0
+        for piece in word.pieces:
+            if isinstance(piece, str):
+                texts.append(piece)
+                continue
+            value = None
+            if isinstance(piece, Output):
+                value = _printed(piece.command)
+            elif piece is not None:
+                value = self.variables.get(piece.name)
+                if value is not None and not piece.quoted and len(word.pieces) == 1:
+                    return list(value.split())
+            size += len(value or "")
+            if value is None or size > _MAX_VALUE_CHARS:
+                return [None]
+            texts.append(value)
+        return ["".join(texts)]
+
+
+def _printed(command: Command) -> str | None:
+    """Return what `cat <<EOF` prints; None for any other command."""
+    if command.words == ["cat"] and len(command.redirects) == 1:
+        only = command.redirects[0]
+        if only.operator == "<<":
+            return only.body.rstrip("\n")
+    return None

@@ -1,0 +1,141 @@
+"""The gateway as a server: its own pages beside what it passes on, and who may ask."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
+
+from foldaway.gateway.actions import ApiContext, make_context
+from foldaway.gateway.api import api_routes
+from foldaway.gateway.conversations import Conversations, GatewayOptions
+from foldaway.gateway.events import Events
+from foldaway.gateway.figures import Figures
+from foldaway.gateway.guard import Guard, Terms, page_key
+from foldaway.gateway.relay import Relay
+from foldaway.sessions.retention import Retention
+from foldaway.sessions.session import warm
+from foldaway.stores.store import Store
+
+_KEEPS_ALL = Retention()
+MakePages: TypeAlias = Callable[[ApiContext, Terms], Sequence[BaseRoute]]
+"""Makes the routes of pages for people, which come before what is passed on."""
+
+
+def no_pages(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
+    """Serve programs alone."""
+    return ()
+
+
+def make_app(
+    store: Store,
+    options: GatewayOptions,
+    events: Events | None = None,
+    retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
+) -> ASGIApp:
+    """Return the application of a gateway; `events` is told what happens in it."""
+    events = events or Events()
+    figures = Figures(events.publish, options.prices)
+    conversations = Conversations(store, options, events.publish)
+    relay = Relay(conversations, options, figures)
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncGenerator[None]:
+        await relay.start()
+        yield
+        await relay.stop()
+        conversations.close()
+
+    async def healthy(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def ready(_: Request) -> Response:
+        health = await run_in_threadpool(store.health)
+        is_well = not health.problems
+        return JSONResponse({"status": "ok" if is_well else "problems"}, 200 if is_well else 503)
+
+    async def metrics(_: Request) -> Response:
+        return Response(figures.text(), media_type="text/plain; version=0.0.4")
+
+    api = make_context(store, options, events, retention, conversations.look_again)
+    terms = Terms(token=options.token, hosts=tuple(options.hosts), page_key=page_key())
+    routes = [
+        Route("/healthz", healthy),
+        Route("/readyz", ready),
+        Route("/metrics", metrics),
+        *pages(api, terms),
+        *api_routes(api),
+        Mount("/", app=relay),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=life), terms)
+
+
+def serve(
+    store: Store,
+    options: GatewayOptions,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
+) -> None:
+    """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
+    listening = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    threading.Thread(target=warm, daemon=True).start()
+    ready(f"http://{shown}:{listening.getsockname()[1]}")
+    make_server(store, options, retention, pages).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket for connections to an address; raises `OSError` if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sets it only for sockets that name their protocol; connections inherit it
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def make_server(
+    store: Store,
+    options: GatewayOptions,
+    retention: Retention = _KEEPS_ALL,
+    pages: MakePages = no_pages,
+) -> GatewayServer:
+    """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
+    events = Events()
+    return server_of(make_app(store, options, events, retention, pages), events)
+
+
+def server_of(app: ASGIApp, events: Events) -> GatewayServer:
+    """Return a server for an application whose streams end with it."""
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
+        server_header=False, date_header=False, proxy_headers=False,
+    )  # fmt: skip
+    return GatewayServer(config, events)
+
+
+class GatewayServer(uvicorn.Server):
+    """A server that ends its event streams when it stops; it would wait for their readers."""
+
+    def __init__(self, config: uvicorn.Config, events: Events) -> None:
+        """Take the events of its application."""
+        super().__init__(config)
+        self._events = events
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: end the streams, wait for other requests, close."""
+        self._events.close()
+        await super().shutdown(sockets)

@@ -1,0 +1,384 @@
+"""The conversations that go through a gateway: what to send for each request of theirs.
+
+A request that nothing can change is not held up: it is sent as it came, and taken down after its
+answer. As soon as something was compacted, or is about to be, the list is followed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.caching.economics import PAYS_FROM
+from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
+from foldaway.catalog import known_prices
+from foldaway.engine.economy import Clock
+from foldaway.engine.run import Model
+from foldaway.errors import FoldawayError
+from foldaway.gateway.asked import Turn
+from foldaway.gateway.hidden import HiddenCalls
+from foldaway.gateway.reading import OwnCall
+from foldaway.gateway.recall_tool import RecallTool
+from foldaway.gateway.standings import Publish, Standings
+from foldaway.gateway.windows import Windows, windows_in
+from foldaway.policy import Policy
+from foldaway.sessions.following import Followed
+from foldaway.sessions.session import Session
+from foldaway.sessions.standing import find_by_key
+from foldaway.sessions.too_long import Refusal
+from foldaway.stores.store import Store
+from foldaway.stores.values import NewSession
+from foldaway.transcript import Kept
+from foldaway.writing.writers import Writers
+
+T = TypeVar("T")
+Opened: TypeAlias = Callable[[int | None], tuple[Session, bool]]
+"""Opens a conversation in a window; also returns whether anything of it was compacted before."""
+
+_BYTES_PER_TOKEN = 2
+"""The fewest that a token of JSON text takes: so growth in bytes never hides growth in tokens."""
+_SMALLER = 0.98
+"""What a request must come to beside the one that was refused, to be worth another try."""
+_FAULTS = 3
+"""Faults in a row after which a conversation is left alone for a while."""
+_PAUSE_SECONDS = 60.0
+"""How long it is left alone; as long as a summarizer that failed."""
+_HOUR = b'"ttl":"1h"'
+"""How clients ask for the longer of Anthropic's two caches, in JSON without spaces."""
+_BOUND_SECONDS = 20.0
+"""How long a request waits whose thinking is bound to a view: the provider would refuse it as it
+came. Claude Code warns after so much silence."""
+_SMALL, _LARGE = 200_000, 4_000_000
+"""Bytes of the requests that the two deadlines are for; those between have one between."""
+
+
+class GatewayOptions(Struct, frozen=True, kw_only=True):
+    """How a gateway treats the conversations that pass."""
+
+    context_length: int | None = None
+    """The window of every model, if the settings give one; by default that of its name."""
+    policy: Policy | None = None
+    pays_from: float = PAYS_FROM
+    """The share of the window from which a compaction is made if it pays, unless the policy has
+    one: what a request that is no longer needed in full costs, is paid in each further turn."""
+    prices: Prices | None = None
+    """What models cost whose list prices are not known."""
+    summarizer: Writers | None = None
+    drops_stale_thinking: bool = False
+    """Whether the account has the provider drop thinking that is bound to what was folded."""
+    answers_compactions: bool = False
+    """Whether a client that compacts by itself gets its summary from here."""
+    recall_tool: bool = False
+    """Whether the gateway offers a tool of its own that brings back what was folded."""
+    refuses_websockets: bool = False
+    """Whether clients that ask for a WebSocket are told to use HTTP: only that can be compacted."""
+    upstreams: Mapping[str, str] = {}
+    """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
+    is_shared: bool = False
+    """Whether other gateways work on the same store."""
+    token: str = ""
+    """What clients must send in `x-foldaway-token`; "" asks for none."""
+    hosts: tuple[str, ...] = ()
+    """Names under which other machines may call."""
+    most_bytes: int = 64 << 20
+    """Of one request; the providers take 32 MB."""
+    most_conversations: int = 256
+    """Held open at once; others are taken up from the store when they go on."""
+    deadlines: tuple[float, float] = (0.25, 2.0)
+    """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
+    notice beside the model's own time."""
+    clock: Clock = time.time
+    ping_seconds: float = 10.0
+    """Of silence in a stream, after which it is kept open; Claude Code warns after 20."""
+    workers: int = 4
+    """Threads that follow and compact; the event loop only passes bytes on."""
+
+
+class Conversation:
+    """One conversation of one model, followed one request at a time."""
+
+    def __init__(
+        self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
+        clock: Clock = time.time, learn: Callable[[int], None] | None = None,
+        standings: Standings | None = None,
+    ):  # fmt: skip
+        self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
+        self._standings = standings
+        self.recall = recall
+        self._session: Session | None = None
+        self._window: int | None = None
+        self._lock = asyncio.Lock()
+        self._last: Turn | None = None
+        self._size, self._room = 0, 0
+        self._warm_until = 0.0
+        self._is_compacted = False
+        self._faults, self._left_alone = 0, 0.0
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Whether it failed too often lately."""
+        return time.monotonic() < self._left_alone
+
+    def passes(self, turn: Turn) -> bool:
+        """Return whether nothing can change a request: nothing was compacted, nothing is due."""
+        if self._session is None:
+            return turn.is_first
+        is_small = len(turn.body) - self._size < self._room
+        return is_small and not self._is_compacted and self._clock() < self._warm_until
+
+    def look_again(self, session_id: str) -> None:
+        """Let nothing pass any more if it is this session that was changed by somebody else."""
+        if self._session is not None and self._session.id == session_id:
+            self._is_compacted = True
+
+    async def sent_for(self, turn: Turn, seconds: float) -> Followed:
+        """Return what to send in the place of a request; raises `TimeoutError` if that takes
+        longer, and then a compaction that an answer could not bear is taken back.
+        """
+        if turn.binds and (self._session is None or self._is_compacted):
+            seconds = max(seconds, _BOUND_SECONDS)
+        claim = threading.Lock()
+        following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
+        done, _ = await asyncio.wait((following,), timeout=seconds)
+        if not done and claim.acquire(blocking=False):
+            following.add_done_callback(_retrieved)
+            raise TimeoutError
+        return await following
+
+    async def counted_for(self, turn: Turn) -> Followed | None:
+        """Return what would be sent for a request that is only to be counted; nothing is kept.
+
+        None if it would be sent as it is.
+        """
+        if self._session is None or self.passes(turn):
+            return None
+        followed = await self._run(lambda: self._current().preview(request=turn.body))
+        return followed if followed.is_changed else None
+
+    async def take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+        """Keep what a request held and what its answer cost; compact now if that is due, so that
+        the next request need not wait for it, unless the answer is bound to what was sent.
+        """
+        await self._run(lambda: self._take_down(turn, usage))
+
+    async def smaller(self, turn: Turn, refusal: Refusal) -> Followed | None:
+        """Return less to send for a request that was refused as too big, None if there is no less.
+
+        The window that the refusal names, or half of what was sent, holds from now on.
+        """
+        return await self._run(lambda: self._shrink(turn, refusal))
+
+    async def record(
+        self, *, request: bytes | None = None, text: str = "", is_named: bool = False
+    ) -> str:
+        """Return all that is known of a client's list in one text, "" if it is not of this one."""
+        if self.is_left_alone or (request is None and self._session is None and not is_named):
+            return ""
+        return await self._run(
+            lambda: self._current().record(request=request, text=text, is_named=is_named)
+        )
+
+    async def answered(self, turn: Turn, calls: Sequence[OwnCall]) -> list[str]:
+        """Return what calls of the gateway's own tool say about the past of a request."""
+        return await self._run(lambda: [
+            session.call(call.name, call.arguments)
+            for session in (self._following(turn),) for call in calls
+        ])  # fmt: skip
+
+    async def hide(self, turn: Turn, hidden: HiddenCalls) -> None:
+        """Keep what the client did not see of the answer to a request."""
+        await self._run(lambda: self.recall.hide(hidden, self._following(turn)))
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        """Return what work in a thread does. Whoever is cancelled here does not let others in
+        before the thread is done.
+        """
+        running = asyncio.ensure_future(self._alone(work))
+        running.add_done_callback(_retrieved)
+        return await asyncio.shield(running)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
+        async with self._lock:
+            try:
+                done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            except Exception:
+                self._faults += 1
+                self._session, self._last, self._room = None, None, 0
+                if self._faults >= _FAULTS:
+                    self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
+                raise
+            self._faults = 0
+            return done
+
+    # In a thread
+
+    def _current(self) -> Session:
+        if self._session is None:
+            self._session, was_compacted = self._open(self._window)
+            self._is_compacted |= was_compacted
+        return self._session
+
+    def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
+        session = self._current()
+        followed = session.follow(request=turn.body)
+        is_late = not claim.acquire(blocking=False)
+        if is_late and turn.binds and followed.report.status == "compacted":
+            session.undo()
+        self._note_room(session, turn)
+        return followed
+
+    def _following(self, turn: Turn) -> Session:
+        """Return the session with the list of a request."""
+        session = self._current()
+        if self._last is not turn:  # it passed, or another branch asked after it
+            session.follow(request=turn.body, when="never")
+        return session
+
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+        session = self._following(turn)
+        self.recall.note(session)
+        if usage:
+            session.used(usage)
+        if not turn.binds and session.compact().status == "compacted":
+            session.follow(request=turn.body, when="never")  # else the next one would wait for it
+        self._note_room(session, turn)
+
+    def _note_room(self, session: Session, turn: Turn) -> None:
+        """Note how much may come before anything can be due.
+
+        Nothing ever passes again if something was compacted, also in another branch: a branch that
+        was not compacted says nothing about the next request.
+        """
+        self._last, self._size, engine = turn, len(turn.body), session.engine
+        self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
+        self._is_compacted |= engine.arriving.level != "off"  # results are shown otherwise at once
+        self._room = engine.room() * _BYTES_PER_TOKEN
+        is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
+        self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
+        if self._standings is not None:
+            self._standings.tell(session, turn)
+
+    def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
+        session = self._current()
+        session.follow(request=turn.body, when="never")
+        before = session.engine.estimate()
+        try:
+            if refusal.means == "payload":
+                session.lighten()
+            else:
+                window = session.engine.settings.context_length
+                known = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+                if known == refusal.limit and self._learn is not None:
+                    self._learn(known)
+                self._window = min(known, window)
+                self._session = None
+                session = self._current()
+            followed = session.follow(request=turn.body, force=True)
+        except FoldawayError:
+            return None
+        self._note_room(session, turn)
+        return followed if session.engine.estimate() < _SMALLER * before else None
+
+
+class Conversations:
+    """All conversations of a gateway; those that were quiet for longest are let go of."""
+
+    def __init__(
+        self, store: Store, options: GatewayOptions, publish: Publish = lambda event: None
+    ) -> None:
+        """Take a store, which other gateways may share; `publish` hears what is decided."""
+        self._store, self._options, self._windows = store, options, Windows(store)
+        self._publish = publish
+        self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="foldaway")
+        self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+
+    def of(self, turn: Turn) -> Conversation:
+        """Return the conversation of a request."""
+        name = (turn.key, turn.model)
+        found = self._held.get(name)
+        if found is None:
+            recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
+                          None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
+            found = Conversation(
+                lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
+                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
+                Standings(self._publish, turn.key, turn.agent, turn.model),
+            )  # fmt: skip
+            self._held[name] = found
+            if len(self._held) > self._options.most_conversations:
+                self._held.popitem(last=False)
+        self._held.move_to_end(name)
+        return found
+
+    def recent(self, wire: str) -> list[Conversation]:
+        """Return the conversations of a wire that are held, the one that went on last first."""
+        return [one for (key, _), one in reversed(self._held.items()) if key.startswith(f"{wire}:")]
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what work does that belongs to no session."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
+        options = self._options
+        known = find_by_key(self._store, turn.key, turn.agent)
+        family = self._store.lineage(known.root_id) if known else ()
+        policy = options.policy or Policy()
+        if policy.pays_from == Policy().pays_from:
+            policy = replace(policy, pays_from=options.pays_from)
+        model = Model(
+            turn.model, drops_stale_thinking=options.drops_stale_thinking, cache_ttl=_ttl(turn),
+            prices=known_prices(turn.model) or options.prices,
+        )  # fmt: skip
+        session = Session(
+            self._store, turn.key,
+            model=model, policy=policy,
+            context_length=window or options.context_length or self._windows.of(turn.model),
+            summarizer=options.summarizer, background=options.summarizer is not None,
+            clock=options.clock,
+            new=NewSession(dialect="", source=turn.agent, model=turn.model),
+        )  # fmt: skip
+        # on a server another gateway may compact it at any time
+        return session, options.is_shared or any(one.compactions for one in family)
+
+    async def learn_windows(self, models: bytes) -> None:
+        """Keep what a provider's list of models says of their windows."""
+        if found := windows_in(models):
+            keep = partial(self._windows.learn, found, "listed")
+            await asyncio.get_running_loop().run_in_executor(self._pool, keep)
+
+    def look_again(self, session_id: str) -> None:
+        """Have a conversation follow its list first from now on: somebody changed its session."""
+        for one in tuple(self._held.values()):
+            one.look_again(session_id)
+
+    def close(self) -> None:
+        """Wait for what is being written."""
+        self._pool.shutdown(wait=True)
+
+
+def _ttl(turn: Turn) -> Ttl:
+    """Return how long the provider keeps what a request marks, as the client asks for it."""
+    return "1h" if _HOUR in turn.body else "5m"
+
+
+def deadline(size: int, options: GatewayOptions) -> float:
+    """Return how many seconds a request of so many bytes may be held up."""
+    least, most = options.deadlines
+    share = (size - _SMALL) / (_LARGE - _SMALL)
+    return least + min(max(share, 0.0), 1.0) * (most - least)
+
+
+def _retrieved(task: asyncio.Future[Any]) -> None:
+    """Look at what a task raised: nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()

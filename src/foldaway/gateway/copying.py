@@ -1,0 +1,123 @@
+"""The answer of a provider, on its way to the client: bytes, as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias, TypeVar
+
+import aiohttp
+
+from foldaway.gateway.asked import unpacked
+from foldaway.gateway.rounds import Rounds
+from foldaway.gateway.wires import usage_in
+
+T = TypeVar("T")
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+HOP = frozenset({
+    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
+    b"transfer-encoding", b"upgrade", b"host", b"content-length", b"expect",
+})  # fmt: skip
+"""Headers of one connection, by RFC 9110, and those that every hop writes itself."""
+OWN = b"x-foldaway"
+_BOUNDARY = 4
+"""Bytes of the longest end of an event, which may come in pieces."""
+_HEAD, _TAIL = 1 << 14, 1 << 18
+"""Bytes of an answer that are kept to read its usage: providers report it first or last."""
+
+
+class AnswerParts:
+    """The parts of an answer in which its usage may stand."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.has_begun = False
+        self.content_type = self.encoding = ""
+        self._head, self._tail = bytearray(), bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Take what the client gets next."""
+        room = _HEAD - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data
+        if len(self._tail) > 2 * _TAIL:
+            del self._tail[:-_TAIL]
+
+    def plain(self) -> bytes:
+        """Return what is kept of the answer: all of it if it is not long."""
+        return unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20) or b""
+
+    def usage(self) -> dict[str, Any]:
+        """Return what the provider reported."""
+        return usage_in(self.plain(), self.content_type)
+
+
+class AnswerCopy:
+    """Sends an answer on as it comes; after seconds of silence a stream gets a ping."""
+
+    def __init__(
+        self, send: Send, kept: AnswerParts, ping_seconds: float, ping: bytes, rounds: Rounds | None
+    ) -> None:
+        """Take where it goes; `rounds` hold back calls of the gateway's own tool."""
+        self._send, self._kept, self.rounds = send, kept, rounds
+        self._ping_seconds, self._ping = ping_seconds, ping
+        self._takes_pings = self.is_events = False
+        self._last = b""
+
+    async def begin(self, up: aiohttp.ClientResponse, read: bytes, note: str) -> None:
+        """Send the head of an answer and what comes; `read` is what was read of it already."""
+        kept, rounds = self._kept, self.rounds
+        kept.content_type = up.headers.get("content-type", "")
+        kept.encoding = up.headers.get("content-encoding", "")
+        known = HOP if rounds else HOP - {b"content-length"}
+        headers = [pair for pair in up.raw_headers if pair[0].lower() not in known]
+        kept.has_begun = True
+        await self._send({
+            "type": "http.response.start", "status": up.status,
+            "headers": [*headers, (OWN, note.encode("latin-1", "replace"))],
+        })  # fmt: skip
+        self.is_events = kept.content_type.startswith("text/event-stream")
+        is_fixed = kept.encoding or (not rounds and "content-length" in up.headers)
+        self._takes_pings = self.is_events and not is_fixed
+        if rounds is not None:
+            rounds.begin(kept.content_type)
+        if read:
+            self._last = read
+            await self._body(read)
+        await self.data(up)
+
+    async def data(self, up: aiohttp.ClientResponse) -> None:
+        """Send what comes, up to its end."""
+        while data := await self.wait(up.content.readany):
+            if self.rounds is not None:
+                data = self.rounds.feed(data)
+            if data:
+                await self._piece(data)
+
+    async def wait(self, coming: Callable[[], Awaitable[T]]) -> T:
+        """Return what comes; the client hears pings until then."""
+        while True:
+            try:
+                async with asyncio.timeout(self._ping_seconds):
+                    return await coming()
+            except TimeoutError:
+                is_between = not self._last or self._last.endswith((b"\n\n", b"\r\n\r\n"))
+                if self._takes_pings and is_between:
+                    await self._body(self._ping)
+
+    async def end(self) -> None:
+        """End the answer."""
+        if self.rounds is not None and (left := self.rounds.end()):
+            await self._piece(left)
+        await self._body(b"", more=False)
+
+    async def _piece(self, data: bytes) -> None:
+        self._last = (self._last + data)[-_BOUNDARY:]
+        self._kept.add(data)
+        await self._body(data)
+
+    async def _body(self, data: bytes, *, more: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})

@@ -1,0 +1,77 @@
+"""A tool's result before the model sees it: long texts shortened, secrets hidden if asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from foldaway.facts.tools import family_of
+from foldaway.reduction.fit import reduce_text
+from foldaway.tokens.estimate import Estimator
+
+LEAST_CHARS_PER_TOKEN = 2
+"""A text of fewer characters a token is not worth a look: it is near the limit."""
+_EXACT = frozenset({"read", "write", "edit", "todo", "plan", "memory", "question", "notebook"})
+"""Families whose results stay as they are: what an agent edits it must have seen, and the others
+are short or show the user's own words."""
+_OWN_TOOLS = "foldaway_"
+"""In the names of our own tools, whose answers somebody asked for."""
+_MOST_DEPTH = 16
+"""Levels of a result that are looked into; chosen."""
+
+
+class Original(Struct, frozen=True):
+    """A text that was shortened, and the reference that stands for it."""
+
+    ref: str
+    text: str
+
+
+class ShownResult(Struct, frozen=True):
+    """A result as the model will see it, in the shape that it came in, and what it leaves out."""
+
+    value: Any
+    originals: tuple[Original, ...]
+
+
+def shown_result(
+    tool: str, given: Any, tokens: int, mark: str, redact: Callable[[str], str] | None = None
+) -> ShownResult | None:
+    """Return how a result is shown, None if that is as it came.
+
+    Texts of more than `tokens` are shortened by their kind, 0 for none. `mark` sets the references
+    of two calls with the same result apart.
+    """
+    is_exact = _OWN_TOOLS in tool or family_of(tool) in _EXACT
+    limit = 0 if is_exact else tokens
+    originals: list[Original] = []
+
+    def shown(text: str) -> str:
+        made = text if redact is None else redact(text)
+        if limit and len(made) >= limit * LEAST_CHARS_PER_TOKEN:
+            ref = f"fa-{hashlib.sha256(f'{mark} {text}'.encode(errors='replace')).hexdigest()[:10]}"
+            shorter = reduce_text(made, None, limit, ref, counter=Estimator()).text
+            if shorter != made:
+                originals.append(Original(ref, text))
+                return shorter
+        return made
+
+    value = _mapped(given, shown, _MOST_DEPTH)
+    return None if value == given else ShownResult(value, tuple(originals))
+
+
+def _mapped(value: Any, change: Callable[[str], str], depth: int) -> Any:
+    """Return a value of JSON with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if not depth:
+        return value
+    if isinstance(value, dict):
+        table = cast("Mapping[str, Any]", value)
+        return {key: _mapped(one, change, depth - 1) for key, one in table.items()}
+    if isinstance(value, list):
+        return [_mapped(one, change, depth - 1) for one in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,277 @@
+"""The pages as a server: beside a gateway, or alone for `foldaway open`."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from foldaway.errors import FoldawayError, NotReadable
+from foldaway.gateway.actions import ApiContext, make_context
+from foldaway.gateway.api import api_routes, mounted
+from foldaway.gateway.app import MakePages, listen, server_of
+from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.events import Events
+from foldaway.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from foldaway.inspector.choosing import WrongAddress
+from foldaway.inspector.compaction_page import (
+    compaction_page,
+    facts_part,
+    lines_part,
+    trial_page,
+)
+from foldaway.inspector.compare import compare, trial_state
+from foldaway.inspector.home import home, reading, sessions
+from foldaway.inspector.lab_runs import lab_report
+from foldaway.inspector.live import live, live_state
+from foldaway.inspector.live_board import LiveBoard, LiveFiles
+from foldaway.inspector.revealing import show_secret
+from foldaway.inspector.searching import copy_files, copying, search
+from foldaway.inspector.session_page import (
+    message_text,
+    otherwise_part,
+    reference_page,
+    rows_part,
+    session_page,
+)
+from foldaway.inspector.shelf import COPIES, Shelf, file_name_of
+from foldaway.inspector.site import (
+    HEADERS,
+    ROOT,
+    Answer,
+    Handler,
+    HtmlPage,
+    Inspector,
+    rendered,
+    route,
+    static,
+    to_export,
+)
+from foldaway.inspector.spending import SpendingReader
+from foldaway.sessions.library import name_in_words
+from foldaway.sessions.retention import Retention
+from foldaway.stores.store import Store
+
+PAGES: tuple[tuple[str, Handler], ...] = (
+    (ROOT, home),
+    (f"{ROOT}/sessions", sessions),
+    (f"{ROOT}/reading", reading),
+    (f"{ROOT}/search", search),
+    (f"{ROOT}/search/files", copying),
+    (f"{ROOT}/live", live),
+    (f"{ROOT}/live/state", live_state),
+    (f"{ROOT}/lab", compare),
+    (f"{ROOT}/lab/run/{{name}}", lab_report),
+    (f"{ROOT}/static/{{name:path}}", static),
+    (f"{ROOT}/session/{{id}}", session_page),
+    (f"{ROOT}/session/{{id}}/export", to_export),
+    (f"{ROOT}/session/{{id}}/rows", rows_part),
+    (f"{ROOT}/session/{{id}}/otherwise", otherwise_part),
+    (f"{ROOT}/session/{{id}}/message/{{position}}", message_text),
+    (f"{ROOT}/session/{{id}}/reference/{{reference}}", reference_page),
+    (f"{ROOT}/session/{{id}}/compaction", trial_page),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}", compaction_page),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/export", to_export),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/lines", lines_part),
+    (f"{ROOT}/session/{{id}}/compaction/{{name}}/facts", facts_part),
+)
+"""Every page, by its address."""
+LAB_FOLDER = "foldaway-lab"
+"""Where `foldaway lab run` writes if it is not told: below the folder in which it was started."""
+_MOST_FORM_BYTES = 10_000
+"""Of the form that asks for the token: longer than any token."""
+
+
+def pages_of(inspector: Inspector) -> list[BaseRoute]:
+    """Return the routes of all pages; `/` is the first one for browsers alone."""
+    return [
+        _Front(inspector),
+        Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
+        *(route(inspector, path, handler) for path, handler in PAGES),
+        route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
+        route(inspector, f"{ROOT}/search/files", copy_files, "POST"),
+        route(inspector, f"{ROOT}/lab/session/{{id}}", trial_state, "GET", "POST"),
+        _Copies(inspector.shelf),
+        route(inspector, f"{ROOT}/{{rest:path}}", _no_page),
+    ]
+
+
+def _no_page(inspector: Inspector, request: Request) -> Answer:
+    """Say on a page that an address below the first one is none."""
+    raise WrongAddress(request.url.path)
+
+
+class _Front(Route):
+    """`/` in a browser; whatever else asks for it is passed on."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        async def front(_: Request) -> Response:
+            return RedirectResponse(inspector.start, 303, headers=HEADERS)
+
+        super().__init__("/", front, methods=["GET"])
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match only somebody who wants to see a page."""
+        wants = dict(scope.get("headers", ())).get(b"accept", b"")
+        return super().matches(scope) if b"text/html" in wants else (Match.NONE, {})
+
+
+class _Copies(Mount):
+    """The API for copies of sessions of files; its store is made when it is first asked."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        super().__init__(COPIES, app=self._answer)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await mounted(self._shelf.copies(), "").app(scope, receive, send)
+
+
+def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Return the page that asks for the token, and remembers it as a cookie."""
+    terms = inspector.terms
+    keys = {inspector.entry_key} - {""}
+
+    async def entry(request: Request) -> Response:
+        key = request.query_params.get("key", "")
+        if request.method == "GET" and key in keys:
+            keys.discard(key)  # it works once: it was on a command line
+            return _let_in(request, terms, inspector.start)
+        given = await _token_in(request) if request.method == "POST" else b""
+        if terms.token and hmac.compare_digest(given, terms.token.encode()):
+            return _let_in(request, terms, inspector.start)
+        values = {"is_wrong": request.method == "POST" or bool(key), "is_open": not terms.token}
+        page = HtmlPage("entry.html.j2", values)
+        return Response(
+            rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
+        )
+
+    return entry
+
+
+async def _token_in(request: Request) -> bytes:
+    """Return the token that somebody typed."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_FORM_BYTES:
+            return b""
+    return dict(parse_qsl(body.decode("latin-1"))).get("token", "").encode()
+
+
+def _let_in(request: Request, terms: Terms, start: str) -> Response:
+    answer = RedirectResponse(start, 303, headers=HEADERS)
+    answer.set_cookie(
+        cookie_name(request.scope), cookie_for(terms.token), httponly=True, samesite="strict"
+    )
+    return answer
+
+
+def gateway_pages(cache_folder: Path, version: str) -> MakePages:
+    """Return what gives a gateway its pages; they show its store, and what passes through it."""
+
+    def make(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
+        shelf = Shelf(api, lambda store: _context(store, api.options, api.events))
+        reader = SpendingReader(
+            api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
+        )
+        board = LiveBoard(lambda session: _title(api, session))
+        api.events.hear(board.hear)
+        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board,
+                                  lab_places=(Path(LAB_FOLDER),)))  # fmt: skip
+
+    return make
+
+
+class OpenServer:
+    """The pages alone, on a free port of this machine, until it is stopped."""
+
+    def __init__(
+        self,
+        store: Store | None,
+        places: Sequence[Path],
+        options: GatewayOptions,
+        *,
+        cache_folder: Path,
+        version: str,
+    ) -> None:
+        """Take the sessions of a store, and those of files and folders."""
+        events = Events()
+        self._places = places
+        token = secrets.token_urlsafe(24)
+        self._options = replace(options, token=token)
+        self._api = _context(store, self._options, events) if store else None
+        self._events = events
+        self.entry_key = secrets.token_urlsafe(24)
+        self.terms = Terms(token=token, hosts=options.hosts, page_key=page_key())
+        self.shelf = Shelf(self._api, lambda made: _context(made, self._options, events))
+        self.spending = SpendingReader(
+            store, places, cache_folder=cache_folder, version=version, found=self.shelf.add_files
+        )
+
+    def first_page(self) -> str:
+        """Return the page of the one session in the files, or the first page if there are more.
+
+        Raises `NotReadable` if there is none.
+        """
+        sessions = self.spending.files()
+        if not sessions:
+            raise NotReadable(
+                "no session of an agent is in it", where=str(self._places[0]),
+                remedy="`foldaway import --help` lists the agents whose files are read",
+            )  # fmt: skip
+        found = [one for one in sessions if not one.parent_id]
+        return f"{ROOT}/session/{file_name_of(found[0])}" if len(found) == 1 else ROOT
+
+    def run(self, host: str, port: int, start: str, ready: Callable[[str], None]) -> None:
+        """Serve until interrupted; `ready` is told the address that lets a browser in once.
+
+        Raises `OSError` if the address is taken.
+        """
+        listening = listen(host, port)
+        name = f"[{host}]" if ":" in host else host
+        self.spending.start()
+        try:
+            ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self.entry_key}")
+            server_of(self.app(start), self._events).run(sockets=[listening])
+        finally:
+            self.shelf.close()
+
+    def app(self, start: str = ROOT) -> ASGIApp:
+        """Return the application: pages, the API, and who is let in."""
+
+        async def healthy(_: Request) -> Response:
+            return JSONResponse({"status": "ok"})
+
+        inspector = Inspector(
+            shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
+            entry_key=self.entry_key,
+            live=LiveFiles(self._places, self.shelf.show, file_name_of),
+            lab_places=(*self._places, Path(LAB_FOLDER)),
+        )  # fmt: skip
+        api = api_routes(self._api) if self._api else []
+        routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
+        return Guard(Starlette(routes=routes), self.terms)
+
+
+def _title(api: ApiContext, session: str) -> str:
+    """Return what a session is called, ready to be shown; "" if there is none of that id."""
+    try:
+        info = api.store.session(session)
+    except FoldawayError:
+        return ""
+    return api.show(name_in_words(info))
+
+
+def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:
+    return make_context(store, options, events, Retention(), lambda session: None)

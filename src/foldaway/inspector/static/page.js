@@ -1,0 +1,88 @@
+// What all pages share: the theme, keys, sentences that are said, and requests with the page's key.
+
+const pageKey = document.querySelector('meta[name="foldaway-page"]')?.content ?? "";
+
+/** Say a sentence to everybody, those who do not see the page included. */
+export function say(sentence, isBad = false) {
+  const place = document.getElementById("said");
+  if (!place) return;
+  place.textContent = sentence;
+  place.classList.toggle("bad", isBad);
+  place.classList.add("shown");
+  clearTimeout(place.timer);
+  place.timer = setTimeout(() => place.classList.remove("shown"), isBad ? 12_000 : 5_000);
+}
+
+/** Ask the server to do something, and return its answer; throws an Error with its sentence. */
+export async function act(method, address, body = {}) {
+  const answer = await fetch(address, {
+    method,
+    headers: { "content-type": "application/json", "x-foldaway-page": pageKey },
+    body: JSON.stringify(body),
+  });
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(found.error?.message ?? `The server answered ${answer.status}.`);
+  return found;
+}
+
+/** Return a value that the server put into the page. */
+export function given(id) {
+  return JSON.parse(document.getElementById(id)?.textContent ?? "null");
+}
+
+/** Return a number in at most five characters, as the server writes it. */
+export function short(number) {
+  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e3, "k"]]) {
+    if (number >= size * 0.9995) {
+      const value = number / size;
+      return value.toFixed(value < 9.95 || (value < 99.95 && unit !== "k") ? 1 : 0) + unit;
+    }
+  }
+  return number.toFixed(0);
+}
+
+/** Return a color of the theme that is shown, as canvas takes it. */
+export function themed(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}
+
+const isDark = () =>
+  (document.documentElement.dataset.theme ??
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+document.getElementById("theme")?.addEventListener("click", () => {
+  const next = isDark() ? "light" : "dark";
+  document.documentElement.dataset.theme = next;
+  localStorage.setItem("foldaway-theme", next);
+  dispatchEvent(new Event("foldaway-theme"));
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+  dispatchEvent(new Event("foldaway-theme")),
+);
+
+// what takes seconds is loaded when somebody opens it, once
+for (const details of document.querySelectorAll("details[data-part]")) {
+  details.addEventListener("toggle", async () => {
+    const place = details.lastElementChild;
+    try {
+      const answer = await fetch(details.dataset.part);
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      place.innerHTML = await answer.text();
+    } catch (error) {
+      place.textContent = `It could not be read: ${error.message}.`;
+    }
+  }, { once: true });
+}
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    document.getElementById("find")?.focus();
+  }
+});

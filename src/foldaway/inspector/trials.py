@@ -1,0 +1,215 @@
+"""Strategies tried on one session: what each keeps by the lab's measure, and what it would cost.
+
+It takes half a minute for a million tokens, so it runs in a thread, one session at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.caching.economics import PAYS_FROM
+from foldaway.catalog import PriceList, window_of
+from foldaway.errors import FoldawayError, NotReadable
+from foldaway.importers import ImportedSession
+from foldaway.journal import log_event
+from foldaway.lab.figures import COST, LESS_IS_BETTER
+from foldaway.lab.reading import lab_session
+from foldaway.lab.replay import ReplayTerms
+from foldaway.lab.results import OURS, ScoreLine, summarize
+from foldaway.lab.scoring.needed import Elsewhere
+from foldaway.lab.scoring.score import CUTS
+from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.simulate import THRESHOLDS, StrategyCost, simulate, strategies_for
+from foldaway.lab.strategies import PLAIN, choose_strategies
+from foldaway.sessions.exporting import transcript_of
+from foldaway.spending.judging import recordings_of, system_tokens_of
+from foldaway.spending.reading import spent_of_store
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionInfo
+
+TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
+"""Strategies of the lab that keep usable text within a budget."""
+BUDGET = 0.2
+"""Of the tokens before a cut: the main budget of the lab."""
+COLUMNS = {
+    "bound": "used later and kept", "far": "from the middle",
+    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
+    COST: "cost of the rest",
+}  # fmt: skip
+"""Figures of the lab that the page has columns for, and what it calls them."""
+_CLEARLY = 0.01
+"""By so much another strategy must be better to be named: less is not seen in whole per cents."""
+_REMEMBERED = 8
+"""Sessions whose trials are remembered; each is a few kilobytes."""
+
+Step: TypeAlias = Literal["new", "waiting", "measuring", "replaying", "ready", "failed"]
+
+
+class SessionTrial(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    kept: Sequence[ScoreLine]
+    """At 20 % of the tokens, ours first."""
+    own: Sequence[ScoreLine]
+    """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
+    costs: Sequence[StrategyCost]
+    """The whole session replayed; empty if the price of its model is not known."""
+    model: str
+    window_tokens: int
+    losses: Sequence[str]
+    """Where another strategy is better than Foldaway, a sentence each."""
+
+
+class TrialState(Struct, frozen=True, kw_only=True):
+    """How far a trial is."""
+
+    step: Step = "new"
+    done: int = 0
+    total: int = 0
+    said: str = ""
+    """Why it failed."""
+
+
+class Trials:
+    """Trials by session; a new one waits for the one that runs."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._states: OrderedDict[tuple[str, int], TrialState] = OrderedDict()
+        self._results: dict[tuple[str, int], SessionTrial] = {}
+
+    def state(self, info: SessionInfo) -> TrialState:
+        """Return how far the trial of a session is; a session that grew is a new one."""
+        return self._states.get(_key(info), TrialState())
+
+    def result(self, info: SessionInfo) -> SessionTrial | None:
+        """Return what came of it, None if it is not done."""
+        return self._results.get(_key(info))
+
+    def start(self, store: Store, info: SessionInfo, window_tokens: int | None) -> TrialState:
+        """Begin, unless it was begun; what failed is tried again."""
+        key = _key(info)
+        with self._lock:
+            if self._states.get(key, TrialState()).step not in ("new", "failed"):
+                return self._states[key]
+            self._states[key] = TrialState(step="waiting")
+            while len(self._states) > _REMEMBERED:
+                old, _ = self._states.popitem(last=False)
+                self._results.pop(old, None)
+        threading.Thread(
+            target=self._run, args=(key, store, info, window_tokens), daemon=True
+        ).start()
+        return self._states[key]
+
+    def _run(
+        self, key: tuple[str, int], store: Store, info: SessionInfo, window_tokens: int | None
+    ) -> None:
+        def tell(step: Step, done: int, total: int) -> None:
+            self._states[key] = TrialState(step=step, done=done, total=total)
+
+        with self._turn:
+            try:
+                self._results[key] = try_all(store, info, window_tokens, tell)
+                self._states[key] = TrialState(step="ready")
+            except FoldawayError as error:
+                self._states[key] = TrialState(step="failed", said=str(error))
+            except Exception as error:  # noqa: BLE001 the boundary: the page says that it failed
+                log_event("inspector.failed", fault=type(error).__name__)
+                said = "An error of the inspector. Nothing was changed."
+                self._states[key] = TrialState(step="failed", said=said)
+
+
+def _key(info: SessionInfo) -> tuple[str, int]:
+    return info.id, info.length
+
+
+def try_all(
+    store: Store, info: SessionInfo, window_tokens: int | None,
+    tell: Callable[[Step, int, int], None],
+) -> SessionTrial:  # fmt: skip
+    """Return what each strategy keeps of a session, and costs; raises `NotReadable`.
+
+    The window is that of the model if none is given.
+    """
+    found = _imported(store, info)
+    lines = _scores(found, lambda done: tell("measuring", done, len(CUTS)))
+    cut = [line for line in lines if line.part == "cut"]
+    if not cut:
+        raise NotReadable("is too short to be cut and measured", where=info.id)
+    price, window = PriceList().of(found.model), window_of(found.model, window_tokens)[0]
+    costs: list[StrategyCost] = []
+    if price is not None:
+        spent = spent_of_store(store, info, store.usage(info.id))
+        parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
+        strategies = strategies_for(THRESHOLDS, PAYS_FROM)
+        done, total = 0, len(parts) * len(strategies)
+
+        def replayed(_: int) -> None:
+            nonlocal done
+            done += 1
+            tell("replaying", done, total)
+
+        terms = ReplayTerms(prices=price, context_length=window)
+        costs = simulate(parts, terms, strategies, replayed)
+    return SessionTrial(
+        kept=cut, own=[line for line in lines if line.part == "own"], costs=costs,
+        model=found.model, window_tokens=window, losses=find_losses(cut),
+    )  # fmt: skip
+
+
+def _imported(store: Store, info: SessionInfo) -> ImportedSession:
+    """Return a session of a store as the lab reads those of files."""
+    transcript = transcript_of(store, info)
+    models = [turn.model for turn in store.usage(info.id) if turn.model]
+    written = [at for at, one in enumerate(transcript.messages) if one.origin == "summary"]
+    return ImportedSession(
+        source_id=info.id, agent=info.source, path=info.id,  # pyright: ignore[reportArgumentType]
+        transcript=transcript, entry_ids=(), times=(), summaries=tuple(written),
+        model=models[-1] if models else info.model, cwd=info.cwd,
+    )  # fmt: skip
+
+
+def _scores(found: ImportedSession, tell: Callable[[int], None]) -> list[ScoreLine]:
+    session = lab_session(found)
+    if isinstance(session, NotReadable):
+        raise session
+    terms = TrialTerms(
+        strategies=choose_strategies(TRIED, PLAIN), budgets=(BUDGET,), peer_budgets=(), main=BUDGET
+    )
+    done = 0
+
+    def tell_cut() -> None:
+        nonlocal done
+        done += 1
+        tell(done)
+
+    tell(0)
+    # what stands in one session alone cannot be common knowledge
+    nothing = Elsewhere(frozenset(), frozenset())
+    return summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
+
+
+def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
+    """Return where another strategy is better than Foldaway."""
+    ours = next((line for line in lines if line.strategy == OURS), None)
+    if ours is None:
+        return []
+    found: list[str] = []
+    for name, title in COLUMNS.items():
+        own, is_less = ours.figures.get(name), name in LESS_IS_BETTER
+        others = [(line.figures[name].mean, line.strategy) for line in lines
+                  if line is not ours and name in line.figures]  # fmt: skip
+        if own is None or not others:
+            continue
+        best, who = min(others) if is_less else max(others)
+        if (own.mean - best if is_less else best - own.mean) > _CLEARLY:
+            less = " (less is better)" if is_less else ""
+            found.append(f"{title}: {who} {best:.0%}, Foldaway {own.mean:.0%}{less}")
+    return found

@@ -1,0 +1,265 @@
+"""Which facts from before a compaction the agent used after it, and what had become of them.
+
+The measure is the lab's: facts that stand before the cut and that the agent is the first to say
+afterwards. It needs none of the packages of the extra `lab`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from foldaway.lab.scoring.needed import (
+    Elsewhere,
+    NeededFact,
+    PreparedSession,
+    UsedFact,
+    commands_of,
+    prepare,
+    surviving_form,
+    used_facts,
+)
+from foldaway.lab.scoring.session import LabSession, is_system, render
+from foldaway.lab.scoring.signals import one_line
+from foldaway.sessions.rows import decoded
+from foldaway.sessions.showing import Show
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionInfo, StoredMessage
+from foldaway.transcript import (
+    Folded,
+    Kept,
+    Message,
+    Part,
+    Rewritten,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    View,
+)
+
+MOST_BEFORE = 5_000
+"""Messages before a compaction that facts are taken from, the newest; with `MOST_AFTER` it keeps
+the measure at about two seconds of CPU for any length of the log (50,000 messages: 2.2 s)."""
+MOST_AFTER = 2_000
+"""Messages after a compaction that are looked through: most facts are used soon or never."""
+_NOTHING = Elsewhere(frozenset(), frozenset())
+
+FactState: TypeAlias = Literal["kept", "recallable", "lost"]
+"""Still in what the model saw after the compaction; only in the originals behind a reference;
+neither."""
+
+
+class LaterFact(Struct, frozen=True, kw_only=True):
+    """A fact from before a compaction that the agent used after it."""
+
+    text: str
+    kind: str
+    """path, url, identifier, number, command or error line."""
+    said_at: int
+    """The newest message before the compaction that has it; a position of the log."""
+    used_at: int
+    """The first message after it that has it: the agent's."""
+    state: FactState
+    was_shown: bool
+    """Whether the model saw it just before the compaction; if not, an earlier one had folded it."""
+
+
+class UsedLater(Struct, frozen=True, kw_only=True):
+    """The facts that were used after a compaction.
+
+    Law: each is kept, recallable or lost.
+    """
+
+    facts: tuple[LaterFact, ...] = ()
+    kept: int = 0
+    recallable: int = 0
+    lost: int = 0
+    looked_before: int = 0
+    """Messages before the compaction that were looked through."""
+    looked_after: int = 0
+    is_part: bool = False
+    """Whether the log has more messages than were looked through."""
+    why_none: str = ""
+    """Why there is nothing to tell, in a sentence; empty if there could be."""
+
+
+class LookRange(Struct, frozen=True, kw_only=True):
+    """Between which positions of a log facts are looked for: from, the compaction, up to.
+
+    A compaction of the agent wrote the messages from `cut` up to `resumed` itself.
+    """
+
+    start: int
+    cut: int
+    resumed: int
+    stop: int
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """What the model saw before and after a compaction."""
+
+    before: View
+    """As long as the log was then."""
+    after: View
+    has_references: bool
+    """Whether what was folded can be recalled by the agent."""
+
+
+def facts_used_later(
+    store: Store, info: SessionInfo, sight: Sight, where: LookRange, show: Show
+) -> UsedLater:
+    """Return the facts from before a compaction that the agent used after it, at most 200."""
+    if where.resumed >= where.stop:
+        return UsedLater(why_none="The log did not go on after it, so nothing was used later.")
+    start = max(where.start, where.cut - MOST_BEFORE)
+    stop = min(where.stop, where.resumed + MOST_AFTER)
+    rows = store.read(info.id, start, where.cut)
+    cut = len(rows)
+    rows += [row for row in store.read(info.id, where.resumed, stop) if not row.generated]
+    messages = [lab_message(one) for one in _decoded_rows(rows, info.dialect)]
+    positions = [
+        row.position for row, one in zip(rows, messages, strict=True) if not is_system(one)
+    ]
+    cut -= sum(map(is_system, messages[:cut]))
+    prepared = prepare(LabSession(info.id, info.source, info.cwd, messages))
+    facts = used_facts(prepared, cut, _NOTHING)
+    said = _said(prepared, cut, facts)
+    text = _shown_text(store, info, sight.after)
+    told = _told_by(sight.before)
+    flat, flat_told, states = one_line(text), one_line(told), _places(sight)
+    found = [
+        LaterFact(
+            text=show(fact.text), kind=fact.kind, said_at=positions[said[fact.key][-1]],
+            used_at=positions[fact.used_at],
+            state=_state(fact, flat, text, [states[positions[at]] for at in said[fact.key]]),
+            was_shown=any(states[positions[at]].was_shown for at in said[fact.key])
+            or _survives(fact, flat_told, told),
+        )
+        for fact in facts
+        if said[fact.key]
+    ]  # fmt: skip
+    count = Counter(one.state for one in found)
+    return UsedLater(
+        facts=tuple(sorted(found, key=lambda one: (one.used_at, one.said_at, one.text))),
+        kept=count["kept"], recallable=count["recallable"], lost=count["lost"],
+        looked_before=where.cut - start, looked_after=stop - where.resumed,
+        is_part=start > where.start or stop < where.stop,
+    )  # fmt: skip
+
+
+class _PlaceState(Struct, frozen=True, gc=False):
+    """What became of one position of the log."""
+
+    was_shown: bool
+    has_reference: bool
+
+
+def _state(fact: UsedFact, flat: str, text: str, said: Iterable[_PlaceState]) -> FactState:
+    if _survives(fact, flat, text):
+        return "kept"
+    return "recallable" if any(one.has_reference for one in said) else "lost"
+
+
+def _survives(fact: UsedFact, flat: str, text: str) -> bool:
+    return bool(surviving_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
+
+
+def _places(sight: Sight) -> Mapping[int, _PlaceState]:
+    """Return for each position whether it was shown before, and whether it can be recalled."""
+    shown: set[int] = set()
+    for item in sight.before.items:
+        if isinstance(item, Kept):
+            shown.update(range(item.start, item.stop))
+    found: dict[int, _PlaceState] = {}
+    for item in sight.after.items:
+        can = sight.has_references and not isinstance(item, Kept) and bool(item.reference)
+        for at in range(item.start, item.stop):
+            found[at] = _PlaceState(at in shown, can)
+    return found
+
+
+def _said(
+    prepared: PreparedSession, cut: int, facts: Sequence[UsedFact]
+) -> dict[tuple[str, str], list[int]]:
+    """Return where each fact stands before the cut, by the places of the prepared messages."""
+    found: dict[tuple[str, str], list[int]] = {fact.key: [] for fact in facts}
+    names = {fact.text: fact.key for fact in facts if not fact.is_line}
+    commands = {fact.text: fact.key for fact in facts if fact.kind == "command"}
+    errors = [fact for fact in facts if fact.kind == "error line"]
+    for at in range(cut):
+        for name in prepared.facts[at] & names.keys():
+            found[names[name]].append(at)
+        if commands:
+            for line in commands.keys() & set(commands_of(prepared.messages[at])):
+                found[commands[line]].append(at)
+        if errors and prepared.messages[at]["role"] == "tool":
+            flat = one_line(prepared.texts[at])
+            for fact in errors:
+                if fact.text in flat:
+                    found[fact.key].append(at)
+    return found
+
+
+# Texts, as the lab reads them
+
+
+def lab_message(message: Message) -> dict[str, Any]:
+    """Return a message as the lab reads it; one for each, so that places are positions."""
+    role = message.role
+    if message.parts and all(isinstance(part, ToolResult) for part in message.parts):
+        role = "tool"
+    calls = [
+        {"function": {"name": part.name, "arguments": part.arguments}}
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    ]
+    return {
+        "role": role, "content": "\n".join(_words(message.parts)), "tool_calls": calls,
+        "reasoning_content": "\n".join(
+            part.text for part in message.parts if isinstance(part, Thinking)
+        ),
+    }  # fmt: skip
+
+
+def _words(parts: Iterable[Part]) -> list[str]:
+    found: list[str] = []
+    for part in parts:
+        if isinstance(part, Text):
+            found.append(part.text)
+        elif isinstance(part, ToolResult):
+            found += _words(part.parts)
+    return found
+
+
+def _shown_text(store: Store, info: SessionInfo, view: View) -> str:
+    """Return what a view shows, as the lab reads it; only what is kept is read from the store."""
+    texts: list[str] = []
+    for item in view.items:
+        match item:
+            case Kept(start=start, stop=stop):
+                rows = store.read(info.id, start, stop)
+                texts += [render(lab_message(one)) for one in _decoded_rows(rows, info.dialect)]
+            case Rewritten(message=message):
+                texts.append(render(lab_message(message)))
+            case Folded(messages=messages):
+                texts += [render(lab_message(one)) for one in messages]
+    return "\n".join(texts)
+
+
+def _told_by(view: View) -> str:
+    """Return what compactions wrote into a view: summaries and digests."""
+    texts: list[str] = []
+    for item in view.items:
+        if isinstance(item, Rewritten):
+            texts.append(render(lab_message(item.message)))
+        elif isinstance(item, Folded):
+            texts += [render(lab_message(one)) for one in item.messages]
+    return "\n".join(texts)
+
+
+def _decoded_rows(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
+    return decoded(rows, dialect) if rows else ()

@@ -1,0 +1,91 @@
+"""What the window of a session holds, as a strip of colors with a sentence for those who do not
+see it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from foldaway.catalog import PriceList
+from foldaway.inspector.kinds import KIND_NAMES, KINDS
+from foldaway.inspector.strip import strip
+from foldaway.spending.live import live_state
+from foldaway.spending.numbers import short
+from foldaway.spending.prompts import SYSTEM
+from foldaway.spending.record import SpentSession
+from foldaway.stores.store import Store
+from foldaway.stores.values import SessionInfo
+
+WIDTH = 1000
+"""Units of a strip from end to end; it is stretched to the width that there is."""
+_KIND_OF = {
+    SYSTEM: "system", "your words": "user", "images and files": "user",
+    "summaries of compactions": "summary",
+}  # fmt: skip
+
+
+class WindowPart(Struct, frozen=True):
+    """A piece of a strip."""
+
+    kind: str
+    start: float
+    width: float
+
+
+class WindowStrip(Struct, frozen=True):
+    """A strip, and what it shows in words."""
+
+    parts: tuple[WindowPart, ...]
+    label: str
+    is_measured: bool = True
+    """Whether it is known how full the window is; otherwise the strip is full."""
+
+
+def file_strip(session: SpentSession, prices: PriceList) -> WindowStrip | None:
+    """Return what the window of a session holds: its fill by the last prompt, and of that what all
+    its prompts held; None if nothing is known.
+    """
+    shares = Counter[str]()
+    for name, tokens in session.prompts.shares.items():
+        shares[kind_of(name)] += tokens
+    whole = sum(shares.values())
+    if not whole:
+        return None
+    state = live_state(session, prices, cost=0.0)
+    is_known = state.prompt_tokens > 0
+    fill = min(state.fill, 1.0) if is_known else 1.0
+    parts = parts_of([(kind, fill * shares[kind] / whole) for kind in KINDS])
+    held = ", ".join(
+        f"{KIND_NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind]
+    )
+    size = f"{short(state.prompt_tokens)} of {short(state.window_tokens)} tokens"
+    return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}", is_known)
+
+
+def stored_strip(store: Store, info: SessionInfo) -> WindowStrip | None:
+    """Return what the window of a stored session holds now; None if nothing is in it."""
+    shares = strip(store, info)
+    if not shares:
+        return None
+    held = ", ".join(f"{KIND_NAMES[kind]} {share:.0%}" for kind, share in shares)
+    return WindowStrip(parts_of(shares), f"{sum(one for _, one in shares):.0%} full: {held}")
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of something that prompts held, by what `foldaway` calls it."""
+    return _KIND_OF.get(name) or ("results" if name.endswith(" results") else "agent")
+
+
+def parts_of(shares: Iterable[tuple[str, float]]) -> tuple[WindowPart, ...]:
+    """Return pieces one after the other, by their share of the whole strip."""
+    found: list[WindowPart] = []
+    at = 0.0
+    for kind, share in shares:
+        width = round(share * WIDTH, 1)
+        if width:
+            found.append(WindowPart(kind, round(at, 1), width))
+            at += width
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Foldaway inside agent frameworks and in clients of providers; import the one you need."""

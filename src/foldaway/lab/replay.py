@@ -1,0 +1,198 @@
+"""Replay a recording under one strategy, call by call, and add up what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from foldaway.caching.breakpoints import NEWEST_CARRIERS
+from foldaway.caching.prices import TTL_SECONDS, Bill, Prices, Ttl, bill
+from foldaway.lab.recording import RecordedMessage, Recording
+
+Piece = tuple[Any, int]
+"""A message on the wire and its tokens; the same object is the same text."""
+
+
+class Prompt:
+    """The messages of the next request, their total, and the first that is not as it was sent."""
+
+    __slots__ = ("_unchanged", "outside_tokens", "pieces", "system_stop", "tokens")
+
+    def __init__(self, outside_tokens: int, system_stop: int) -> None:
+        """Start with what stands outside the list; `system_stop` messages lead it unchanged."""
+        self.outside_tokens = outside_tokens
+        self.system_stop = system_stop
+        self.pieces: list[Piece] = []
+        self.tokens = outside_tokens
+        self._unchanged = 0
+
+    def extend(self, pieces: Sequence[Piece]) -> None:
+        """Put new messages at the end."""
+        self.pieces.extend(pieces)
+        self.tokens += sum(tokens for _, tokens in pieces)
+
+    def change(self, at: int, piece: Piece) -> None:
+        """Put another message in the place of one."""
+        self.tokens += piece[1] - self.pieces[at][1]
+        self.pieces[at] = piece
+        self._unchanged = min(self._unchanged, at)
+
+    def replace(self, pieces: Sequence[Piece]) -> None:
+        """Put another list in the place of all messages."""
+        self._unchanged = min(self._unchanged, self._same(pieces))
+        self.pieces = list(pieces)
+        self.tokens = self.outside_tokens + sum(tokens for _, tokens in pieces)
+
+    def kept_tokens(self, pieces: Sequence[Piece], *, at_marks: bool) -> int:
+        """Return how much of what is cached another list would leave of use."""
+        same = self._same(pieces)
+        if at_marks:
+            same = self.system_stop if same >= self.system_stop else 0
+        return self.outside_tokens + sum(tokens for _, tokens in pieces[:same])
+
+    def _same(self, pieces: Sequence[Piece]) -> int:
+        same = 0
+        for (was, _), (now, _) in zip(self.pieces, pieces, strict=False):
+            if was is not now:
+                break
+            same += 1
+        return same
+
+    def sent(self) -> None:
+        """Note that the provider has seen the prompt as it is."""
+        self._unchanged = len(self.pieces)
+
+    def cached_tokens(self, sent_length: int, *, at_marks: bool) -> int:
+        """Return how much of the prompt the provider can read from its cache.
+
+        `sent_length` is the length of the last request, 0 if nothing is cached any more. A
+        provider that caches at marks finds only prefixes that end at one: the system prompt and
+        the newest three messages of the last request.
+        """
+        if not sent_length:
+            return 0
+        stop = min(self._unchanged, sent_length)
+        if at_marks and stop <= sent_length - NEWEST_CARRIERS:
+            stop = self.system_stop if stop >= self.system_stop else 0
+        return self.outside_tokens + sum(tokens for _, tokens in self.pieces[:stop])
+
+
+class ReplayTerms(Struct, frozen=True, kw_only=True):
+    """Under which conditions a session is replayed."""
+
+    prices: Prices
+    context_length: int
+    """The window. A strategy that goes beyond it is costed as if it had none, and flagged."""
+    ttl: Ttl = "5m"
+    pause_seconds: float = 60.0
+    """How long a user is silent before a message; recordings rarely say. From the ttl on, the
+    cache is cold then."""
+    model_summary: bool = False
+    """Whether the model itself writes the summaries, reading the prompt from its cache; the
+    ledger writes them for nothing otherwise."""
+
+    @property
+    def pause_is_cold(self) -> bool:
+        """Whether the cache is gone after a pause."""
+        return self.pause_seconds >= TTL_SECONDS[self.ttl]
+
+
+class CallState(Struct, frozen=True):
+    """What a strategy knows before a call."""
+
+    prompt: Prompt
+    cached_tokens: int
+    calls: int
+    """How many calls there were."""
+    grown_tokens: int
+    """How much was added to the prompt since the first call."""
+
+
+class ReplayCompaction(Struct, frozen=True):
+    """What a compaction before a call did."""
+
+    tokens_before: int
+    tokens_after: int
+    summary_tokens: int
+
+
+class Player(Protocol):
+    """A strategy at work on one session."""
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        """Take what was said since the last call; the prompt has it already, and what is new in
+        it may still be changed.
+        """
+        ...
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        """Change the prompt before a call, or leave it."""
+        ...
+
+
+class Replay(Struct, frozen=True, kw_only=True):
+    """What a session cost under a strategy."""
+
+    strategy: str
+    calls: int
+    compactions: int
+    overflows: int
+    """Calls whose prompt was larger than the window."""
+    bill: Bill
+    """The calls of the session."""
+    summaries: Bill
+    """The calls that wrote summaries."""
+
+    @property
+    def usd(self) -> float:
+        """What all of it costs."""
+        return self.bill.usd + self.summaries.usd
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of the prompts that was read from the cache."""
+        sent = self.bill.prompt_tokens
+        return self.bill.read_tokens / sent if sent else 0.0
+
+
+def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) -> Replay:
+    """Return what `recording` costs when `player` decides before each call what is sent."""
+    prompt = Prompt(recording.outside_tokens, recording.system_stop)
+    total, summaries = Bill(), Bill()
+    calls = compactions = overflows = grown = sent_length = 0
+    for new, answer in recording.calls():
+        added = _extend(prompt, player, new)
+        grown += added if calls else 0
+        if terms.pause_is_cold and any(entry.is_ask for entry in new):
+            sent_length = 0
+        at_marks = terms.prices.at_marks
+        cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
+        done = player.act(CallState(prompt, cached, calls, grown))
+        if done is not None:
+            compactions += 1
+            if terms.model_summary:
+                summaries += bill(
+                    terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl
+                )
+        cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
+        output = sum(entry.tokens for entry in answer)
+        total += bill(terms.prices, prompt.tokens, cached, output, terms.ttl)
+        calls += 1
+        overflows += prompt.tokens > terms.context_length
+        prompt.sent()
+        sent_length = len(prompt.pieces)
+        grown += _extend(prompt, player, answer)
+    return Replay(
+        strategy=name, calls=calls, compactions=compactions, overflows=overflows, bill=total,
+        summaries=summaries,
+    )  # fmt: skip
+
+
+def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]) -> int:
+    """Put what was said at the end of the prompt; return by how much that grew."""
+    before = prompt.tokens
+    prompt.extend([(entry.wire, entry.tokens) for entry in entries])
+    player.take(entries, prompt)
+    return prompt.tokens - before

@@ -1,0 +1,382 @@
+"""Recorded sessions under every strategy of compaction, and what each costs in all."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.caching.economics import PayoffRule, Situation, weigh
+from foldaway.caching.prices import Bill
+from foldaway.compaction.choose import HEAD_SHARE
+from foldaway.compaction.measure import message_tokens
+from foldaway.dialects.registry import dialect_named
+from foldaway.engine.compressor import Compressor
+from foldaway.lab.recording import RecordedMessage, Recording
+from foldaway.lab.replay import (
+    CallState,
+    Piece,
+    Player,
+    Prompt,
+    Replay,
+    ReplayCompaction,
+    ReplayTerms,
+    replay,
+)
+from foldaway.policy import ArrivalLevel, Budget, Policy, budget_for
+from foldaway.tokens.estimate import Estimator
+
+MASK_TOKENS = 16
+"""A line that says that an old result was removed."""
+UNMASKED_RESULTS = 5
+"""How many of the newest results stay whole; SWE-agent keeps as many."""
+
+DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
+"""Seldom and thoroughly: from 80 % of the window to about 20 %."""
+THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
+"""Shares of the window that are tried."""
+
+
+_Due: TypeAlias = Callable[[CallState, int, int], bool]
+"""Takes the state before a call, what a compaction leaves, and how much of that is cached; tells
+whether to compact. Asked again with what the compaction really left."""
+MakeDue: TypeAlias = Callable[[Budget, ReplayTerms], _Due]
+"""Makes the rule for one session."""
+
+
+class ReplayStrategy(Struct, frozen=True):
+    """A strategy by name; `start` makes a player for one session."""
+
+    name: str
+    start: Callable[[Recording, ReplayTerms], Player]
+
+
+def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
+    """Return the strategy that does nothing, or nothing after a result has arrived."""
+    if arrival == "off":
+        return ReplayStrategy("append only", lambda recording, terms: _Nothing())
+    policy = replace(policy_at(1.0), arrival=arrival)
+    return compacting("append only + arrival", policy, at_calls(frozenset()))
+
+
+def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
+    """Return the strategy that masks all but the newest results before every call."""
+    return ReplayStrategy("masking every turn", lambda recording, terms: _Masking(keep))
+
+
+def fixed(threshold: float) -> ReplayStrategy:
+    """Return the strategy that compacts at a share of the window."""
+    return compacting(f"threshold {threshold:.0%}", policy_at(threshold), _by_size)
+
+
+def rare_and_deep() -> ReplayStrategy:
+    """Return the strategy that compacts seldom, and to little."""
+    return compacting("rare and deep", DEEP, _by_size)
+
+
+def planner(
+    start: float, rule: PayoffRule | None = None, arrival: ArrivalLevel = "off"
+) -> ReplayStrategy:
+    """Return the strategy that asks the planner from a share of the window on."""
+    name = "planner" if arrival == "off" else "planner + arrival"
+    policy = replace(policy_at(start), arrival=arrival)
+    return compacting(name, policy, _by_costs(rule or PayoffRule()))
+
+
+def compacting(name: str, policy: Policy, due: MakeDue) -> ReplayStrategy:
+    """Return the strategy that compacts by a policy, when it is due; not below its threshold."""
+    return ReplayStrategy(name, lambda recording, terms: _Compacting(recording, policy, terms, due))
+
+
+def policy_at(threshold: float) -> Policy:
+    """Return a policy by which nothing happens to results on arrival."""
+    return Policy(
+        threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0, arrival="off"
+    )
+
+
+class _Nothing:
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        del entries, prompt
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        del state
+
+
+class _Masking:
+    """Masks the oldest result as soon as there are too many of them."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._whole: deque[int] = deque()
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        first = len(prompt.pieces) - len(entries)
+        self._whole.extend(first + at for at, entry in enumerate(entries) if entry.results)
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        prompt = state.prompt
+        while len(self._whole) > self._keep:
+            at = self._whole.popleft()
+            if prompt.pieces[at][1] > MASK_TOKENS:
+                prompt.change(at, (object(), MASK_TOKENS))
+
+
+def _by_size(budget: Budget, terms: ReplayTerms) -> _Due:
+    """Return the rule by which a compaction is due from the threshold on."""
+    del terms
+    return lambda state, after, kept: state.prompt.tokens >= budget.threshold_tokens
+
+
+def at_calls(calls: frozenset[int]) -> MakeDue:
+    """Return what makes the rule by which a compaction is due at calls, by their number from 0."""
+    return lambda budget, terms: lambda state, after, kept: state.calls in calls
+
+
+def _by_costs(rule: PayoffRule) -> MakeDue:
+    """Return what makes the rule that asks the planner."""
+    return lambda budget, terms: partial(_is_worth_it, rule, budget, terms)
+
+
+def _is_worth_it(
+    rule: PayoffRule, budget: Budget, terms: ReplayTerms, state: CallState, after: int, kept: int
+) -> bool:
+    now, by_model = state.prompt.tokens, terms.model_summary
+    situation = Situation(
+        tokens_now=now,
+        tokens_after=after,
+        cached_tokens=state.cached_tokens,
+        kept_prefix_tokens=kept,
+        turns_so_far=state.calls,
+        tokens_per_turn=state.grown_tokens / state.calls if state.calls else 0.0,
+        threshold_tokens=budget.threshold_tokens,
+        hard_tokens=budget.hard_tokens,
+        summary_input_tokens=now if by_model else 0,
+        summary_cached_tokens=state.cached_tokens if by_model else 0,
+        summary_output_tokens=budget.summary_max_tokens if by_model else 0,
+        prices=terms.prices,
+        ttl=terms.ttl,
+    )
+    return weigh(situation, rule).answer == "act"
+
+
+class _Compacting:
+    """Compacts with the real compressor when told to; undoes it if it was not worth it."""
+
+    def __init__(
+        self, recording: Recording, policy: Policy, terms: ReplayTerms, due: MakeDue
+    ) -> None:
+        self._compressor = Compressor(
+            context_length=terms.context_length, policy=policy, provider=recording.dialect,
+            tools=recording.tools, redact=str,  # what is replayed is counted, never shown
+        )  # fmt: skip
+        self._policy = policy
+        self._budget = budget_for(policy, terms.context_length)
+        self._due = due(self._budget, terms)
+        self._at_marks = terms.prices.at_marks
+        self._decode = dialect_named(recording.dialect).decode
+        self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
+        self._ask: object = None
+        self._waiting: list[RecordedMessage] = []
+        self._count = 0
+        self._retry_from = 0
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        self._waiting.extend(entries)
+        for entry in entries:
+            if entry.is_ask:
+                self._ask = entry.wire
+        if self._policy.arrival != "off":
+            self._arrive(len(entries), prompt)
+
+    def _arrive(self, count: int, prompt: Prompt) -> None:
+        """Show what is new as the compressor does, before it is first sent."""
+        self._catch_up()
+        shown, first = self._compressor.messages, len(prompt.pieces) - count
+        for at, wire in enumerate(shown[len(shown) - count :], first):
+            if wire is not prompt.pieces[at][0]:
+                prompt.change(at, (wire, self._tokens(wire)))
+
+    def _catch_up(self) -> None:
+        self._compressor.append(*(entry.wire for entry in self._waiting))
+        self._waiting.clear()
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        now = state.prompt.tokens
+        if now < max(self._budget.threshold_tokens, self._retry_from):
+            return None
+        if not self._due(state, *self._expected(state.prompt)):
+            return None
+        done = self._compact(state)
+        # what was in vain is not tried again before something has been added
+        self._retry_from = state.prompt.tokens + self._budget.tail_tokens // 2
+        return done
+
+    def _expected(self, prompt: Prompt) -> tuple[int, int]:
+        """Return about what a compaction leaves, and how much of that is cached already."""
+        pieces, stop = prompt.pieces, prompt.system_stop
+        system = prompt.outside_tokens + _size(pieces[:stop])
+        head = self._head(prompt, system)
+        start, newest = self._tail(pieces, head)
+        between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
+        fixed = system + _size(pieces[stop:head]) + between
+        return expected_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
+
+    def _head(self, prompt: Prompt, system: int) -> int:
+        """Return about where the head would end."""
+        stop = prompt.system_stop
+        head = stop if self._count else stop + self._policy.protect_first
+        free = self._budget.threshold_tokens - system
+        return head if _size(prompt.pieces[stop:head]) <= HEAD_SHARE * free else stop
+
+    def _tail(self, pieces: Sequence[Piece], least: int) -> tuple[int, int]:
+        """Return about where the tail would start, and its tokens."""
+        start, spent = len(pieces), 0
+        while start > least:
+            tokens = pieces[start - 1][1]
+            enough = len(pieces) - start >= self._policy.min_tail
+            full = spent >= self._budget.tail_tokens or spent + tokens > self._budget.ceiling_tokens
+            if enough and full:
+                break
+            start, spent = start - 1, spent + tokens
+        return start, spent
+
+    def _compact(self, state: CallState) -> ReplayCompaction | None:
+        prompt, compressor = state.prompt, self._compressor
+        self._catch_up()
+        report = compressor.compact(force=True)
+        if report.status == "unchanged":
+            return None
+        pieces = [(wire, self._tokens(wire)) for wire in compressor.messages]
+        after = prompt.outside_tokens + _size(pieces)
+        if not self._due(state, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
+            compressor.undo()
+            return None
+        self._count += 1
+        done = ReplayCompaction(prompt.tokens, after, report.summary_tokens)
+        prompt.replace(pieces)
+        return done
+
+    def _tokens(self, wire: object) -> int:
+        known = self._sizes.get(id(wire))
+        if known is not None:
+            return known
+        decoded = self._decode([wire], 0)
+        return sum(message_tokens(message, Estimator()) for message in decoded)
+
+
+def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
+    """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
+
+    `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
+    `newest` the last messages that stay whatever their size. The tail gets its budget, and the
+    summary its share of the rest within its bounds.
+    """
+    tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
+    folded = max(now - fixed - tail, 0)
+    share = int(folded * policy.summary_ratio)
+    summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)
+    return min(fixed + tail + summary, now)
+
+
+def _size(pieces: Sequence[Piece]) -> int:
+    return sum(tokens for _, tokens in pieces)
+
+
+class StrategyCost(Struct, frozen=True, kw_only=True):
+    """What a strategy cost over all sessions."""
+
+    strategy: str
+    sessions: int
+    calls: int
+    compactions: int
+    overflows: int
+    overflowing_sessions: int
+    bill: Bill
+    summaries: Bill
+    ratio: float
+    """Cost against doing nothing; 1 for append only."""
+    ratios: tuple[float, ...]
+    """The same, session by session, in order."""
+
+    @property
+    def usd(self) -> float:
+        """What all of it cost."""
+        return self.bill.usd + self.summaries.usd
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of the prompts that was read from the cache."""
+        sent = self.bill.prompt_tokens
+        return self.bill.read_tokens / sent if sent else 0.0
+
+
+def strategies_for(
+    thresholds: Sequence[float], pays_from: float | None = None
+) -> list[ReplayStrategy]:
+    """Return the strategies that are compared: append only first, the planner last, both also
+    with results shown on arrival as the policy has it. The planner may act from a share of the
+    window on, by default from the lowest threshold.
+    """
+    start, arrival = min(thresholds) if pays_from is None else pays_from, Policy().arrival
+    return [
+        append_only(),
+        masking(),
+        *(fixed(threshold) for threshold in thresholds),
+        rare_and_deep(),
+        append_only(arrival),
+        planner(start),
+        planner(start, arrival=arrival),
+    ]
+
+
+def simulate(
+    recordings: Sequence[Recording],
+    terms: ReplayTerms,
+    strategies: Sequence[ReplayStrategy],
+    tell: Callable[[int], None] = lambda _: None,
+) -> list[StrategyCost]:
+    """Return what each strategy costs over the recordings; the first one is the yardstick.
+
+    `tell` hears the tokens of each replay that is done.
+    """
+    table: list[list[Replay]] = []
+    for strategy in strategies:
+        table.append([])
+        for one in recordings:
+            table[-1].append(replay(one, strategy.name, strategy.start(one, terms), terms))
+            tell(one.tokens)
+    return [add_up(rows, table[0]) for rows in table]
+
+
+def add_up(rows: Sequence[Replay], yardstick: Sequence[Replay]) -> StrategyCost:
+    """Return the replays of one strategy added up, beside those of the yardstick."""
+    total = sum(row.usd for row in rows)
+    return StrategyCost(
+        strategy=rows[0].strategy if rows else "",
+        sessions=len(rows),
+        calls=sum(row.calls for row in rows),
+        compactions=sum(row.compactions for row in rows),
+        overflows=sum(row.overflows for row in rows),
+        overflowing_sessions=sum(row.overflows > 0 for row in rows),
+        bill=sum((row.bill for row in rows), Bill()),
+        summaries=sum((row.summaries for row in rows), Bill()),
+        ratio=_ratio(total, sum(row.usd for row in yardstick)),
+        ratios=tuple(_ratio(row.usd, base.usd) for row, base in zip(rows, yardstick, strict=True)),
+    )
+
+
+def quantiles(values: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """Return the values below which the given shares of `values` lie; of nothing, nothing."""
+    if not values:
+        return []
+    order = sorted(values)
+    return [order[min(int(share * len(order)), len(order) - 1)] for share in shares]
+
+
+def _ratio(cost: float, base: float) -> float:
+    return cost / base if base else 1.0

@@ -1,0 +1,87 @@
+"""What external memories share: reading of options, tools for the model, what is sent to them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from foldaway.dialects.jsontext import clean_value
+from foldaway.errors import InvalidSetting
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+QUERY_CHARS = 4_000
+"""Of a question: embedding models refuse more than they can read."""
+TEXT_CHARS = 32_000
+"""Of one side of a turn."""
+ANSWER_CHARS = 16_000
+"""Of what comes back; the manager cuts to its own limit after that."""
+
+
+def read_options(name: str, options: Mapping[str, Any], kind: type[T]) -> T:
+    """Return the table `[memory.NAME]` as a value.
+
+    Raises `InvalidSetting` with the key and what it may be, never with the value: options hold
+    keys of services.
+    """
+    known = [field.name for field in msgspec.structs.fields(kind)]
+    for key in options:
+        if key not in known:
+            raise InvalidSetting.unknown(f"memory.{name}.{key}", known)
+    try:
+        return msgspec.convert(dict(options), kind)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at `$")
+        wanted = what.removeprefix("Expected ").partition(",")[0].strip("`")
+        setting = f"memory.{name}{place.rstrip('`')}"
+        raise InvalidSetting(setting, None, wanted, message=f"{setting} must be {wanted}") from None
+
+
+def check_url(setting: str, url: str) -> None:
+    """Raise `InvalidSetting` if an address is given that is not one; it may hold a key."""
+    if url and not url.startswith(("http://", "https://")):
+        said = f"{setting} must be an address with http:// or https://"
+        raise InvalidSetting(setting, None, "an address with http:// or https://", message=said)
+
+
+def make_tools(
+    search: str, search_does: str, add: str, add_does: str
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the two tools for the model, by their names and what they do.
+
+    They are constant, whatever the memory offers: prompts stay cached, and nobody waits for it.
+    """
+    tools = (
+        (search, search_does, "query", "What to look for."),
+        (add, add_does, "text", "The fact, by itself."),
+    )
+    return tuple(
+        {
+            "name": name,
+            "description": does,
+            "parameters": {
+                "type": "object",
+                "properties": {argument: {"type": "string", "description": meaning}},
+                "required": [argument],
+            },
+        }
+        for name, does, argument, meaning in tools
+    )
+
+
+def sendable(text: str, most: int) -> str:
+    """Return the beginning of a text, without what UTF-8 and databases refuse."""
+    return clean_value(text[:most]).strip()
+
+
+def hush(name: str) -> None:
+    """Keep a package's log still, unless the host chose a level for it.
+
+    Packages log what they cannot read or store, and with it what people said.
+    """
+    logger = logging.getLogger(name)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL + 1)

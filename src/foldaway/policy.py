@@ -1,0 +1,181 @@
+"""All settings of a compaction in one frozen value, and the budgets that follow from a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.errors import InvalidSetting
+
+ASSUMED_CONTEXT_LENGTH = 200_000
+"""The window that is assumed, and said to be assumed, where neither model nor window is given."""
+
+
+ArrivalLevel: TypeAlias = Literal["off", "lossless", "bounded"]
+"""How tool results are shown from their arrival on."""
+
+
+class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When to act, what to keep, how much room a summary gets.
+
+    Construction raises `InvalidSetting` for a value out of its range.
+    """
+
+    enabled: bool = True
+    """Whether automatic compaction runs at all; a forced run ignores it."""
+    threshold: float = 0.50
+    """Share of the effective window at which compaction is due."""
+    pays_from: float = 1.0
+    """Share of the effective window from which a compaction is made before the threshold, if the
+    prices are known and say that it pays; 1 for never."""
+    floor_tokens: int = 64_000
+    """The threshold is never below this; where it would reach the window, see small_window."""
+    small_window: float = 0.85
+    """Share of a window that is not larger than the floor."""
+    hard_threshold: float = 0.85
+    """Share of the effective window at which the next turn may not fit."""
+    pressure: float = 0.85
+    """Share of the threshold at which a warning is due."""
+    target_ratio: float = 0.20
+    """Tail budget as a share of the threshold."""
+    soft_ceiling: float = 1.5
+    """How far one oversized group may stretch the tail budget."""
+    protect_first: int = 3
+    """Messages beyond the system prompt that the first compaction keeps, unless they are large:
+    more than 15 % of the threshold, or of a size asked for."""
+    protect_last: int = 20
+    """Newest messages that pruning leaves alone."""
+    min_tail: int = 3
+    """Newest messages that are always kept, whatever their size."""
+    summary_ratio: float = 0.20
+    """Summary budget as a share of what is folded."""
+    summary_min_tokens: int = 2_000
+    """A summary may always have this much, unless a target size asks for less."""
+    summary_max_tokens: int = 12_000
+    """A summary never has more than this."""
+    summary_window_share: float = 0.05
+    """Nor more than this share of the window."""
+    digest_from_chars: int = 200
+    """Tool results shorter than this stay as they are."""
+    argument_chars: int = 500
+    """Strings in old tool-call arguments are cut to this length."""
+    arrival: ArrivalLevel = "lossless"
+    """What becomes of tool results before they are first sent: nothing (`off`), what loses nothing
+    (`lossless`: repeated results as markers, JSON of tools that read no files without its
+    spaces), or also cuts at a limit (`bounded`)."""
+    follow_arrival: ArrivalLevel = "off"
+    """The same in lists that are followed, for results that no model has seen yet; from the first
+    request of a conversation on."""
+    arrival_tokens: int = 10_000
+    """What a result may have where results are `bounded`; 0 is no limit."""
+    arrival_tools: Mapping[str, int] = {}
+    """The same by tool; names may have `*` and `?`, and the first that fits counts."""
+    ineffective_saving: float = 0.10
+    """A compaction that saves less than this share counts as ineffective."""
+    ineffective_limit: int = 2
+    """After this many ineffective compactions in a row automatic compaction waits."""
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name in ("threshold", "pays_from", "small_window", "hard_threshold", "pressure",
+                     "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
+            _within(name, getattr(self, name), 0.0, 1.0)
+        _within("target_ratio", self.target_ratio, 0.10, 0.80)
+        _within("soft_ceiling", self.soft_ceiling, 1.0, 10.0)
+        for name, least in (("protect_last", 1), ("protect_first", 0), ("min_tail", 1),
+                            ("floor_tokens", 0), ("summary_min_tokens", 0),
+                            ("summary_max_tokens", 1), ("digest_from_chars", 0),
+                            ("argument_chars", 16), ("arrival_tokens", 0),
+                            ("ineffective_limit", 1)):  # fmt: skip
+            if getattr(self, name) < least:
+                raise InvalidSetting(name, getattr(self, name), f"at least {least}")
+        for name in ("arrival", "follow_arrival"):
+            if getattr(self, name) not in get_args(ArrivalLevel):
+                levels = ", ".join(get_args(ArrivalLevel))
+                raise InvalidSetting(name, getattr(self, name), f"one of {levels}")
+        if any(tokens < 0 for tokens in self.arrival_tools.values()):
+            raise InvalidSetting("arrival_tools", dict(self.arrival_tools), "limits of 0 or more")
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """What a policy means for one window, in tokens."""
+
+    context_length: int
+    output_tokens: int
+    effective_window: int
+    early_tokens: int
+    """From here on a compaction is made if it pays; never above the threshold."""
+    threshold_tokens: int
+    hard_tokens: int
+    pressure_tokens: int
+    tail_tokens: int
+    ceiling_tokens: int
+    summary_min_tokens: int
+    summary_max_tokens: int
+    target_tokens: int | None = None
+    """The size asked for by hand; then the tail and the summary share what it leaves."""
+
+
+def budget_for(
+    policy: Policy, context_length: int, *, output_tokens: int = 0, target_tokens: int | None = None
+) -> Budget:
+    """Return the budgets of `policy` for a window.
+
+    200,000 of context give a threshold of 100,000, a tail of 20,000 and a summary of at most
+    10,000; a window of 64,000 gets a threshold below it.
+    """
+    if output_tokens < 0:
+        raise InvalidSetting("output_tokens", output_tokens, "at least 0")
+    if context_length <= output_tokens:
+        raise InvalidSetting(
+            "context_length", context_length, f"more than the output reservation of {output_tokens}"
+        )
+    if target_tokens is not None and target_tokens < 1:
+        raise InvalidSetting("target_tokens", target_tokens, "at least 1")
+    window = context_length - output_tokens
+    threshold = max(int(window * policy.threshold), policy.floor_tokens)
+    if threshold >= window:
+        threshold = int(window * policy.small_window)
+    tail = int(threshold * policy.target_ratio)
+    most = min(int(context_length * policy.summary_window_share), policy.summary_max_tokens)
+    return Budget(
+        context_length=context_length,
+        output_tokens=output_tokens,
+        effective_window=window,
+        early_tokens=min(int(window * policy.pays_from), threshold),
+        threshold_tokens=threshold,
+        hard_tokens=max(int(window * policy.hard_threshold), threshold),
+        pressure_tokens=int(threshold * policy.pressure),
+        tail_tokens=tail,
+        ceiling_tokens=int(tail * policy.soft_ceiling),
+        summary_min_tokens=min(policy.summary_min_tokens, max(most, 1)),
+        summary_max_tokens=max(most, 1),
+        target_tokens=target_tokens,
+    )
+
+
+def at_size(budget: Budget, tokens: int) -> Budget:
+    """Return the budget of a compaction that is made at so many tokens, before the threshold: its
+    tail is the same share of them.
+    """
+    share = tokens / budget.threshold_tokens
+    tail, ceiling = int(share * budget.tail_tokens), int(share * budget.ceiling_tokens)
+    return replace(budget, tail_tokens=tail, ceiling_tokens=ceiling)
+
+
+def scaled(budget: Budget, ratio: float) -> Budget:
+    """Return the budget in tokens of which the provider counts `ratio` for each of ours."""
+    if ratio == 1.0:
+        return budget
+    sizes = ("context_length", "output_tokens", "effective_window", "early_tokens",
+             "threshold_tokens", "hard_tokens", "pressure_tokens", "tail_tokens",
+             "ceiling_tokens")  # fmt: skip
+    return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
+
+
+def _within(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise InvalidSetting(name, value, f"from {least:g} to {most:g}")

@@ -1,0 +1,163 @@
+"""How much a search may cost before what it reads is hidden as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from foldaway.redaction.text import LINE, Span
+
+BASE = 2_200_000
+"""What a text may cost beyond its length. A byte pays for 0.1 µs of work, so a text of 1 MB may
+cost a third of a second, and twice that where no name and no value comes again; ordinary text costs
+less than a tenth of it."""
+FREE = 32
+"""Failed tries that any line may have: where the last so many go back to a line before, none has
+too many."""
+BLOCK = 4096
+"""Lines of a text that has cost too much are hidden in blocks of so many bytes."""
+A_BYTE, LONG, JUDGED = 3, 64, 512
+"""What a byte of a secret and its name costs beyond its finding, from where on it costs twice as
+much, and up to how many count: they have to be judged."""
+ANY = 1 << 62
+
+Log: TypeAlias = "list[tuple[int, int]]"
+"""What was paid, and where, in the order of the text."""
+
+
+class Price(NamedTuple):
+    """What tries of one sort cost, in bytes of text that pay for them."""
+
+    line: int
+    """A line may have one failed try for so many of its bytes."""
+    failed: int
+    found: int
+
+
+class SearchBudget:
+    """Counts what tries cost; ordinary text has few for its length.
+
+    A line that has too many which fail is hidden as a whole. Short lines may have more, but not all
+    lines of a long text: every try is also paid out of the account of the text, which `BASE` and
+    the bytes up to the try fill. Where it is empty the rest is hidden in blocks. NULs stand for
+    what is hidden and pay nothing: a secret and its placeholder are not equally long. So what is
+    hidden up to a place depends on nothing that stands after its line.
+    """
+
+    def __init__(self, data: bytes, price: Price, before: Sequence[Log] = ()) -> None:
+        """Take the text, and what other searches of it have paid."""
+        self._data = data
+        self._price = price
+        self._before = before
+        self._total = sum([cost for log in before for _, cost in log])
+        self._account: _Account | None = None
+        self._start = self._end = -1
+        self._left = self._earned = 0
+        self._failed: Log = []
+        self._oldest = self._recent = 0
+        self._is_empty = False
+        self.log: Log = []
+        self.slack = ANY
+        """How many bytes could be hidden without another line having been too much."""
+
+    def spent(self, at: int, read: int = 0) -> bool:
+        """Count one failed try at `at` that read so many bytes; whether it was one too many."""
+        cost = 1 + read // 64
+        empty = self._is_paid_in_vain(at, cost * self._price.failed)
+        if at <= self._end:
+            return self._is_too_much(cost) or empty
+        self._failed.append((at, cost))
+        self._recent += cost
+        return (self._recent > FREE and self._is_line_full(at)) or empty
+
+    def is_full(self, at: int, count: int, read: int) -> bool:
+        """Count secrets that were found at `at`, in so many bytes; whether they are too many."""
+        judged = min(read, JUDGED)
+        read = judged + max(0, judged - LONG)
+        return self._is_paid_in_vain(at, count * self._price.found + A_BYTE * read)
+
+    def met_hidden(self, at: int) -> bool:
+        """Count one failed try beside something that is hidden; whether it was one too many.
+
+        It may have found just that before. So it is paid, as a secret is, and its line is not
+        charged: otherwise a line of many secrets would be too much the second time.
+        """
+        return self._is_paid_in_vain(at, min(self._price.failed, self._price.found))
+
+    def line(self, at: int) -> Span:
+        """Return the span of the line at `at`, and of more where the account is empty."""
+        self._go_to(at)
+        if self._is_empty:
+            end = self._data.find(b"\n", self._end + BLOCK)
+            self._end = len(self._data) if end < 0 else end
+        return Span(self._start, self._end, LINE, -1)
+
+    def _is_paid_in_vain(self, at: int, cost: int) -> bool:
+        self.log.append((at, cost))
+        self._total += cost
+        if self._total <= BASE or self._is_empty:
+            return self._is_empty
+        if self._account is None:
+            self._account = _Account(self._data, self._before)
+        left = self._account.left(at, self.log)
+        self.slack = min(self.slack, left)
+        if left < 0:  # once empty it stays so: redacting twice is redacting once
+            self._is_empty = True
+            self.log.append((at, ANY))
+        return self._is_empty
+
+    def _is_line_full(self, at: int) -> bool:
+        """Whether the tries of the line at `at` are too many; it is looked at only if it can be.
+
+        It cannot be if the last few tries, which any line may have, go back to a line before.
+        """
+        failed = self._failed
+        while self._recent - failed[self._oldest][1] > FREE:
+            self._recent -= failed[self._oldest][1]
+            self._oldest += 1
+        if self._data.find(b"\n", failed[self._oldest][0], at) >= 0:
+            return False
+        self._go_to(at)
+        last = len(failed)
+        while last and failed[last - 1][0] >= self._start:
+            last -= 1
+        return self._is_too_much(sum([cost for _, cost in failed[last:]]))
+
+    def _is_too_much(self, cost: int) -> bool:
+        self._left -= cost
+        if self._left < self._earned:
+            self.slack = min(self.slack, self._left * self._price.line)
+        return self._left < 0
+
+    def _go_to(self, at: int) -> None:
+        if at > self._end:
+            self._start = self._data.rfind(b"\n", max(0, self._end), at) + 1
+            end = self._data.find(b"\n", at)
+            self._end = len(self._data) if end < 0 else end
+            size = self._end - self._start - self._data.count(0, self._start, self._end)
+            self._earned = earned = size // self._price.line
+            self._left = FREE + earned
+
+
+class _Account:
+    """What a text has left at ascending places."""
+
+    def __init__(self, data: bytes, before: Sequence[Log]) -> None:
+        self._data = data
+        self._before = sorted([one for log in before for one in log])
+        self._own = self._others = 0
+        self._left = BASE
+        self._at = 0
+
+    def left(self, at: int, log: Log) -> int:
+        """Return what is left at `at`, where `log` is all that was paid up to there by this one."""
+        if at > self._at:
+            self._left += at - self._at - self._data.count(0, self._at, at)
+            self._at = at
+        while self._others < len(self._before) and self._before[self._others][0] <= at:
+            self._left -= self._before[self._others][1]
+            self._others += 1
+        for _, cost in log[self._own :]:
+            self._left -= cost
+        self._own = len(log)
+        return self._left

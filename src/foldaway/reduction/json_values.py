@@ -1,0 +1,260 @@
+"""JSON: lists by their ends and notable rows, objects by priority keys, long strings cut.
+
+Values are read one level at a time as slices of the source, so that what is shown is verbatim
+and what is not shown is never parsed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from foldaway.reduction.excerpt import read_lines
+from foldaway.reduction.lines import raw_json
+from foldaway.reduction.ranking import reduce_log
+from foldaway.reduction.reduced import (
+    ReductionDraft,
+    ReductionRequest,
+    Render,
+    closing,
+    fair_cap,
+    gap,
+    plural,
+    shortened,
+)
+from foldaway.reduction.tables import notable
+
+PRIORITY_KEYS: Final = frozenset({
+    "error", "errors", "err", "message", "msg", "status", "state", "code", "exit_code", "exitCode",
+    "returncode", "success", "ok", "result", "outcome", "conclusion", "reason", "detail", "id",
+    "name", "title", "type", "kind", "path", "file", "url", "line", "count", "total", "summary",
+    "version", "is_error", "failed", "passed",
+})  # fmt: skip
+"""Fields that are kept before others."""
+
+MARK: Final = "…"
+"""The key, or the start of an element, that stands for what was left out."""
+
+_DEEPEST = 12
+"""Values nested more deeply are only counted."""
+_SMALL_CHARS = 80
+"""Fields up to this size go before larger ones."""
+_FLOOR_CHARS = 40
+"""The least that a field or a string gets."""
+_GAP_CHARS = 24
+"""The room for the mark of a gap in a list."""
+_ROW_CHARS, _LINE_CHARS = 240, 300
+"""If there is less room for each, fewer elements of a list, or lines, are shown."""
+_NAMED_KEYS_CHARS = 120
+"""The room for the names of fields that are left out."""
+
+
+def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
+    """Read a JSON object or list; the result is valid JSON. None where the text is not."""
+    root = bytes(raw_json(text) or b"").strip()
+    if root[:1] not in (b"{", b"["):
+        return None
+
+    def render(budget_chars: int) -> ReductionDraft:
+        tally: Counter[str] = Counter()
+        note = len(
+            closing(tally_sentences({"item": 9999, "key": 99, "character": 99999}), ask.reference)
+        )
+        shown = show_value(root, max(budget_chars - note, 8), 0, tally)
+        left_out = tally_sentences(tally)
+        if left_out:
+            shown = _with_note(shown, closing(left_out, ask.reference))
+        return ReductionDraft(
+            shown.decode(), left_out, {f"{noun}s": n for noun, n in tally.items()}
+        )
+
+    return render
+
+
+def tally_sentences(tally: Counter[str] | dict[str, int]) -> tuple[str, ...]:
+    """Return what was left out, in words."""
+    return tuple(plural(tally[noun], noun) for noun in ("item", "key", "character") if tally[noun])
+
+
+def _with_note(shown: bytes, note: str) -> bytes:
+    """Return an object or list with one more field or element at its end."""
+    text = _encoded(note)
+    if shown[:1] == b"{":
+        mark = _free(MARK * 3, msgspec.json.decode(shown, type=dict[str, Raw]))
+        text = _encoded(mark) + b":" + text
+    comma = b"," if len(shown) > 2 else b""
+    return shown[:-1] + comma + text + shown[-1:]
+
+
+def show_value(raw: bytes, room: int, depth: int, tally: Counter[str]) -> bytes:
+    """Return a value in about `room` bytes; what is left out is added to `tally`."""
+    if len(raw) <= 4 * room + 64:
+        compact = msgspec.json.format(raw, indent=-1)
+        if len(compact) <= room:
+            return compact
+    match raw[:1]:
+        case b"{":
+            return _show_object(raw, room, depth, tally)
+        case b"[":
+            items = [bytes(item) for item in msgspec.json.decode(raw, type=list[Raw])]
+            if depth >= _DEEPEST:
+                tally["item"] += len(items)
+                return _encoded([f"{MARK} {plural(len(items), 'item')}"])
+            return b"[" + b",".join(list_parts(items, room - 2, depth, tally)) + b"]"
+        case b'"':
+            return _show_string(raw, room, tally)
+        case _:
+            return raw
+
+
+def list_parts(items: Sequence[bytes], room: int, depth: int, tally: Counter[str]) -> list[bytes]:
+    """Return the notable elements of a list in about `room` bytes, gaps as strings among them."""
+    sizes = [len(item) + 1 for item in items]
+    mean = sum(sizes) // max(len(sizes), 1)
+    cap = fair_cap(sizes, room)
+    kept = list(range(len(items)))
+    if cap < min(_ROW_CHARS, mean):
+        scalars = items[0][:1] != b"{"
+        each = min(_ROW_CHARS, mean) + (2 if scalars else _GAP_CHARS)
+        kept = notable(items, max((room - _GAP_CHARS) // each, 1))
+        gaps = 1 + sum(1 for one, two in pairwise(kept) if two > one + 1)
+        cap = fair_cap([sizes[at] for at in kept], room - _GAP_CHARS * gaps)
+    parts: list[bytes] = []
+    expected = 0
+    for at in [*kept, len(items)]:
+        if at > expected:
+            parts.append(_gap(items[expected:at]))
+            tally["item"] += at - expected
+        if at < len(items):
+            parts.append(show_value(items[at], max(cap, 8), depth + 1, tally))
+        expected = at + 1
+    return parts
+
+
+def _gap(items: Sequence[bytes]) -> bytes:
+    """Return the string that stands for elements; of numbers, with the smallest and largest."""
+    words = f"{MARK} {plural(len(items), 'item')}"
+    if len(items) > 2 and all(item[:1] in b"-0123456789" for item in items[:50]):
+        try:
+            low, high = min(items, key=float), max(items, key=float)
+        except ValueError:
+            return _encoded(words)
+        if len(low) + len(high) <= _SMALL_CHARS:
+            words += f", {low.decode()} to {high.decode()}"
+    return _encoded(words)
+
+
+def _show_object(raw: bytes, room: int, depth: int, tally: Counter[str]) -> bytes:
+    fields = {
+        name: bytes(value) for name, value in msgspec.json.decode(raw, type=dict[str, Raw]).items()
+    }
+    if depth >= _DEEPEST:
+        tally["key"] += len(fields)
+        return _encoded({MARK: plural(len(fields), "key")})
+    kept = _kept_keys(fields, room - _NAMED_KEYS_CHARS)
+    overhead = sum(len(name) + 4 for name in kept)
+    dropped = [name for name in fields if name not in kept]
+    if dropped:
+        overhead += _NAMED_KEYS_CHARS
+    cap = fair_cap([len(fields[name]) for name in kept], max(room - overhead - 2, 0))
+    parts = [
+        _encoded(name) + b":" + show_value(value, max(cap, 8), depth + 1, tally)
+        for name, value in fields.items()
+        if name in kept
+    ]
+    if dropped:
+        tally["key"] += len(dropped)
+        names = shortened(", ".join(dropped), _NAMED_KEYS_CHARS - 30)
+        words = f"{plural(len(dropped), 'key')}: {names}"
+        parts.append(_encoded(_free(MARK, fields)) + b":" + _encoded(words))
+    return b"{" + b",".join(parts) + b"}"
+
+
+def _free(mark: str, fields: Collection[str]) -> str:
+    """Return a mark that is no key yet: the object may have been reduced before."""
+    while mark in fields:
+        mark += MARK
+    return mark
+
+
+def _kept_keys(fields: dict[str, bytes], room: int) -> set[str]:
+    """Return the keys that fit with at least a little of their values, the best first."""
+    ranked = sorted(
+        fields,
+        key=lambda name: (name not in PRIORITY_KEYS, len(fields[name]) > _SMALL_CHARS),
+    )
+    kept: set[str] = set()
+    for name in ranked:
+        room -= min(len(fields[name]), _FLOOR_CHARS) + len(name) + 4
+        if room < 0 and kept:
+            break
+        kept.add(name)
+    return kept
+
+
+def _show_string(raw: bytes, room: int, tally: Counter[str]) -> bytes:
+    value = msgspec.json.decode(raw, type=str)
+    if value.count("\n") > 3 and room > 2 * _ROW_CHARS:
+        shown = reduce_log(value, ReductionRequest(room, None))(room * 9 // 10).text
+    else:
+        shown = shortened(value, max(room - 2, _FLOOR_CHARS))
+    if len(shown) >= len(value):
+        return raw
+    tally["character"] += len(value) - len(shown)
+    return _encoded(shown)
+
+
+def _encoded(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
+    """Read lines of JSON; every line of the result is valid JSON. None where there are none."""
+    lines = read_lines(text, ask.room_chars)
+    if lines.in_pieces:
+        rows = [_valid(line) for line in text.split("\n") if line.strip()]
+        places, total = list(range(len(rows))), len(rows)
+    else:
+        full = [at for at, line in enumerate(lines.texts) if line.strip()]
+        rows = [_valid(lines.texts[at]) for at in full]
+        places, total = [lines.places[at] for at in full], lines.total
+    if not rows:
+        return None
+
+    def render(budget_chars: int) -> ReductionDraft:
+        tally: Counter[str] = Counter()
+        room = budget_chars - 80 - len(ask.reference or "")
+        mean = sum(map(len, rows)) // len(rows)
+        kept = notable(rows, max(room // min(mean + 16, _LINE_CHARS), 1))
+        cap = fair_cap([len(rows[at]) for at in kept], room - 16 * len(kept))
+        parts: list[bytes] = []
+        missing = expected = 0
+        for at in kept:
+            if places[at] > expected:
+                parts.append(_encoded(gap(places[at] - expected)))
+                missing += places[at] - expected
+            parts.append(show_value(rows[at], max(cap, 8), 0, tally))
+            expected = places[at] + 1
+        if expected < total:
+            parts.append(_encoded(gap(total - expected)))
+            missing += total - expected
+        left_out = (plural(missing, "line"),) if missing else ()
+        left_out += tally_sentences(tally)
+        if left_out:
+            parts.append(_encoded(closing(left_out, ask.reference)))
+        counts = {f"{noun}s": n for noun, n in (*tally.items(), ("line", missing)) if n}
+        return ReductionDraft(b"\n".join(parts).decode(), left_out, counts)
+
+    return render
+
+
+def _valid(line: str) -> bytes:
+    """Return a line as JSON: itself, or a string of it where it is none."""
+    raw = line.strip().encode("utf-8", "replace")
+    value = raw_json(raw)
+    return bytes(value) if value is not None else _encoded(line.encode("utf-8", "replace").decode())

@@ -1,0 +1,258 @@
+"""Any text is a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
+
+from foldaway.search.text import clean
+from foldaway.search.values import Filters, Query, Term
+from foldaway.search.words import words_of
+
+MOST_TERMS = 32
+MOST_CHARS = 4_000
+"""Of a query; the rest is not read."""
+
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+_FILTER = re.compile(r'(role|source|tool|session|since|until):(?:"([^"]+)"|([^\s"]+))(?!\S)', re.I)
+_CHUNK = re.compile(
+    r"""(-?)(?:"([^"]*)"?|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»)|(\S+?)(?=\s|$|(?<![\w*])")"""
+)
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"
+    "\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U000323af"
+)
+"""Scripts written without blanks between words, and Korean, whose words carry particles: an index
+of words does not find in them what a person looks for."""
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_OPENING = re.compile(r"^(?:[\[({'‘¿¡,;:!?…、。，]|\.(?![\w/.]))+")
+_CLOSING = re.compile(r"[\])}'’,;:!?….、。，！？：；）」』】]+$")
+_POSSESSIVE = re.compile(r"['’]s$", re.I)
+_LETTERS = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0dff])+")
+_NUMBER = re.compile(r"\d+")
+_JOINED = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)+")
+_PREFIX = re.compile(r"([\w.\-/]*\w)\*+")
+
+
+def parse_query(text: str) -> Query:
+    """Read a query; every text is one, and none is an error.
+
+    `"words side by side"`, `begin*`, `-without`, `role:`, `source:`, `tool:`, `session:`,
+    `since:` and `until:` (2026-01-31, in UTC) are understood. Anything else is a word, or a
+    substring where it has punctuation or digits within, such as `foo_bar.py` and `#10896`.
+    """
+    text = clean(text[:MOST_CHARS])
+    rest, filters = _filters(text)
+    terms: dict[tuple[str, str], Term] = {}
+    without: dict[tuple[str, str], Term] = {}
+    for term, wanted in _terms(rest):
+        where = terms if wanted else without
+        where.setdefault((term.kind, term.text.casefold()), term)
+        if len(terms) + len(without) >= MOST_TERMS:
+            break
+    return Query(
+        text=text.strip(),
+        terms=_marked(tuple(terms.values())),
+        without=tuple(without.values()),
+        filters=filters,
+    )
+
+
+def parted(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return terms with runs of scripts without blanks in pieces of two characters.
+
+    That is how long words of Chinese mostly are; nobody says where one ends.
+    """
+    pieces: dict[str, Term] = {}
+    for term in terms:
+        whole = term.quoted or len(term.text) <= 2 or not _UNSPACED_RUN.fullmatch(term.text)
+        for at in (0,) if whole else range(len(term.text) - 1):
+            piece = term if whole else Term(kind="substring", text=term.text[at : at + 2])
+            pieces.setdefault(piece.text, piece)
+    return tuple(pieces.values())[:MOST_TERMS]
+
+
+def _terms(text: str) -> Iterator[tuple[Term, bool]]:
+    for found in _CHUNK.finditer(text):
+        minus, *quotes, chunk = found.groups()
+        if chunk is None:
+            quoted = "".join(quote or "" for quote in quotes)
+            if quoted.strip():
+                yield _quoted(quoted), minus == ""
+            continue
+        wanted = True
+        if len(chunk) > 1 and chunk[0] == "-" and (chunk[1].isalnum() or chunk[1] in "_#./@"):
+            chunk, wanted = chunk[1:], False
+        for term in _read(chunk):
+            yield term, wanted
+
+
+def _quoted(text: str) -> Term:
+    words = tuple(words_of(text))
+    return Term(kind="phrase" if words else "substring", text=text, words=words, quoted=True)
+
+
+def _read(chunk: str) -> Iterator[Term]:
+    if found := _PREFIX.fullmatch(chunk):
+        yield Term(kind="prefix", text=found[1], words=tuple(words_of(found[1])))
+        return
+    bare = _CLOSING.sub("", _OPENING.sub("", chunk)) or chunk
+    bare = _POSSESSIVE.sub("", bare) or bare
+    if _UNSPACED_RUN.search(bare) and not re.search(r"[\w\-][./\\:#@_][\w\-]", bare):
+        yield from _by_script(bare)
+    else:
+        yield _plain(bare)
+
+
+def _by_script(text: str) -> Iterator[Term]:
+    at = 0
+    for found in _UNSPACED_RUN.finditer(text):
+        if other := text[at : found.start()].strip():
+            yield _plain(other)
+        yield Term(kind="substring", text=found[0], words=(found[0],))
+        at = found.end()
+    if other := text[at:].strip():
+        yield _plain(other)
+
+
+def _plain(text: str) -> Term:
+    words = tuple(words_of(text))
+    if _LETTERS.fullmatch(text) or _NUMBER.fullmatch(text):
+        return Term(kind="word", text=text, words=words)
+    if _JOINED.fullmatch(text):
+        return Term(kind="phrase", text=text, words=words)
+    return Term(kind="substring", text=text, words=words)
+
+
+def _marked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    plain = [word for term in terms if not term.quoted for word in term.words]
+    small = _small_words(plain)
+
+    def is_small(term: Term) -> bool:
+        if term.quoted or term.kind == "prefix":
+            return False
+        return small.issuperset(term.words) if term.words else len(term.text) < 3
+
+    return tuple(replace(term, small=True) if is_small(term) else term for term in terms)
+
+
+def _filters(text: str) -> tuple[str, Filters]:
+    """Take the filters out of a query; one that cannot be meant stays in it as text."""
+    given: dict[str, list[str]] = {"role": [], "source": [], "tool": [], "session": []}
+    times: dict[str, float] = {}
+
+    def take(found: re.Match[str]) -> str:
+        name, value = found[1].lower(), found[2] or found[3]
+        if name in ("since", "until"):
+            moment = _moment(value, end=name == "until")
+            if moment is None:
+                return found[0]
+            times[name] = moment
+        elif name == "role" and value.lower() not in _ROLES:
+            return found[0]
+        else:
+            given[name].append(value.lower() if name == "role" else value)
+        return " "
+
+    rest = re.sub(rf"(?<!\S){_FILTER.pattern}", take, text, flags=re.I)
+    return rest, Filters(
+        roles=tuple(given["role"]),
+        sources=tuple(given["source"]),
+        tools=tuple(given["tool"]),
+        sessions=tuple(given["session"]),
+        since=times.get("since"),
+        until=times.get("until"),
+    )
+
+
+def _moment(text: str, *, end: bool) -> float | None:
+    """Return a date or time in UTC; the end of a day is the beginning of the next."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        if end and len(text) <= len("2026-01-31"):
+            moment += timedelta(days=1)
+        return moment.timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+_SMALL = tuple(frozenset(words.split()) for words in (
+    # English
+    "a about after all also am an and any are aren as at be because been before being but by "
+    "can cannot could couldn d did didn do does doesn doing don done during each either else "
+    "for from get gets getting give given go goes got had hadn has hasn have haven having he "
+    "her hers him his how i if in into is isn it its itself just let ll m made make makes many "
+    "may me might more most much my myself no not of off on once one or other our ours out over "
+    "own please re s said same say says shall she should shouldn since so some such t tell than "
+    "that the their theirs them themselves then there these they this those through to too "
+    "under until up upon us ve very was wasn we were weren what when where whether which while "
+    "who whom whose why will with within without won would wouldn yes yet you your yours "
+    "yourself",
+    # German
+    "aber alle als also am an auch auf aus bei bin bis bitte da damit dann das dass dein dem "
+    "den denn der des die diese diesem diesen dieser dieses doch dort du durch ein eine einem "
+    "einen einer eines er es etwas fur hab habe haben hast hat hatte hatten hier ich ihm ihn "
+    "ihr ihre im in ist ja jede jeder jetzt kann kein keine konnen man mein meine mich mir mit "
+    "muss nach nicht noch nur ob oder sehr sein seine sich sie sind so soll um und uns unser "
+    "unter vom von vor wann war waren warum was weil welche welcher welches wenn wer werden wie "
+    "wieso wir wird wo wurde zu zum zur",
+    # Spanish
+    "a al algo como con cual cuales cuando cuanto de del desde donde dos el ella ellos en entre "
+    "era es esa ese eso esta estan estas este esto estos fue ha han hasta hay he la las le les "
+    "lo los mas me mi mis muy no nos o para pero por porque que quien quienes se ser si sin "
+    "sobre son su sus tambien te tengo tiene tu tus un una unas uno unos y ya yo",
+    # French
+    "a ai au aux avec avait avez avons c ce ces cet cette comme comment d dans de des donc dont "
+    "du elle elles en est et etait etaient ete etre eu eux fait il ils j je l la le les leur "
+    "leurs lui m ma mais me mes moi mon n ne nos notre nous on ont ou par pas plus pour "
+    "pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se ses si son sont sous "
+    "sur t ta te tes toi ton tu un une vos votre vous y",
+    # Portuguese
+    "a ao aos as com como da das de dela dele do dos e ela elas ele eles em entre era essa esse "
+    "esta este eu foi foram ha isso isto ja la lhe mais mas me meu meus minha muito na nao nas "
+    "nem no nos nossa nosso num numa o onde os ou para pela pelo por porque qual quais quando "
+    "quanto que quem se sem ser seu seus sobre sua suas tambem te tem tenho ter um uma umas uns "
+    "voce voces",
+    # Italian
+    "a ad agli ai al alla alle anche c che chi ci come con cosa cui da dal dalla dalle dei del "
+    "della delle di dove e ed era gli ha hai hanno ho i il in io l la le lei lo loro lui ma mi "
+    "mia mio ne negli nei nel nella noi non o per perche piu quale quali quando quanto quella "
+    "quello questa questo qui se sei si sia siamo sono su sua sul sulla suo ti tra tu tuo tutti "
+    "un una uno vi voi",
+    # Russian
+    "а без бы был была были было быть в вам вас вот все всё вы где да для до его ее её если "
+    "есть еще ещё же за здесь и из или им их к как какая какие какой кем когда кого кто ли "
+    "между меня мне мой моя мы на над нам нас не него нее нет ни но ну о об он она они оно от "
+    "по под почему при с сейчас со так там тебя то тоже только ты у уже что чем чего чтобы эта "
+    "эти это этот я",
+    # Turkish
+    "acaba ama ben beni bir biri bu bunu cok daha de da diye en gibi hangi hem her icin ile ise "
+    "kim ki mi ne neden nerede nasil o olan olarak oldu sen siz su ve veya ya zaman",
+    # Dutch
+    "aan al als bij dan dat de der die dit door een en er had heb heeft het hij hoe ik in is je "
+    "kan maar me met mijn naar niet nog of om ook op over te toen tot uit van voor waar waarom "
+    "wanneer was wat we welke werd wie wij wordt ze zich zijn",
+))  # fmt: skip
+"""Small words of the languages that have them: they say nothing about what is looked for. Folded,
+as in the index: without accents."""
+
+
+def _small_words(words: list[str]) -> frozenset[str]:
+    """Return those of the words that are small in the language that has most of them.
+
+    English where two are level. One word alone proves no other language in Latin letters: `die`.
+    """
+    seen = frozenset(words)
+    best: frozenset[str] = frozenset()
+    for language in _SMALL:
+        found = seen & language
+        is_proof = language is _SMALL[0] or len(found) > 1 or not "".join(found).isascii()
+        if len(found) > len(best) and is_proof:
+            best = found
+    return best

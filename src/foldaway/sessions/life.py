@@ -1,0 +1,159 @@
+"""Sessions that nobody uses now: compacted while no cache is lost, ended with what they taught.
+
+Both are for a job that runs now and then; several processes may run it at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from foldaway.caching.prices import TTL_SECONDS
+from foldaway.catalog import window_of
+from foldaway.compaction.trigger import Decision
+from foldaway.compaction.work import Options
+from foldaway.engine.run import model_of
+from foldaway.memory.manager import MemoryManager
+from foldaway.policy import Policy, budget_for
+from foldaway.report import Report
+from foldaway.sessions.leasing import holder_name, leased
+from foldaway.sessions.session import Session
+from foldaway.sessions.showing import redactor_of
+from foldaway.stores.store import Store
+from foldaway.stores.values import Held, SessionFilter, SessionInfo
+
+EXPIRED = "expired"
+EXPIRING = "expiring"
+"""Why a session ended whose memory is being told: it stays so if the process dies at that moment,
+and memory is not told again."""
+_DAY_SECONDS = 86_400
+_WITHIN_DAYS = 7.0
+"""Sessions that were not used for longer are not likely to be used again: to make them smaller is
+not worth a summary; chosen."""
+
+
+class Tended(Struct, frozen=True, kw_only=True):
+    """A session that nobody used, and what was done with it."""
+
+    session: SessionInfo
+    outcome: Literal["would compact", "compacted", "unchanged", "would end", "ended", "failed"]
+    detail: str = ""
+    report: Report | None = None
+
+
+def compact_idle(
+    store: Store,
+    *,
+    idle_seconds: float | None = None,
+    within_days: float = _WITHIN_DAYS,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+    **settings: Any,
+) -> tuple[Tended, ...]:
+    """Compact sessions that will soon be due and that no provider has in its cache any more.
+
+    `idle_seconds` is by default how long the provider of the model keeps a cached prompt; sessions
+    that were not used within `within_days` are left as they are. `settings` are those of `Session`.
+    With known prices, a compaction that does not pay is left out. With `dry_run` nothing changes.
+    """
+    ttl = TTL_SECONDS[model_of(settings.get("model", "")).cache_ttl]
+    latest = clock() - (ttl if idle_seconds is None else idle_seconds)
+    wanted = SessionFilter(since=clock() - within_days * _DAY_SECONDS)
+    found: list[Tended] = []
+    for info in _unused(store, wanted, latest):
+        if not _may_be_pressed(info, settings):
+            continue
+        session = Session(store, info.id, clock=clock, **settings)
+        if not _is_pressed(session.engine.decide()):
+            continue
+        verdict = session.engine.weigh(Options())
+        if verdict is not None and verdict.answer == "wait":
+            found.append(Tended(session=info, outcome="unchanged", detail=verdict.sentence))
+        elif dry_run:
+            found.append(Tended(session=info, outcome="would compact"))
+        else:
+            report = session.compact(force=_if_still_unused(store, info.id, latest))
+            found.append(Tended(
+                session=session.info, report=report, detail=report.detail,
+                outcome="compacted" if report.status == "compacted" else "unchanged",
+            ))  # fmt: skip
+    return tuple(found)
+
+
+def expire(
+    store: Store,
+    *,
+    idle_days: float,
+    memory: MemoryManager | None = None,
+    reason: str = EXPIRED,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> tuple[Tended, ...]:
+    """End sessions that were not used for so long; memory hears of each one last time.
+
+    A session whose memory cannot take it stays open and is tried again the next time. One that is
+    used again after it ended expires again. With `dry_run` nothing changes.
+    """
+    latest = clock() - idle_days * _DAY_SECONDS
+    if memory is not None:
+        memory.hide_with(redactor_of(store))
+    found: list[Tended] = []
+    for info in _unused(store, SessionFilter(until=latest), latest):
+        if dry_run:
+            found.append(Tended(session=info, outcome="would end"))
+            continue
+        with leased(store, info.id, holder_name()) as lease:
+            if isinstance(lease, Held) or not _is_unused(store.session(info.id), latest):
+                continue
+            found.append(_end(store, info, memory, reason))
+    return tuple(found)
+
+
+def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: str) -> Tended:
+    store.end(info.id, EXPIRING)
+    late = ""
+    if memory is not None:
+        messages = Session(store, info.id).engine.messages
+        told = memory.session_ended(info.id, messages)
+        done = wait(told, timeout=memory.limits.close_seconds)
+        errors = [type(one.exception()).__name__ for one in done.done if one.exception()]
+        if errors:
+            store.reopen(info.id)
+            why = f"a memory provider failed: {errors[0]}"
+            return Tended(session=store.session(info.id), outcome="failed", detail=why)
+        late = "memory has not finished yet" if done.not_done else ""
+    store.end(info.id, reason)
+    return Tended(session=store.session(info.id), outcome="ended", detail=late)
+
+
+def _unused(store: Store, wanted: SessionFilter, latest: float) -> Iterator[SessionInfo]:
+    """Yield sessions of people that are open and were last used before a moment."""
+    yield from (info for info in store.all_sessions(wanted) if _is_unused(info, latest))
+
+
+def _is_unused(info: SessionInfo, latest: float) -> bool:
+    is_open = info.ended is None or (info.updated > info.ended and info.end_reason != "compression")
+    return is_open and info.updated <= latest and info.length > 0
+
+
+def _may_be_pressed(info: SessionInfo, settings: Mapping[str, Any]) -> bool:
+    """Return whether it is worth reading the log: an estimate is not wrong by half."""
+    model = model_of(settings.get("model", ""))
+    given = settings.get("context_length") or model.context_length
+    window, _ = window_of(model.name or info.model, given)
+    budget = budget_for(settings.get("policy") or Policy(), window)
+    return 2 * info.tokens >= budget.pressure_tokens
+
+
+def _is_pressed(decision: Decision) -> bool:
+    return decision.pressure and decision.reason in ("", "below threshold", "deferred")
+
+
+def _if_still_unused(store: Store, session_id: str, latest: float) -> Callable[[Decision], bool]:
+    return lambda decision: (
+        _is_pressed(decision) and _is_unused(store.newest_leaf(session_id), latest)
+    )

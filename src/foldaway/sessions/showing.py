@@ -1,0 +1,83 @@
+"""What a message becomes before it leaves its session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from foldaway.dialects.jsontext import parse
+from foldaway.dialects.registry import dialect_named
+from foldaway.engine.run import LoggingRedactor
+from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.policy import DEFAULT_KEY
+from foldaway.search.text import searchable
+from foldaway.search.values import HIDDEN, Reveal, Revealed, Written
+from foldaway.stores.store import Store
+from foldaway.transcript import Message, ToolCall
+
+Show: TypeAlias = Callable[[str], str]
+"""What a text becomes before it is shown; a redactor if it leaves its session."""
+
+PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
+"""What stands for a secret: its kind, and a tag that is the same for the same secret."""
+
+
+def as_it_is(text: str) -> str:
+    """Show a text as it stands: to whom it belongs."""
+    return text
+
+
+def revealing(show: Show) -> Reveal:
+    """Return what makes a message ready to be shown; the same text is made ready once.
+
+    The text of a message has the values of a call without their names. A name may be all that
+    tells of a secret, so arguments go through `show` before the names are gone.
+    """
+    if show is as_it_is:
+        return lambda written: Revealed(written.text, written.text)
+    known: dict[bytes | str, Revealed] = {}
+
+    def reveal(written: Written) -> Revealed:
+        key = written.body if written.calls else written.text
+        found = known.get(key)
+        if found is None:
+            text = show(_without_secret_arguments(written, show) if written.calls else written.text)
+            same = text == written.text
+            words = written.text if same else PLACEHOLDER.sub(HIDDEN, text)
+            found = known[key] = Revealed(written.text if same else text, words)
+        return found
+
+    return reveal
+
+
+def _without_secret_arguments(written: Written, show: Show) -> str:
+    (message,) = dialect_named(written.dialect).decode([parse(written.body)], 0)
+    return _hidden_arguments(message, show)
+
+
+def shown_text(message: Message, show: Show) -> str:
+    """Return the text of a message that is in no store, ready to be shown."""
+    return show(_hidden_arguments(message, show))
+
+
+def _hidden_arguments(message: Message, show: Show) -> str:
+    parts = tuple(
+        replace(part, arguments=show(part.arguments)) if isinstance(part, ToolCall) else part
+        for part in message.parts
+    )
+    return searchable(replace(message, parts=parts)).text
+
+
+def redactor_of(
+    store: Store, *, personal: bool = False, policy: RedactionPolicy | None = None
+) -> Redactor:
+    """Return a redactor whose placeholders are made by the key of the store.
+
+    `policy` says what it hides. Without one, personal data stays unless it is asked for: the agent
+    goes on with it. A store that is only read and has no key yet gets the public one.
+    """
+    key = store.redaction_key() or DEFAULT_KEY
+    return LoggingRedactor(replace(policy or RedactionPolicy(personal=personal), key=key))

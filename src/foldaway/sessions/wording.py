@@ -1,0 +1,215 @@
+"""Words that are looked for in whatever form they are kept, and messages without their words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from foldaway.dialects.jsontext import dump, parse
+from foldaway.dialects.registry import dialect_named
+from foldaway.errors import NotReadable
+from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from foldaway.transcript.message import bare, bare_message
+
+ERASED: Final = "[erased]"
+"""What is in the place of words that were taken out."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_MEANT = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_NESTED = 4
+"""How often JSON is looked for in texts of JSON: a call's arguments are one level, and what an
+agent writes into a file by such a call another one."""
+_AUTHOR_KEYS = ("name", "author", "user", "sender")
+_IDENTITY_KEYS = ("id", "name", "username", "key")
+_OVERLAP_CHUNK = 8_000_000
+"""Bytes of a file that are in memory at a time."""
+
+
+class Words:
+    """Texts to look for. Letter case, the width of blanks and JSON's escapes make no difference."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        clean = (text.encode("utf-8", "replace").decode() for text in texts)
+        self.spelled = {folded: text for text in clean if (folded := fold(text))}
+        """Each of them as it was given, by what it is compared by."""
+        self.texts = tuple(self.spelled)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.spelled.values(), key=len, reverse=True)
+        pieces = (r"\s+".join(map(re.escape, text.split())) for text in longest_first)
+        return re.compile("|".join(pieces) or r"(?!)", re.IGNORECASE)
+
+    def holds(self, data: bytes) -> bool:
+        """Return whether JSON, or a text in UTF-8, has one of them."""
+        return bool(self.texts) and next(self._found(data), None) is not None
+
+    def among(self, data: bytes) -> set[str]:
+        """Return those that JSON or a text has, folded."""
+        return set(self._found(data))
+
+    def _found(self, data: bytes) -> Iterator[str]:
+        for reading in _readings(data.decode("utf-8", "replace")):
+            yield from (text for text in self.texts if text in reading)
+
+    def mend(self, data: bytes) -> bytes:
+        """Return JSON with `ERASED` in their place."""
+        try:
+            return dump(self.mend_value(parse(data)))
+        except NotReadable:
+            return b"{}"
+
+    def mend_value(self, value: Any) -> Any:
+        """Return a JSON value with `ERASED` in their place, or in that of a whole text that has
+        them in another spelling.
+        """
+        if isinstance(value, str):
+            if not self.holds(value.encode("utf-8", "replace")):
+                return value
+            mended = self._pattern.sub(ERASED, value)
+            return ERASED if self.holds(mended.encode("utf-8", "replace")) else mended
+        if isinstance(value, dict):
+            pairs = cast("dict[str, Any]", value).items()
+            return {self.mend_value(key): self.mend_value(inner) for key, inner in pairs}
+        if isinstance(value, list):
+            return [self.mend_value(inner) for inner in cast("list[Any]", value)]
+        return value
+
+    def count_in(self, file: Any) -> int:
+        """Return how many of them an open file has as bytes: in UTF-8, or as JSON escapes it."""
+        forms = [_as_bytes(text) | _as_bytes(folded) for folded, text in self.spelled.items()]
+        longest = max((len(form) for some in forms for form in some), default=0)
+        found: set[int] = set()
+        before = b""
+        while chunk := file.read(_OVERLAP_CHUNK):
+            held = before + chunk.lower()
+            found.update(
+                at for at, some in enumerate(forms)
+                if at not in found and any(form in held for form in some)
+            )  # fmt: skip
+            before = held[-longest:]
+        return len(found)
+
+
+def _as_bytes(text: str) -> set[bytes]:
+    """Return how a text may be in a file, letters of ASCII in lower case."""
+    single = " ".join(text.split())
+    if single.isascii():
+        cased = {single}
+    else:
+        cased = {unicodedata.normalize(form, one) for form in ("NFC", "NFD")
+                 for one in (single, single.lower(), single.upper())}  # fmt: skip
+    return {
+        form.lower() for one in cased
+        for form in (one.encode(), msgspec.json.encode(one)[1:-1], _ascii_json(one))
+    }  # fmt: skip
+
+
+def fold(text: str) -> str:
+    """Return a text, letter case aside, with single blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).casefold()
+    return " ".join(text.lower().split())
+
+
+def _readings(text: str) -> Iterator[str]:
+    """Yield a text folded: as it is, and as JSON in it reads."""
+    yield fold(text)
+    for _ in range(_NESTED):
+        if "\\" not in text:
+            return
+        text = _ESCAPE.sub(_meant, text)
+        yield fold(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _meant(found: re.Match[str]) -> str:
+    code, sign = found.groups()
+    return chr(int(code, 16)) if code else _MEANT.get(sign, sign)
+
+
+def _ascii_json(text: str) -> bytes:
+    """Return a text as JSON writes it in ASCII alone."""
+    quoted = msgspec.json.encode(text)[1:-1].decode()
+    pairs = quoted.encode("utf-16-be")
+    units = (int.from_bytes(pairs[at : at + 2], "big") for at in range(0, len(pairs), 2))
+    return "".join(chr(one) if one < 0x80 else f"\\u{one:04x}" for one in units).encode()
+
+
+def is_by(person: str, body: bytes) -> bool:
+    """Return whether a message names a person as its author: in `name`, `author`, `user` or
+    `sender`, of itself or of its `metadata`, as a text or as an object with an `id` or a name.
+    """
+    try:
+        payload: Any = parse(body)
+    except NotReadable:
+        return False
+    held = _object(payload)
+    authors = (_author(one.get(key)) for one in (held, _object(held.get("metadata")))
+               for key in _AUTHOR_KEYS)  # fmt: skip
+    names = {str(name).casefold() for some in authors for name in some if name is not None}
+    return held.get("role") != "tool" and person.casefold() in names
+
+
+def is_by_user(body: bytes) -> bool:
+    """Return whether a message is a user's."""
+    try:
+        return _object(parse(body)).get("role") == "user"
+    except NotReadable:
+        return False
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _author(value: Any) -> list[Any]:
+    return [_object(value).get(key) for key in _IDENTITY_KEYS] if _object(value) else [value]
+
+
+def erase_message(message: Message, dialect: str, words: Words) -> Message:
+    """Return a message that says `ERASED`: its role, its calls and what they are answered for stay,
+    so that the list it is in keeps its shape; every other field goes. A system prompt keeps the
+    rest of its words: an agent works by them.
+    """
+    known = dialect_named(dialect)
+    if message.role == "unknown":
+        wire = words.mend_value(message.wire)
+    else:
+        parts: list[Part] = []
+        is_prompt = message.role in ("system", "developer")
+        erased = _mended if is_prompt else _erased
+        for new in (erased(part, words) for part in message.parts):
+            if new is not None and not (isinstance(new, Text) and new in parts):
+                parts.append(new)
+        parts = parts or [Text(ERASED)]
+        wire = known.encode(replace(bare_message(message), parts=tuple(parts), intact=False))
+    (made,) = known.decode([wire], max(message.position, 0))
+    return made
+
+
+def _mended(part: Part, words: Words) -> Part | None:
+    """Return a part of a prompt without the words."""
+    if isinstance(part, Text):
+        return Text(words.mend_value(part.text))
+    return _erased(part, words)
+
+
+def _erased(part: Part, words: Words) -> Part | None:
+    match part:
+        case Text() | Media():
+            return Text(ERASED)
+        case ToolCall(kind="function"):
+            return replace(bare(part), arguments="{}", signature="")
+        case ToolCall(kind="custom"):
+            return replace(bare(part), arguments=ERASED, signature="")
+        case ToolResult(kind="function" | "custom"):
+            return replace(bare(part), parts=(Text(ERASED),))
+        case Thinking() | Opaque():
+            return None
+        case ToolCall() | ToolResult():
+            return replace(part, wire=words.mend_value(part.wire))

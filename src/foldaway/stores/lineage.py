@@ -1,0 +1,475 @@
+"""Sessions: made, found, listed, ended, and what they descend from."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+
+from foldaway.errors import (
+    AmbiguousSession,
+    Conflict,
+    InvalidSetting,
+    UnknownPosition,
+    UnknownSession,
+)
+from foldaway.stores.bodies import pack
+from foldaway.stores.database import BodyKey, Row, Statements, Value
+from foldaway.stores.log import clip, in_chunks, pieces, tokens_of
+from foldaway.stores.rows import (
+    LEAN,
+    SELECT,
+    Found,
+    Space,
+    as_found,
+    as_lean,
+    folded,
+    found,
+    owned,
+    plain,
+)
+from foldaway.stores.values import Descent, NewSession, Page, SessionFilter, SessionInfo
+
+_NUMBERED = re.compile(r"^(.*) #([0-9]{1,9})$", re.DOTALL)
+_MOST_NAMED = 5
+_SHARING: tuple[Descent, ...] = ("branch", "compression")
+
+
+def create(
+    space: Space,
+    tx: Statements,
+    new: NewSession,
+    *,
+    parent_id: str = "",
+    descent: Descent = "",
+    at: int | None = None,
+) -> SessionInfo:
+    """Make a session. A branch shares its parent's log up to `at`, the whole where it is None."""
+    if not parent_id:
+        return insert(space, tx, new, None, descent="", at=0).info
+    parent = owned(space, tx, parent_id)
+    length = parent.info.length
+    shared = (length if at is None else at) if descent in _SHARING else 0
+    if not 0 <= shared <= length:
+        raise UnknownPosition(parent.info.id, shared, length)
+    child = insert(space, tx, new, parent, descent=descent, at=shared)
+    if descent in _SHARING:
+        if copy_view(space, tx, parent, child):
+            update(space, tx, child.key, {"view": 1, "compactions": parent.info.compactions})
+            copy_state(space, tx, parent, child)
+        copy_pins(space, tx, parent, child)
+    return found(space, tx, child.info.id).info
+
+
+def insert(
+    space: Space,
+    tx: Statements,
+    new: NewSession,
+    parent: Found | None,
+    *,
+    descent: Descent,
+    at: int,
+) -> Found:
+    """Write the row of a new session, and what it shares with its parent."""
+    database, tenant = space.database, space.tenant
+    now = database.now(tx)
+    started = now if new.started is None else new.started
+    stamp = _stamp(started) or _stamp(now)
+    name = plain(new.id) or f"{stamp}-{secrets.token_hex(4)}"
+    _refuse_known(space, tx, new, name)
+    heir = parent.info if parent and descent in _SHARING else None
+    title = plain(new.title) or _next_title(space, tx, parent, descent)
+    first_ask = heir.first_ask if heir and at else ""
+    row: dict[str, Value] = {
+        "key": database.new_key(tx),
+        "tenant": tenant,
+        "id": name,
+        "parent": parent.info.id if parent else "",
+        "root": parent.info.root_id if parent and descent != "reset" else name,
+        "descent": descent,
+        "forked_at": at,
+        "dialect": plain(new.dialect),
+        "title": title,
+        "goal": plain(new.goal) or (heir.goal if heir else ""),
+        "model": plain(new.model) or (heir.model if heir else ""),
+        "source": plain(new.source),
+        "source_id": plain(new.source_id),
+        "kind": new.kind,
+        "cwd": plain(new.cwd) or (heir.cwd if heir else ""),
+        "mode": new.mode,
+        "started": started,
+        "updated": started,
+        "ended": None,
+        "end_reason": "",
+        "length": at,
+        "view": 0,
+        "compactions": 0,
+        "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
+        "first_ask": first_ask,
+        "folded": folded(title, first_ask),
+        "frame": _frame(space, tx, new.frame, parent if heir else None),
+    }
+    tx.run(
+        f"INSERT INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+        list(row.values()),
+    )
+    child = found(space, tx, name)
+    if parent and at:
+        shared = clip(pieces(space, tx, parent.key, parent.info.length), at)
+        tx.many(
+            "INSERT INTO segments (tenant, session, owner, start, stop) VALUES (?, ?, ?, ?, ?)",
+            [(tenant, child.key, piece.owner, piece.start, piece.stop) for piece in shared],
+        )
+    return child
+
+
+def _stamp(seconds: float) -> str:
+    """Return a moment as an id begins with it, "" for one that no clock shows."""
+    try:
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return stamp if len(stamp) == len("20260131-120000") else ""
+
+
+def folders(space: Space, tx: Statements) -> dict[str, int]:
+    """Return the folders that sessions ran in, "" if unknown, each with its number of sessions."""
+    rows = tx.rows(
+        "SELECT cwd, count(*) FROM sessions WHERE tenant = ? GROUP BY cwd ORDER BY cwd",
+        (space.tenant,),
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
+def find(
+    space: Space, tx: Statements, text: str, among: tuple[str, ...] | None = None
+) -> SessionInfo:
+    """Return the session of an id, a source id, the beginning or end of exactly one id, or a
+    title; `last` is the one that was used last.
+
+    With `among`, sessions that ran in other folders do not exist: they are neither found nor named.
+    """
+    name = plain(text)
+    limit, values = _in_folders("s.cwd", among)
+    for condition, value in (("s.id = ?", name), ("s.source_id = ? AND s.source_id <> ''", name)):
+        rows = tx.rows(
+            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.updated DESC",
+            (space.tenant, value, *values),
+        )
+        if rows:
+            return _the_one(space, tx, text, rows)
+    for condition, given in _SHORT_NAMES if name else ():
+        rows = tx.rows(
+            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.id",
+            (space.tenant, *(len(name) if one is int else name for one in given), *values),
+        )
+        if rows:
+            return _the_one(space, tx, text, rows)
+    if name == _LAST:
+        rows = tx.rows(
+            f"{SELECT} WHERE s.tenant = ? AND s.kind = 'main' AND {limit}"
+            " ORDER BY s.updated DESC, s.id DESC LIMIT 1",
+            (space.tenant, *values),
+        )
+        if rows:
+            return _the_one(space, tx, text, rows)
+    raise UnknownSession(text)
+
+
+_SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("substr(s.id, 1, ?) = ?", (int, str)),
+    ("substr(s.source_id, 1, ?) = ?", (int, str)),
+    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)),
+    ("lower(s.title) = lower(?)", (str,)),
+)
+"""Short names of a session, each with what its places take: the length of the name, or the name."""
+_LAST = "last"
+
+
+def by_source(space: Space, tx: Statements, source: str, source_id: str) -> SessionInfo | None:
+    """Return the session that a source knows by this id, None where there is none."""
+    row = tx.row(
+        f"{SELECT} WHERE s.tenant = ? AND s.source = ? AND s.source_id = ? AND s.source_id <> ''",
+        (space.tenant, plain(source), plain(source_id)),
+    )
+    return None if row is None else as_found(space, tx, row).info
+
+
+def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
+    """Return sessions that were in use between `since` and `until`, the last used first."""
+    conditions, values = _conditions_of_list(space, wanted)
+    if after:
+        updated, last_id = _mark(space, tx, after)
+        conditions.append("(s.updated < ? OR (s.updated = ? AND s.id < ?))")
+        values += (updated, updated, last_id)
+    rows = tx.rows(
+        f"{SELECT} WHERE {' AND '.join(conditions)} ORDER BY s.updated DESC, s.id DESC LIMIT ?",
+        (*values, most + 1),
+    )
+    sessions = tuple(as_found(space, tx, row).info for row in rows[:most])
+    last = sessions[-1] if sessions else None
+    more = f"{last.updated.hex()} {last.id}" if last and len(rows) > most else ""
+    return Page(sessions, more)
+
+
+def count(space: Space, tx: Statements, wanted: SessionFilter) -> int:
+    """Return how many sessions `listed` has on all pages."""
+    conditions, values = _conditions_of_list(space, wanted)
+    row = tx.row(f"SELECT count(*) FROM sessions s WHERE {' AND '.join(conditions)}", values)
+    return int(row[0]) if row else 0
+
+
+def _conditions_of_list(space: Space, wanted: SessionFilter) -> tuple[list[str], list[Value]]:
+    conditions, values = _conditions(space, wanted)
+    if wanted.only_leaves:  # the newest of those that fit: a younger branch may be called otherwise
+        younger, given = _conditions(space, wanted, "t")
+        conditions.append(
+            f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {' AND '.join(younger)} AND"
+            " t.root = s.root AND (t.updated > s.updated OR (t.updated = s.updated"
+            " AND t.id > s.id)))"
+        )
+        values += given
+    return conditions, values
+
+
+def _mark(space: Space, tx: Statements, after: str) -> tuple[float, str]:
+    """Return the time and id that a page ended with: of the mark, or of a session's name."""
+    updated, _, last_id = after.partition(" ")
+    try:
+        if not last_id:
+            last = find(space, tx, after)
+            return last.updated, last.id
+        return float.fromhex(updated), plain(last_id)
+    except (ValueError, OverflowError, UnknownSession):
+        raise InvalidSetting(
+            "after", after, "the mark or the session that the page before ended with"
+        ) from None
+
+
+def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo, ...]:
+    """Return all sessions of the same root, in order of their start."""
+    rows = tx.rows(
+        f"{SELECT} WHERE s.tenant = ? AND s.root = ? ORDER BY s.started, s.id",
+        (space.tenant, found(space, tx, session_id).info.root_id),
+    )
+    return tuple(as_found(space, tx, row).info for row in rows)
+
+
+def begun_anew(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo, ...]:
+    """Return the sessions that were begun in the place of one of this root."""
+    rows = tx.rows(
+        f"{SELECT} WHERE s.tenant = ? AND s.descent = 'reset' AND s.parent IN"
+        " (SELECT p.id FROM sessions p WHERE p.tenant = ? AND p.root = ?) ORDER BY s.started, s.id",
+        (space.tenant, space.tenant, plain(root_id)),
+    )
+    return tuple(as_found(space, tx, row).info for row in rows)
+
+
+def newest_leaf(space: Space, tx: Statements, session_id: str) -> SessionInfo:
+    """Return where a session goes on: the newest child by compression, to the end."""
+    info = found(space, tx, session_id).info
+    while True:
+        row = tx.row(
+            f"{SELECT} WHERE s.tenant = ? AND s.parent = ? AND s.parent <> ''"
+            " AND s.descent = 'compression' ORDER BY s.started DESC, s.id DESC LIMIT 1",
+            (space.tenant, info.id),
+        )
+        if row is None:
+            return info
+        info = as_found(space, tx, row).info
+
+
+def leaves(
+    space: Space, tx: Statements, ids: Sequence[str]
+) -> dict[str, tuple[SessionInfo, SessionInfo]]:
+    """Return each session, and where it goes on; both without their frames."""
+    found: dict[str, SessionInfo] = {}
+    rotated: set[str] = set()
+    for some in in_chunks(list(dict.fromkeys(map(plain, ids)))):
+        marks = ", ".join("?" * len(some))
+        rows = tx.rows(
+            f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id IN ({marks})",
+            (space.tenant, *some),
+        )
+        found.update((row[0], as_lean(space, row).info) for row in rows)
+        rotated.update(row[0] for row in tx.rows(
+            "SELECT parent FROM sessions WHERE tenant = ? AND parent <> ''"
+            f" AND descent = 'compression' AND parent IN ({marks})",
+            (space.tenant, *some),
+        ))  # fmt: skip
+    return {
+        name: (info, newest_leaf(space, tx, name) if name in rotated else info)
+        for name, info in found.items()
+    }
+
+
+def change(
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    *,
+    title: str | None,
+    goal: str | None,
+    model: str | None,
+    dialect: str | None,
+    frame: bytes | None,
+) -> SessionInfo:
+    """Set what is not None."""
+    session = owned(space, tx, session_id)
+    values: dict[str, Value] = {
+        name: plain(value)
+        for name, value in (
+            ("title", title),
+            ("goal", goal),
+            ("model", model),
+            ("dialect", dialect),
+        )
+        if value is not None
+    }
+    if title is not None:
+        values["folded"] = folded(plain(title), session.info.first_ask)
+    if frame is not None:
+        values["frame"] = _frame(space, tx, frame, None)
+    if values:
+        update(space, tx, session.key, values)
+    return found(space, tx, session_id).info
+
+
+def end(space: Space, tx: Statements, session_id: str, reason: str) -> None:
+    """Mark a session as ended; it can still be read, searched and reopened."""
+    session = owned(space, tx, session_id)
+    ended = space.database.now(tx)
+    update(space, tx, session.key, {"ended": ended, "end_reason": plain(reason)})
+
+
+def reopen(space: Space, tx: Statements, session_id: str) -> None:
+    """Take back that a session has ended."""
+    update(space, tx, owned(space, tx, session_id).key, {"ended": None, "end_reason": ""})
+
+
+def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> None:
+    """Set columns of a session's row."""
+    settings = ", ".join(f"{name} = ?" for name in values)
+    tx.run(
+        f"UPDATE sessions SET {settings} WHERE tenant = ? AND key = ?",
+        (*values.values(), space.tenant, key),
+    )
+
+
+def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> BodyKey:
+    """Return the key of a frame, of the parent's where there is none, or None."""
+    if frame:
+        return space.database.put_bodies(tx, [pack(frame, "")])[0]
+    row = parent and tx.row(
+        "SELECT frame FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, parent.key)
+    )
+    return row[0] if row else None
+
+
+def _refuse_known(space: Space, tx: Statements, new: NewSession, session_id: str) -> None:
+    if tx.row("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (space.tenant, session_id)):
+        raise Conflict(session_id, "there is one of that id already")
+    if not new.source_id:
+        return
+    known = tx.row(
+        "SELECT id FROM sessions WHERE tenant = ? AND source = ? AND source_id = ?"
+        " AND source_id <> ''",
+        (space.tenant, plain(new.source), plain(new.source_id)),
+    )
+    if known:
+        raise Conflict(str(known[0]), f"it has the source id {new.source_id!r} already")
+
+
+def _the_one(space: Space, tx: Statements, text: str, rows: list[Row]) -> SessionInfo:
+    if len(rows) > 1:
+        raise AmbiguousSession(text, [str(row[0]) for row in rows[:_MOST_NAMED]])
+    return as_found(space, tx, rows[0]).info
+
+
+def _conditions(
+    space: Space, wanted: SessionFilter, row: str = "s"
+) -> tuple[list[str], list[Value]]:
+    conditions, values = [f"{row}.tenant = ?"], list[Value]([space.tenant])
+
+    def add(condition: str, *given: Value) -> None:
+        conditions.append(f"{row}.{condition}")
+        values.extend(given)
+
+    if wanted.source:
+        add("source = ?", plain(wanted.source))
+    if wanted.kind != "any":
+        add("kind = ?", wanted.kind)
+    if wanted.since is not None:
+        add("updated >= ?", wanted.since)
+    if wanted.until is not None:
+        add("started < ?", wanted.until)
+    if wanted.root_id:
+        add("root = ?", plain(wanted.root_id))
+    if wanted.folders is not None:
+        limit, among = _in_folders(f"{row}.cwd", wanted.folders)
+        conditions.append(limit)
+        values.extend(among)
+    if wanted.text:
+        pattern = re.sub(r"([\\%_])", r"\\\1", plain(wanted.text[:1000]).casefold())
+        add("folded LIKE ? ESCAPE '\\'", f"%{pattern}%")
+    return conditions, values
+
+
+def _in_folders(column: str, among: tuple[str, ...] | None) -> tuple[str, tuple[Value, ...]]:
+    """Return the condition that a session ran in one of these folders, and its values."""
+    if among is None:
+        return "1 = 1", ()
+    if not among:
+        return "1 = 0", ()
+    return f"{column} IN ({', '.join('?' * len(among))})", among
+
+
+def _next_title(space: Space, tx: Statements, parent: Found | None, descent: Descent) -> str:
+    """Return the parent's title with the next free number of the lineage."""
+    if parent is None or not parent.info.title or descent == "delegation":
+        return ""
+    base = _base(parent.info.title)[0]
+    rows = tx.rows(
+        "SELECT title FROM sessions WHERE tenant = ? AND root = ?",
+        (space.tenant, parent.info.root_id),
+    )
+    taken = [number for name, number in (_base(row[0]) for row in rows) if name == base]
+    return f"{base} #{max(taken, default=1) + 1}"
+
+
+def _base(title: str) -> tuple[str, int]:
+    numbered = _NUMBERED.match(title)
+    return (numbered[1], int(numbered[2])) if numbered else (title, 1)
+
+
+def copy_view(space: Space, tx: Statements, parent: Found, child: Found) -> int:
+    """Give a child its parent's view, where that covers no more than what is shared.
+
+    Return its number there, 0 where the child begins with the log as it is.
+    """
+    copied = tx.run(
+        "INSERT INTO views (tenant, session, number, previous, created, reason, length, items,"
+        " state, report) SELECT tenant, ?, 1, 0, created, reason, length, items, state, report"
+        " FROM views WHERE tenant = ? AND session = ? AND number = ? AND length <= ?",
+        (child.key, space.tenant, parent.key, parent.info.view, child.info.forked_at),
+    )
+    return 1 if copied else 0
+
+
+def copy_state(space: Space, tx: Statements, parent: Found, child: Found) -> None:
+    """Carry the state between compactions over."""
+    tx.run(
+        "INSERT INTO states (tenant, session, state) SELECT tenant, ?, state FROM states"
+        " WHERE tenant = ? AND session = ?",
+        (child.key, space.tenant, parent.key),
+    )
+
+
+def copy_pins(space: Space, tx: Statements, parent: Found, child: Found) -> None:
+    """Pin what is shared in the child too."""
+    tx.run(
+        "INSERT INTO pins (tenant, session, position, note) SELECT tenant, ?, position, note"
+        " FROM pins WHERE tenant = ? AND session = ? AND position < ?",
+        (child.key, space.tenant, parent.key, child.info.forked_at),
+    )

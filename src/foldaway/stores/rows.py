@@ -1,0 +1,209 @@
+"""Sessions as rows of a database, and the redaction key of a store."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from foldaway.errors import Conflict, UnknownSession
+from foldaway.stores.bodies import unpack
+from foldaway.stores.database import Database, Row, Statements
+from foldaway.stores.values import SessionInfo
+
+COLUMNS = (
+    "id", "parent", "root", "descent", "forked_at", "dialect", "title", "goal", "model", "source",
+    "source_id", "kind", "cwd", "mode", "started", "updated", "ended", "end_reason", "length",
+    "view", "compactions", "tokens", "first_ask",
+)  # fmt: skip
+_FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
+LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
+SELECT = (
+    f"{LEAN}, b.tenant, b.key, b.parts, b.packed"
+    " FROM sessions s LEFT JOIN bodies b ON b.tenant = s.tenant AND b.key = s.frame"
+)
+_HEAD = (
+    "SELECT key, id, length, tokens, updated, ended, end_reason, title, first_ask"
+    " FROM sessions WHERE tenant = ? AND id = ?"
+)
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+_WINDOW = "window for {} of {}"
+"""A row of `meta`: the context length of a model, as a tenant learned it."""
+_MOST_NAME = 200
+"""Characters of a model's name that count; the longest that we know have 60."""
+_REDACTION_KEY = ("redaction key 1 of {}", "redaction key 2 of {}")
+"""Rows of `meta` that hold the key of a tenant: half of its digits each."""
+_BITS = 63
+"""`meta` holds whole numbers of 64 bits with a sign."""
+
+
+class Space(Struct, frozen=True):
+    """One profile of one tenant in a database."""
+
+    database: Database
+    profile: str
+
+    @property
+    def tenant(self) -> str:
+        """What the column `tenant` holds."""
+        return self.database.tenant
+
+
+class Found(Struct, frozen=True):
+    """A session and the number that other tables know it by."""
+
+    key: int
+    info: SessionInfo
+
+
+class Head(Struct, frozen=True, gc=False):
+    """What an append has to know of a session. It is read for every message, so it is little."""
+
+    key: int
+    id: str
+    length: int
+    tokens: int
+    updated: float
+    ended: float | None
+    end_reason: str
+    title: str
+    first_ask: str
+
+
+def found(space: Space, tx: Statements, session_id: str) -> Found:
+    """Return the session of an id; raise `UnknownSession`."""
+    sql = f"{SELECT} WHERE s.tenant = ? AND s.id = ?"
+    return as_found(space, tx, known_row(space, tx, session_id, sql))
+
+
+def owned(space: Space, tx: Statements, session_id: str) -> Found:
+    """Return the session of an id without its frame, for this transaction alone to change."""
+    sql = f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}"
+    return as_lean(space, known_row(space, tx, session_id, sql))
+
+
+def head(space: Space, tx: Statements, session_id: str) -> Head:
+    """Return what an append needs of a session, for this transaction alone to change."""
+    return Head(*known_row(space, tx, session_id, _HEAD + space.database.for_update))
+
+
+def key_of(space: Space, tx: Statements, session_id: str) -> int:
+    """Return the number of a session; raise `UnknownSession`."""
+    sql = "SELECT key FROM sessions WHERE tenant = ? AND id = ?"
+    return int(known_row(space, tx, session_id, sql)[0])
+
+
+def known_row(space: Space, tx: Statements, session_id: str, sql: str) -> Row:
+    """Return the row of a session that `sql` asks for by tenant and id; raise `UnknownSession`."""
+    row = tx.row(sql, (space.tenant, plain(session_id)))
+    if row is None:
+        raise UnknownSession(session_id)
+    return row
+
+
+def refuse_closed(space: Space, tx: Statements, session: SessionInfo | Head) -> None:
+    """Raise `Conflict` where a session goes on in a child that took over its whole log.
+
+    A writer that missed the rotation would add what nobody reads any more.
+    """
+    if session.ended is None or session.end_reason != "compression":
+        return
+    row = tx.row(
+        "SELECT id FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
+        " AND descent = 'compression' AND forked_at = ?"
+        " ORDER BY started DESC, id DESC LIMIT 1",
+        (space.tenant, session.id, session.length),
+    )
+    if row:
+        raise Conflict(session.id, f"it goes on as {row[0]}")
+
+
+def as_found(space: Space, tx: Statements, row: Row) -> Found:
+    """Return what a row of `SELECT` says."""
+    frame = b"" if row[-1] is None else unpack(tx, *row[-4:])[0]
+    info = SessionInfo(profile=space.profile, frame=frame, **_fields(row))
+    return Found(row[len(COLUMNS)], info)
+
+
+def as_lean(space: Space, row: Row) -> Found:
+    """Return what a row of `LEAN` says: a session without its frame."""
+    return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
+
+
+def ids_of(space: Space, tx: Statements, keys: set[int]) -> dict[int, str]:
+    """Return the ids of sessions by their numbers."""
+    return {
+        key: str(row[0])
+        for key in keys
+        if (row := tx.row(
+            "SELECT id FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, key)
+        ))
+    }  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """Return a name that every database can hold: no NUL, no lone surrogates."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSPEAKABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def folded(title: str, first_ask: str) -> str:
+    """Return what a filter by text looks at, letter case aside."""
+    return f"{title}\n{first_ask}".casefold()
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return dict(zip(_FIELDS, row, strict=False))
+
+
+def read_redaction_key(tx: Statements, tenant: str) -> str:
+    """Return what makes the placeholders of a store: 32 hexadecimal digits, or "" if not made."""
+    return "".join(f"{number:016x}" for number in redaction_numbers(tx, tenant))
+
+
+def make_redaction_key(tx: Statements, tenant: str) -> str:
+    """Return the key, made at random if there is none; of several writers the first makes it."""
+    put_redaction_numbers(tx, tenant, [secrets.randbits(_BITS) for _ in _REDACTION_KEY])
+    return read_redaction_key(tx, tenant)
+
+
+def redaction_numbers(tx: Statements, tenant: str) -> list[int]:
+    """Return the key as `meta` holds it: two numbers, or none."""
+    rows = tx.rows("SELECT value FROM meta WHERE name IN (?, ?) ORDER BY name", _names(tenant))
+    return [int(row[0]) for row in rows]
+
+
+def put_redaction_numbers(tx: Statements, tenant: str, key: Sequence[int]) -> None:
+    """Write a key where there is none. All writers begin with the same row, and wait there."""
+    tx.many(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+        list(zip(_names(tenant), key, strict=False)),
+    )
+
+
+def read_window(tx: Statements, tenant: str, name: str) -> int | None:
+    """Return the window that was learned under a name."""
+    row = tx.row("SELECT value FROM meta WHERE name = ?", (_window_name(tenant, name),))
+    return None if row is None else int(row[0])
+
+
+def put_windows(tx: Statements, tenant: str, windows: Mapping[str, int]) -> None:
+    """Keep windows under their names, in the place of what was there."""
+    tx.many(
+        "INSERT INTO meta (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [(_window_name(tenant, name), tokens) for name, tokens in sorted(windows.items())],
+    )
+
+
+def _window_name(tenant: str, name: str) -> str:
+    """Return the row of a window; the name of a model comes from outside, and may be anything."""
+    return _WINDOW.format(tenant, _UNSPEAKABLE.sub("", name)[:_MOST_NAME])
+
+
+def _names(tenant: str) -> list[str]:
+    return [name.format(tenant) for name in _REDACTION_KEY]

@@ -1,0 +1,349 @@
+"""SQLite as a database of a store."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# the types of apsw name one that Python has from 3.12 on
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from urllib.parse import quote
+
+import apsw
+
+from foldaway.disk import sync_folder
+from foldaway.errors import StoreUnavailable
+from foldaway.search.values import Match, Reveal, Wanted
+from foldaway.stores.database import (
+    BodyKey,
+    MessageRow,
+    Packed,
+    Row,
+    Statements,
+    Ticks,
+    Value,
+    refuse_read_only,
+)
+from foldaway.stores.sqlite import index, matching
+from foldaway.stores.sqlite.connections import SqliteConnections
+from foldaway.stores.sqlite.opening import (
+    MEMORY,
+    PATIENCE_SECONDS,
+    check_readable,
+    connect,
+    make_ready,
+    named,
+    newest,
+    open_connection,
+    persist,
+    told,
+)
+
+T = TypeVar("T")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+DRAFT = ".foldaway-"
+"""What the name of a file begins with that becomes a backup."""
+_PAGES_AT_ONCE = 1000
+"""Of a backup, 4 MB: between two steps a writer gets its turn."""
+
+
+def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
+    """Return the database in a file, made if it is not there; raise `StoreUnavailable`."""
+    held = connect(path) if path.startswith(MEMORY) else None
+    if read_only:
+        if not os.path.exists(path):
+            raise StoreUnavailable(
+                path, "there is no such file", remedy="name another, or open it for writing"
+            )
+        connection = connect(path, read_only=True)
+        try:
+            check_readable(connection, path)
+        finally:
+            connection.close()
+    else:
+        make_ready(path)
+    return SqliteDatabase(path, tenant, read_only=read_only, held=held)
+
+
+class SqliteDatabase:
+    """One file. WAL, every commit synced; a writer owns the file from its first statement on."""
+
+    backend = "sqlite"
+    for_update = ""
+
+    def __init__(
+        self, path: str, tenant: str, *, read_only: bool, held: apsw.Connection | None = None
+    ) -> None:
+        self.where = path
+        self.tenant = tenant
+        self.read_only = read_only
+        self._held = held  # what is in memory is there as long as one connection is
+        self._connections = SqliteConnections(path, lambda: connect(path, read_only=read_only))
+        # kept open between calls: closing the last connection would write the whole log back
+        self.read(lambda tx: None)
+
+    def read(self, work: Callable[[Statements], T]) -> T:
+        """Run `work` on one state of the file; writers do not wait for it."""
+        with named(self.where), self._connections.reader() as connection:
+            return persist(lambda: _within(connection, "BEGIN", work))
+
+    def write(self, work: Callable[[Statements], T]) -> T:
+        """Run `work` alone; it is on the disk when this returns."""
+        refuse_read_only(self)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        try:  # what `named` and `writer` do, without their steps: every append passes here
+            connection = self._connections.take(PATIENCE_SECONDS)
+            try:
+                return _within(connection, "BEGIN IMMEDIATE", work)
+            except (apsw.BusyError, apsw.LockedError):
+                left = max(0.0, deadline - time.monotonic())
+                return persist(lambda: _within(connection, "BEGIN IMMEDIATE", work), left)
+            finally:
+                self._connections.give_back()
+        except apsw.Error as error:
+            found = told(self.where, error)
+            if found is error:
+                raise
+            raise found from error
+
+    def now(self, tx: Statements) -> float:
+        """Return the time of day of this machine."""
+        return time.time()
+
+    def ticks(self, tx: Statements) -> Ticks:
+        """Return the time since this machine was started."""
+        return ticks()
+
+    def new_key(self, tx: Statements) -> int:
+        """Return the next number: a writer is alone."""
+        return int(_only(tx.row("SELECT coalesce(max(key), 0) + 1 FROM sessions")))
+
+    def put_bodies(self, tx: Statements, bodies: Sequence[Packed]) -> list[BodyKey]:
+        """Write what is new, once."""
+        return [self._put_body(tx, body) for body in bodies]
+
+    def _put_body(self, tx: Statements, body: Packed) -> int:
+        tenant, address = self.tenant, body.address
+        known = tx.row(
+            "SELECT body FROM addresses WHERE tenant = ? AND address = ?", (tenant, address)
+        )
+        if known:
+            return known[0]
+        key = cast(_Open, tx).inserted(  # RETURNING takes twice its time
+            "INSERT INTO bodies VALUES (NULL, ?, ?, ?, ?)",
+            (tenant, body.size, len(body.parts), body.packed),
+        )
+        tx.run("INSERT INTO addresses VALUES (?, ?, ?)", (tenant, address, key))
+        if body.parts:
+            parts = [(tenant, key, at, self._put_body(tx, part)) for at, part in body.parts]
+            tx.many("INSERT INTO parts VALUES (?, ?, ?, ?)", parts)
+        return key
+
+    def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
+        """Delete bodies and their addresses."""
+        tx.many("DELETE FROM bodies WHERE key = ?", [(key,) for key in keys])
+        tx.run(
+            "DELETE FROM addresses WHERE tenant = ? AND body NOT IN (SELECT key FROM bodies)",
+            (self.tenant,),
+        )
+
+    def put_messages(
+        self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow]
+    ) -> None:
+        """Write messages; their words and substrings follow later."""
+        index.put_messages(tx, cast(_Open, tx).inserted, self.tenant, session, start, rows)
+
+    def remove_messages(self, tx: Statements, session: int) -> int:
+        """Take messages out of log and indexes."""
+        return index.remove_messages(tx, self.tenant, session)
+
+    def replace_message(self, tx: Statements, session: int, position: int, row: MessageRow) -> None:
+        """Write a message anew in log and indexes."""
+        index.replace_message(tx, self.tenant, session, position, row)
+
+    def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
+        """Return what fits, the best first; what an index lacks is looked through."""
+        if matching.reads_substrings(wanted) and not self.read_only:
+            with suppress(StoreUnavailable):  # a search must not fail because the file is busy
+                if self.read(self.unindexed):
+                    self.complete_index(None)
+        return self.read(lambda tx: matching.match(tx, self.tenant, wanted, most, reveal))
+
+    def complete_index(self, most: int | None) -> int:
+        """Index substrings in short transactions, so that no writer waits long."""
+        return index.complete(self.write, most)
+
+    def unindexed(self, tx: Statements) -> int:
+        """Return how far the substring index is behind."""
+        return index.behind(tx)
+
+    def stored_bytes(self) -> int:
+        """Return the size of the file and of its log."""
+        total = 0
+        for suffix in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                total += os.stat(self.where + suffix).st_size
+        return total
+
+    def schema(self) -> int:
+        """Return the number of the newest migration, which an open file always has."""
+        return newest()
+
+    def version(self) -> str:
+        """Return SQLite's version."""
+        return apsw.sqlite_lib_version()
+
+    def problems(self, deep: bool) -> tuple[str, ...]:
+        """Return what SQLite's check finds; `deep` also reads indexes against their tables."""
+        with named(self.where), self._connections.reader() as connection:
+            check = "integrity_check" if deep else "quick_check"
+            rows: list[Row] = connection.execute(f"PRAGMA {check}(20)").fetchall()
+        found = [str(row[0]) for row in rows]
+        return () if found == ["ok"] else tuple(found)
+
+    def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
+        """Write indexes and file anew: a deleted word stays in its index until that is merged."""
+        if self.read_only:
+            return ()
+        merge = "INSERT INTO words (words) VALUES ('optimize')"
+        with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
+            for sql in (merge, merge.replace("words", "trigrams"), "VACUUM"):
+                persist(lambda sql=sql: connection.execute(sql))
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:  # a reader still needs the log; the next commit tries
+                return (f"{self.where}-wal is still being read by another process",)
+        return ()
+
+    def files(self) -> tuple[str, ...]:
+        """Return the file and what SQLite and unfinished backups left beside it."""
+        folder, name = os.path.split(os.path.abspath(self.where))
+        if not os.path.isdir(folder) or self.where.startswith(MEMORY):
+            return ()
+        ours = (name, f"{name}-wal", f"{name}-shm", f"{name}-journal")
+        return tuple(
+            os.path.join(folder, one)
+            for one in sorted(os.listdir(folder))
+            if one in ours or one.startswith(DRAFT)
+        )
+
+    def backup(self, path: str) -> None:
+        """Write a copy beside `path`, then put it in its place."""
+        with (
+            named(self.where),
+            self._connections.reader() as connection,
+            drafted(path, ".backup") as copy,
+            closing(open_connection(f"file:{quote(copy)}", apsw.SQLITE_OPEN_READWRITE)) as target,
+            target.backup("main", connection, "main") as step,
+        ):
+            while not step.done:
+                persist(lambda: step.step(_PAGES_AT_ONCE))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()
+
+
+class _Open:
+    """A transaction on a connection. Each statement is done before the next, so one cursor does."""
+
+    __slots__ = ("_connection", "_cursor")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+
+    def control(self, sql: str) -> None:
+        self._cursor.execute(sql)
+
+    def inserted(self, sql: str, values: Sequence[Value]) -> int:
+        """Insert one row; return its number."""
+        self._cursor.execute(sql, values)
+        return self._connection.last_insert_rowid()
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
+        return self._cursor.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Value] = ()) -> Row | None:
+        found = self._cursor.execute(sql, values).fetchall()
+        return found[0] if found else None
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> int:
+        self._cursor.execute(sql, values)
+        return self._connection.changes()
+
+    def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        self._cursor.executemany(sql, rows)
+
+
+def _within(connection: apsw.Connection, begin: str, work: Callable[[Statements], T]) -> T:
+    if connection.in_transaction:  # an interrupt came between its beginning and its end
+        connection.execute("ROLLBACK")
+    tx = _Open(connection)
+    try:
+        tx.control(begin)
+        result = work(tx)
+        tx.control("COMMIT")
+    finally:  # an interrupt too must not leave the transaction open
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return result
+
+
+def _only(row: Row | None) -> Any:
+    assert row is not None
+    return row[0]
+
+
+def ticks() -> Ticks:
+    """Return the seconds since this machine was started, sleep included.
+
+    Setting the time of day changes nothing, and a lease from before a restart is over: its
+    epoch is another. Where a system tells neither, the time of day has to do.
+    """
+    epoch = _boot()
+    if epoch:
+        return Ticks(epoch, time.clock_gettime(time.CLOCK_BOOTTIME))
+    return Ticks("", time.time())
+
+
+@cache
+def _boot() -> str:
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return ""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+@contextmanager
+def drafted(path: str, suffix: str) -> Generator[str]:
+    """Give the name of an empty file beside `path`, which takes its place if the body is through.
+
+    Raises `StoreUnavailable` where none can be made. What SQLite leaves beside it goes too.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
+    except OSError as error:
+        raise StoreUnavailable(
+            path,
+            f"the backup cannot be written ({error.strerror})",
+            remedy="name a folder that exists and can be written",
+        ) from error
+    os.close(number)
+    try:
+        yield draft
+        os.replace(draft, path)
+        sync_folder(Path(folder))
+    finally:
+        for leftover in (draft, f"{draft}-wal", f"{draft}-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(leftover)

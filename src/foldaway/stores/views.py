@@ -1,0 +1,386 @@
+"""Views: swapped in, taken back, carried into a child; and where references lead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from foldaway.errors import (
+    Conflict,
+    InvalidSetting,
+    InvalidView,
+    LeaseLost,
+    NothingToUndo,
+    UnknownPosition,
+)
+from foldaway.report import Reference
+from foldaway.stores.bodies import expand, squeeze
+from foldaway.stores.database import Row, Statements, Value
+from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, update
+from foldaway.stores.log import give_out
+from foldaway.stores.rows import Found, Space, found, key_of, owned, plain, refuse_closed
+from foldaway.stores.values import (
+    Held,
+    Lease,
+    NewSession,
+    NewView,
+    Pin,
+    Place,
+    SessionInfo,
+    StoredView,
+    TurnUsage,
+)
+
+_COLUMNS = "number, previous, created, reason, length, items, state, report"
+NOTE_CHARS: Final = 1_000
+"""Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
+_LEAN = "number, previous, created, reason, length, items, NULL, report"
+_TURN = (
+    "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
+    " cache_hour_tokens, cost, view"
+)
+
+
+def commit(
+    space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
+) -> SessionInfo:
+    """Swap a view in. The messages and their index are not touched."""
+    session = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    number = _write(space, tx, session.key, new, previous=session.info.view)
+    _swap(space, tx, session, number, compactions=session.info.compactions + 1)
+    return found(space, tx, session_id).info
+
+
+def undo(
+    space: Space, tx: Statements, session_id: str, *, expect: int | None, fence: int | None
+) -> SessionInfo:
+    """Swap the view before back in; what was undone stays for the record."""
+    session = owned(space, tx, session_id)
+    info = session.info
+    refuse_lost(space, tx, session, fence)
+    refuse_closed(space, tx, session.info)
+    if expect is not None:
+        _refuse_other_view(info, expect)
+    if not info.view:
+        raise NothingToUndo(info.id)
+    row = tx.row(
+        "SELECT previous FROM views WHERE tenant = ? AND session = ? AND number = ?",
+        (space.tenant, session.key, info.view),
+    )
+    previous = int(row[0]) if row else 0
+    fewer = max(0, info.compactions - 1) if previous else 0
+    _swap(space, tx, session, previous, compactions=fewer)
+    return found(space, tx, session_id).info
+
+
+def rotate(
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    child: NewSession,
+    new: NewView,
+    *,
+    expect: int,
+    fence: int | None,
+) -> SessionInfo:
+    """End a session and go on in a child that shares its whole log and begins with a view."""
+    parent = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
+    copied = copy_view(space, tx, parent, made)  # so that an undo shows what was before
+    number = _write(space, tx, made.key, new, previous=copied)
+    _swap(space, tx, made, number, compactions=parent.info.compactions + 1)
+    copy_state(space, tx, parent, made)
+    copy_pins(space, tx, parent, made)
+    ended = space.database.now(tx)
+    update(space, tx, parent.key, {"ended": ended, "end_reason": "compression"})
+    return found(space, tx, made.info.id).info
+
+
+def view(
+    space: Space, tx: Statements, session_id: str, number: int | None, *, lean: bool
+) -> StoredView | None:
+    """Return a view, the current one where none is named; None where that is the log as it is."""
+    session = found(space, tx, session_id)
+    row = tx.row(
+        f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
+        " WHERE tenant = ? AND session = ? AND number = ?",
+        (space.tenant, session.key, session.info.view if number is None else number),
+    )
+    return None if row is None else _as_view(row)
+
+
+def views(space: Space, tx: Statements, session_id: str, *, lean: bool) -> tuple[StoredView, ...]:
+    """Return all views of a session in order, also those that were undone."""
+    rows = tx.rows(
+        f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
+        " WHERE tenant = ? AND session = ? ORDER BY number",
+        (space.tenant, found(space, tx, session_id).key),
+    )
+    return tuple(map(_as_view, rows))
+
+
+def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[Place, ...]:
+    """Return where a reference leads: in one session, also what its ancestors gave out for the
+    log that it shares with them; otherwise in each session that gave it out.
+    """
+    if not session_id:
+        rows = tx.rows(
+            "SELECT s.id, r.ref, r.start, r.stop, r.kind FROM refs r JOIN sessions s"
+            " ON s.tenant = r.tenant AND s.key = r.session WHERE r.tenant = ? AND r.ref = ?"
+            " ORDER BY s.started, s.id",
+            (space.tenant, plain(ref)),
+        )
+        return tuple(_as_place(row) for row in rows)
+    asked = session = found(space, tx, session_id)
+    limit = asked.info.length
+    while True:
+        row = tx.row(
+            "SELECT ref, start, stop, kind FROM refs WHERE tenant = ? AND ref = ? AND session = ?"
+            " AND stop <= ?",
+            (space.tenant, plain(ref), session.key, limit),
+        )
+        if row:
+            return (_as_place((asked.info.id, *row)),)
+        limit = min(limit, session.info.forked_at)
+        if not limit or not session.info.parent_id:
+            return ()
+        session = found(space, tx, session.info.parent_id)
+
+
+def references(space: Space, tx: Statements, session_id: str) -> tuple[Reference, ...]:
+    """Return all references of a session by position, and those that its ancestors gave out for
+    the log that it shares with them.
+    """
+    session = found(space, tx, session_id)
+    limit = session.info.length
+    given: dict[str, Reference] = {}
+    while True:
+        for ref, start, stop, kind in tx.rows(
+            "SELECT ref, start, stop, kind FROM refs WHERE tenant = ? AND session = ?"
+            " AND stop <= ?",
+            (space.tenant, session.key, limit),
+        ):
+            given.setdefault(ref, Reference(ref, (start, stop), kind))
+        limit = min(limit, session.info.forked_at)
+        if not limit or not session.info.parent_id:
+            return tuple(sorted(given.values(), key=lambda one: (one.positions, one.ref)))
+        session = found(space, tx, session.info.parent_id)
+
+
+def _ready_for(
+    space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
+) -> Found:
+    """Return the session where a new view may be swapped in; raise what stands against it."""
+    session = owned(space, tx, session_id)
+    refuse_lost(space, tx, session, fence)
+    refuse_closed(space, tx, session.info)
+    _refuse_other_view(session.info, expect)
+    if not 0 <= new.length <= session.info.length:
+        raise InvalidView("the view ends beyond the log", position=session.info.length)
+    return session
+
+
+def _refuse_other_view(info: SessionInfo, expect: int) -> None:
+    if info.view != expect:
+        raise Conflict(info.id, f"its view is number {info.view}, not {expect}")
+
+
+def _write(space: Space, tx: Statements, key: int, new: NewView, *, previous: int) -> int:
+    """Write a view under a fresh number, and its references."""
+    tenant = space.tenant
+    row = tx.row(
+        "SELECT coalesce(max(number), 0) + 1 FROM views WHERE tenant = ? AND session = ?",
+        (tenant, key),
+    )
+    number = int(row[0]) if row else 1
+    values: tuple[Value, ...] = (
+        tenant, key, number, previous, space.database.now(tx), new.reason, new.length,
+        squeeze(new.items), squeeze(new.state), squeeze(new.report),
+    )  # fmt: skip
+    tx.run(
+        f"INSERT INTO views (tenant, session, {_COLUMNS}) VALUES ({', '.join('?' * len(values))})",
+        values,
+    )
+    give_out(space, tx, key, new.references)
+    return number
+
+
+def _swap(space: Space, tx: Statements, session: Found, number: int, *, compactions: int) -> None:
+    update(space, tx, session.key, {"view": number, "compactions": compactions})
+
+
+def _as_view(row: Row) -> StoredView:
+    number, previous, created, reason, length, items, state, report = row
+    return StoredView(
+        number=number,
+        previous=previous,
+        created=created,
+        reason=reason,
+        length=length,
+        items=expand(items),
+        state=b"" if state is None else expand(state),
+        report=expand(report),
+    )
+
+
+def _as_place(row: Row) -> Place:
+    session_id, ref, start, stop, kind = row
+    return Place(session_id, Reference(ref, (start, stop), kind))
+
+
+def acquire(
+    space: Space, tx: Statements, session_id: str, holder: str, ttl: float, gone: str = ""
+) -> Lease | Held:
+    """Return a lease, or who has it. One that has expired is taken over, and so is one of the same
+    holder: its answer may have been lost. `gone` is a holder whose process has ended.
+    """
+    session = owned(space, tx, session_id)
+    clock = space.database.ticks(tx)
+    row = tx.row(
+        "SELECT fence, holder, epoch, expires FROM leases WHERE tenant = ? AND session = ?",
+        (space.tenant, session.key),
+    )
+    fence = 1
+    if row:
+        fence, other, epoch, expires = int(row[0]) + 1, str(row[1]), row[2], row[3]
+        is_free = other in ("", plain(holder), gone)
+        if not is_free and epoch == clock.epoch and expires > clock.seconds:
+            return Held(other, expires - clock.seconds)
+    tx.run(
+        "INSERT INTO leases (tenant, session, fence, holder, epoch, expires)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, session) DO UPDATE SET"
+        " fence = excluded.fence, holder = excluded.holder, epoch = excluded.epoch,"
+        " expires = excluded.expires",
+        (space.tenant, session.key, fence, plain(holder), clock.epoch, clock.seconds + ttl),
+    )
+    return Lease(session.info.id, fence, plain(holder), ttl)
+
+
+def renew(space: Space, tx: Statements, lease: Lease) -> bool:
+    """Return whether the lease was still ours, and prolong it then.
+
+    Also one that has expired, where nobody took it over meanwhile.
+    """
+    clock = space.database.ticks(tx)
+    changed = tx.run(
+        "UPDATE leases SET expires = ?, epoch = ? WHERE tenant = ? AND session = ? AND fence = ?"
+        " AND holder = ?",
+        (clock.seconds + lease.ttl, clock.epoch, *_mine(space, tx, lease)),
+    )
+    return changed > 0
+
+
+def release(space: Space, tx: Statements, lease: Lease) -> None:
+    """Give a lease back; nothing happens where it is not ours any more."""
+    tx.run(
+        "UPDATE leases SET holder = '' WHERE tenant = ? AND session = ? AND fence = ?"
+        " AND holder = ?",
+        _mine(space, tx, lease),
+    )
+
+
+def refuse_lost(space: Space, tx: Statements, session: Found, fence: int | None) -> None:
+    """Raise `LeaseLost` where another lease followed the one of `fence`, or it was given back."""
+    if fence is None:
+        return
+    row = tx.row(
+        "SELECT fence, holder FROM leases WHERE tenant = ? AND session = ?",
+        (space.tenant, session.key),
+    )
+    if not row or row[0] != fence or not row[1]:
+        raise LeaseLost(session.info.id)
+
+
+def _mine(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, str]:
+    return space.tenant, key_of(space, tx, lease.session_id), lease.fence, lease.holder
+
+
+def save_state(
+    space: Space, tx: Statements, session_id: str, state: bytes, view: int | None = None
+) -> None:
+    """Keep a state in the place of the one before, unless the view is no longer number `view`."""
+    session = owned(space, tx, session_id)
+    if view is not None and session.info.view != view:
+        return
+    tx.run(
+        "INSERT INTO states (tenant, session, state) VALUES (?, ?, ?)"
+        " ON CONFLICT (tenant, session) DO UPDATE SET state = excluded.state",
+        (space.tenant, session.key, squeeze(state)),
+    )
+
+
+def state(space: Space, tx: Statements, session_id: str) -> bytes:
+    """Return the state that was kept last, nothing where there is none."""
+    row = tx.row(
+        "SELECT state FROM states WHERE tenant = ? AND session = ?",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    return expand(row[0]) if row else b""
+
+
+def pin(space: Space, tx: Statements, session_id: str, position: int, note: str) -> None:
+    """Pin a message of the log; a second time changes the note."""
+    if len(note) > NOTE_CHARS:
+        said = f"the note has {len(note):,} characters; at most {NOTE_CHARS:,} are kept: shorten it"
+        raise InvalidSetting("note", len(note), f"at most {NOTE_CHARS:,} characters", message=said)
+    session = found(space, tx, session_id)
+    if not 0 <= position < session.info.length:
+        raise UnknownPosition(session.info.id, position, session.info.length - 1)
+    tx.run(
+        "INSERT INTO pins (tenant, session, position, note) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (tenant, session, position) DO UPDATE SET note = excluded.note",
+        (space.tenant, session.key, position, plain(note)),
+    )
+
+
+def unpin(space: Space, tx: Statements, session_id: str, position: int) -> None:
+    """Take a pin away; nothing happens where there is none."""
+    tx.run(
+        "DELETE FROM pins WHERE tenant = ? AND session = ? AND position = ?",
+        (space.tenant, key_of(space, tx, session_id), position),
+    )
+
+
+def pins(space: Space, tx: Statements, session_id: str) -> tuple[Pin, ...]:
+    """Return the pins in order of their positions."""
+    rows = tx.rows(
+        "SELECT position, note FROM pins WHERE tenant = ? AND session = ? ORDER BY position",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    return tuple(Pin(*row) for row in rows)
+
+
+def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUsage, ...]) -> None:
+    """Keep what requests cost, in this order."""
+    key = owned(space, tx, session_id).key
+    row = tx.row(
+        "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
+        (space.tenant, key),
+    )
+    for number, one in enumerate(usage, row[0] if row else 1):
+        time = space.database.now(tx) if one.time is None else one.time
+        tx.run(
+            f"INSERT INTO turns (tenant, session, number, {_TURN})"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                space.tenant, key, number, one.position, time, plain(one.model),
+                one.input_tokens, one.output_tokens, one.cache_read_tokens,
+                one.cache_write_tokens, one.cache_hour_tokens, one.cost, one.view,
+            ),
+        )  # fmt: skip
+
+
+def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tuple[TurnUsage, ...]:
+    """Return what was kept, in its order; only the `last` ones if that is given."""
+    rows = tx.rows(
+        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number DESC"
+        f"{'' if last is None else f' LIMIT {int(last)}'}",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    return tuple(
+        TurnUsage(
+            position=row[0], time=row[1], model=row[2], input_tokens=row[3], output_tokens=row[4],
+            cache_read_tokens=row[5], cache_write_tokens=row[6], cache_hour_tokens=row[7],
+            cost=row[8], view=row[9],
+        )
+        for row in reversed(rows)
+    )  # fmt: skip

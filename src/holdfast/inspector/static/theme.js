@@ -1,3 +1,0 @@
-// before anything is drawn: light or dark as the user chose, otherwise as the system says
-const chosen = localStorage.getItem("holdfast-theme");
-if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;

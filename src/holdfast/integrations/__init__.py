@@ -1,1 +1,0 @@
-"""Holdfast inside agent frameworks and in clients of providers; import the one you need."""

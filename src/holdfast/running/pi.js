@@ -1,5 +1,0 @@
-// Lets Pi ask its providers through the listener of `holdfast run`, in this process only.
-export default function (pi) {
-  const addresses = JSON.parse(process.env.PI_HOLDFAST_PROVIDERS || "{}");
-  for (const [name, baseUrl] of Object.entries(addresses)) pi.registerProvider(name, { baseUrl });
-}
