@@ -22,6 +22,7 @@ from foldaway.errors import StoreUnavailable
 from foldaway.gateway.asked import Turn
 from foldaway.gateway.conversations import Conversation
 from foldaway.gateway.recall_tool import RecallTool
+from foldaway.policy import Policy
 from foldaway.sessions.too_long import SIGNS
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -237,8 +238,8 @@ async def test_a_full_disk_leaves_requests_as_they_came(
 async def test_a_locked_store_holds_a_request_up_to_its_deadline_only(
     gateway: Any, kit: Any, tmp_path: Path
 ) -> None:
-    """Then it goes on as it came; other conversations too."""
-    async with gateway(deadlines=(0.05, 0.05)) as stand:
+    """Then it goes on as it came, as long as it fits; other conversations too."""
+    async with gateway(deadlines=(0.05, 0.05), context_length=64_000) as stand:
         await steady(stand, kit)
         other = apsw.Connection(str(tmp_path / "home" / "default.db"))
         other.set_busy_timeout(30_000)  # what was sent is still being taken down
@@ -246,7 +247,7 @@ async def test_a_locked_store_holds_a_request_up_to_its_deadline_only(
         try:
             body = kit.packed(kit.talk("chat", 30))
             began = time.monotonic()
-            got = await asyncio.gather(*(stand.post(body, key=key) for key in ("one", "two")))
+            got = await asyncio.gather(*(stand.post(body, key=key) for key in ("two", "three")))
             assert {one.note for one in got} == {"pass; deadline"}
             assert time.monotonic() - began < 5.0
             assert stand.upstream.asked[-2:] == [body, body]
@@ -454,7 +455,8 @@ async def test_the_cost_of_a_request_that_could_not_wait_says_nothing_about_the_
     async def script(request: web.Request, body: bytes) -> web.StreamResponse:
         return web.json_response({"usage": {"prompt_tokens": len(body), "completion_tokens": 1}})
 
-    async with gateway(deadlines=(0.0, 0.0)) as stand:
+    policy = Policy(floor_tokens=1_000, threshold=0.2)
+    async with gateway(deadlines=(0.0, 0.0), policy=policy, context_length=80_000) as stand:
         stand.upstream.script = script
         assert (await stand.post(kit.talk("chat", 30))).note == "pass; deadline"
         store = stand.store

@@ -161,7 +161,7 @@ async def test_no_key_and_no_content_stays_in_a_log_or_beside_the_messages(
         stand.upstream.script = kit.answer_events
         body["messages"].append({"role": "user", "content": SECRET_WORDS + kit.noise(800_000)})
         with kit.full_disk(tmp_path / "home"):
-            assert (await stand.post(body, **keys)).note == "pass; StoreUnavailable"
+            assert (await stand.post(body, **keys)).note == "last view; StoreUnavailable"
         await stand.post(b"{" + SECRET_WORDS.encode(), **keys)
     for place in places:
         place.removeHandler(caplog.handler)

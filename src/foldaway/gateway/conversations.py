@@ -1,7 +1,8 @@
 """The conversations that go through a gateway: what to send for each request of theirs.
 
 A request that nothing can change is not held up: it is sent as it came, and taken down after its
-answer. As soon as something was compacted, or is about to be, the list is followed first.
+answer. As soon as something was compacted, or is about to be, the list is followed first. If that
+takes too long or fails, the last view that was sent goes out again with what is new behind it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching.economics import PAYS_FROM
 from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
-from foldaway.catalog import known_prices
+from foldaway.catalog import known_prices, window_of
 from foldaway.engine.economy import Clock
 from foldaway.engine.run import Model
 from foldaway.errors import FoldawayError
@@ -33,6 +34,7 @@ from foldaway.gateway.standings import Publish, Standings
 from foldaway.gateway.windows import Windows, windows_in
 from foldaway.policy import Policy
 from foldaway.sessions.following import Followed
+from foldaway.sessions.last_view import LastView, unpack_last_view
 from foldaway.sessions.session import Session
 from foldaway.sessions.standing import find_by_key
 from foldaway.sessions.too_long import Refusal
@@ -55,9 +57,15 @@ _PAUSE_SECONDS = 60.0
 """How long it is left alone; as long as a summarizer that failed."""
 _HOUR = b'"ttl":"1h"'
 """How clients ask for the longer of Anthropic's two caches, in JSON without spaces."""
-_BOUND_SECONDS = 20.0
-"""How long a request waits whose thinking is bound to a view: the provider would refuse it as it
-came. Claude Code warns after so much silence."""
+_PATIENCE_SECONDS = 20.0
+"""How long a request waits that cannot be sent as it came: it is too long for its provider, or its
+thinking is bound to a view. Claude Code warns after that much silence."""
+_STORE_SECONDS = 2.0
+"""How long the last view is looked for in the store; it takes milliseconds, unless a disk hangs."""
+_VIEWS = 4
+"""Branches of a conversation whose last views are kept in memory."""
+_SAFE = 0.85
+"""The share of a window up to which a request is taken to fit, if the budget is not known yet."""
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
 
@@ -104,17 +112,50 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Threads that follow and compact; the event loop only passes bytes on."""
 
 
+class Outgoing(Struct, frozen=True):
+    """What to send for a request."""
+
+    note: str
+    """What is said of it in the header `x-foldaway`."""
+    body: bytes | None = None
+    """None sends it as it came."""
+    headers: Mapping[str, str] = {}
+    """Headers that the provider needs for it, beside those of the client."""
+    is_known: bool = True
+    """Whether the conversation holds just what is sent; not if it was late."""
+    fault: Exception | None = None
+    """What went wrong with us, if that is why."""
+
+
+class Remembered(Protocol):
+    """What a conversation asks that is not open yet. In a thread."""
+
+    def last_views(self) -> Sequence[LastView]:
+        """Return how the store says that its lists were sent, the newest first."""
+        ...
+
+    def window(self) -> int:
+        """Return the window of its model."""
+        ...
+
+    def learn(self, tokens: int) -> None:
+        """Keep a window that its provider named."""
+        ...
+
+
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
         self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
-        clock: Clock = time.time, learn: Callable[[int], None] | None = None,
-        standings: Standings | None = None,
+        clock: Clock = time.time, remembered: Remembered | None = None,
+        standings: Standings | None = None, is_shared: bool = False,
     ):  # fmt: skip
-        self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
-        self._standings = standings
+        self._open, self._pool, self._clock = open_session, pool, clock
+        self._remembered, self._standings, self._is_shared = remembered, standings, is_shared
         self.recall = recall
+        self._views: OrderedDict[str, LastView] = OrderedDict()
+        self._accepted_bytes, self._tokens_per_byte = 0, 1 / _BYTES_PER_TOKEN
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
@@ -141,42 +182,88 @@ class Conversation:
         if self._session is not None and self._session.id == session_id:
             self._is_compacted = True
 
-    async def sent_for(self, turn: Turn, seconds: float) -> Followed:
-        """Return what to send in the place of a request; raises `TimeoutError` if that takes
-        longer, and then a compaction that an answer could not bear is taken back.
+    async def outgoing(self, turn: Turn, seconds: float) -> Outgoing:
+        """Return what to send for a request; without the engine if that takes longer, or fails.
+
+        Only what is not known to fit waits for the engine up to its patience.
         """
-        if turn.binds and (self._session is None or self._is_compacted):
-            seconds = max(seconds, _BOUND_SECONDS)
+        if self.passes(turn):
+            return Outgoing("pass; nothing is due")
+        if self.is_left_alone:
+            return (await self._without_engine(turn, "left alone after faults"))[0]
         claim = threading.Lock()
         following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
-        done, _ = await asyncio.wait((following,), timeout=seconds)
-        if not done and claim.acquire(blocking=False):
-            following.add_done_callback(_retrieved)
-            raise TimeoutError
-        return await following
+        # what an answer is bound to cannot be changed behind it
+        await asyncio.wait((following,), timeout=_PATIENCE_SECONDS if turn.binds else seconds)
+        late = None
+        if not following.done():
+            late, fits = await self._without_engine(turn, "deadline")
+            if not fits:
+                await asyncio.wait((following,), timeout=_PATIENCE_SECONDS)
+            if not following.done() and claim.acquire(blocking=False):
+                following.add_done_callback(_retrieved)
+                return late
+        try:
+            followed = await following
+        except Exception as error:  # noqa: BLE001 a fault of ours; the relay notes it
+            late, _ = await self._without_engine(turn, type(error).__name__)
+            return replace(late, fault=error)
+        return _outgoing(followed) if followed.is_changed else Outgoing("pass; nothing is due")
 
-    async def counted_for(self, turn: Turn) -> Followed | None:
+    async def _without_engine(self, turn: Turn, why: str) -> tuple[Outgoing, bool]:
+        """Return the last view with what is new behind it, or what came if there is no such view,
+        and whether that is known to fit. No lock is waited for.
+        """
+        held = list(reversed(self._views.values()))
+        made = None if self._is_shared else _spliced(held, turn, why)
+        room = 0.0
+        if made is None and self._remembered is not None:
+            looking = asyncio.to_thread(_looked_up, self._remembered)
+            try:
+                stored, room = await asyncio.wait_for(looking, _STORE_SECONDS)
+            except (TimeoutError, FoldawayError, OSError):
+                stored = held
+            made = _spliced(stored, turn, why)
+        if self._session is not None:
+            room = self._session.engine.settings.budget.effective_window
+        size = len(turn.body if made is None or made.body is None else made.body)
+        fits = size <= self._accepted_bytes or size * self._tokens_per_byte < room
+        return made or Outgoing(f"pass; {why}", is_known=False), fits
+
+    async def counted_for(self, turn: Turn, seconds: float) -> Outgoing | None:
         """Return what would be sent for a request that is only to be counted; nothing is kept.
 
         None if it would be sent as it is.
         """
         if self._session is None or self.passes(turn):
             return None
-        followed = await self._run(lambda: self._current().preview(request=turn.body))
-        return followed if followed.is_changed else None
+        try:
+            looking = self._run(lambda: self._current().preview(request=turn.body))
+            followed = await asyncio.wait_for(looking, seconds)
+        except TimeoutError:
+            return (await self._without_engine(turn, "deadline"))[0]
+        return _outgoing(followed) if followed.is_changed else None
 
-    async def take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+    async def take_down(
+        self, turn: Turn, usage: Mapping[str, Any], *, is_whole: bool = False
+    ) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
         the next request need not wait for it, unless the answer is bound to what was sent.
+        `is_whole` says that it was sent as it came.
         """
-        await self._run(lambda: self._take_down(turn, usage))
+        if is_whole:
+            self._accepted_bytes = max(self._accepted_bytes, len(turn.body))
+        await self._run(lambda: self._take_down(turn, usage, is_whole=is_whole))
 
-    async def smaller(self, turn: Turn, refusal: Refusal) -> Followed | None:
+    async def smaller(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
 
-        The window that the refusal names, or half of what was sent, holds from now on.
+        If something longer than the view was refused, that is the view, and nothing is learned.
+        Otherwise the window that the refusal names holds from now on, or half of what was sent,
+        but never less than what the provider accepted before.
         """
-        return await self._run(lambda: self._shrink(turn, refusal))
+        followed = await self._run(lambda: self._shrink(turn, refusal, refused_bytes))
+        return None if followed is None or not followed.is_changed else _outgoing(followed)
 
     async def record(
         self, *, request: bytes | None = None, text: str = "", is_named: bool = False
@@ -234,6 +321,7 @@ class Conversation:
         is_late = not claim.acquire(blocking=False)
         if is_late and turn.binds and followed.report.status == "compacted":
             session.undo()
+            session.follow(request=turn.body, when="never")
         self._note_room(session, turn)
         return followed
 
@@ -244,11 +332,14 @@ class Conversation:
             session.follow(request=turn.body, when="never")
         return session
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any], *, is_whole: bool) -> None:
         session = self._following(turn)
         self.recall.note(session)
         if usage:
             session.used(usage)
+            counted = session.store.usage(session.id, last=1)
+            if is_whole and counted and counted[-1].input_tokens:
+                self._tokens_per_byte = counted[-1].input_tokens / len(turn.body)
         if not turn.binds and session.compact().status == "compacted":
             session.follow(request=turn.body, when="never")  # else the next one would wait for it
         self._note_room(session, turn)
@@ -260,6 +351,12 @@ class Conversation:
         was not compacted says nothing about the next request.
         """
         self._last, self._size, engine = turn, len(turn.body), session.engine
+        if session.last_view is not None:
+            self._views[session.id] = session.last_view
+            self._views.move_to_end(session.id)
+            if len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
+        session.save_last_view()
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
         self._is_compacted |= engine.arriving.level != "off"  # results are shown otherwise at once
         self._room = engine.room() * _BYTES_PER_TOKEN
@@ -268,26 +365,33 @@ class Conversation:
         if self._standings is not None:
             self._standings.tell(session, turn)
 
-    def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
+    def _shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Followed | None:
         session = self._current()
-        session.follow(request=turn.body, when="never")
+        followed = session.follow(request=turn.body, when="never")
+        if len(followed.body) < _SMALLER * refused_bytes:
+            return followed
         before = session.engine.estimate()
         try:
             if refusal.means == "payload":
                 session.lighten()
             else:
-                window = session.engine.settings.context_length
-                known = refusal.limit if refusal.limit and refusal.limit < window else before // 2
-                if known == refusal.limit and self._learn is not None:
-                    self._learn(known)
-                self._window = min(known, window)
-                self._session = None
+                self._narrow(session, refusal.limit, before)
                 session = self._current()
             followed = session.follow(request=turn.body, force=True)
         except FoldawayError:
             return None
         self._note_room(session, turn)
         return followed if session.engine.estimate() < _SMALLER * before else None
+
+    def _narrow(self, session: Session, limit: int | None, refused_tokens: int) -> None:
+        """Open the session again in a smaller window."""
+        window = session.engine.settings.context_length
+        accepted = max((one.input_tokens for one in session.store.usage(session.id)), default=0)
+        known = limit if limit and limit < window else refused_tokens // 2
+        known = max(known, accepted)
+        if known == limit and self._remembered is not None:
+            self._remembered.learn(known)
+        self._window, self._session = min(known, window), None
 
 
 class Conversations:
@@ -309,10 +413,11 @@ class Conversations:
         if found is None:
             recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
                           None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
+            remembered = _Remembered(self._store, turn, self._options, self._windows)
             found = Conversation(
                 lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
-                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
-                Standings(self._publish, turn.key, turn.agent, turn.model),
+                remembered, Standings(self._publish, turn.key, turn.agent, turn.model),
+                self._options.is_shared,
             )  # fmt: skip
             self._held[name] = found
             if len(self._held) > self._options.most_conversations:
@@ -364,6 +469,44 @@ class Conversations:
     def close(self) -> None:
         """Wait for what is being written."""
         self._pool.shutdown(wait=True)
+
+
+class _Remembered:
+    """What the store and the settings know of a conversation."""
+
+    def __init__(self, store: Store, turn: Turn, options: GatewayOptions, windows: Windows) -> None:
+        self._store, self._options, self._windows = store, options, windows
+        self._key, self._agent, self._model = turn.key, turn.agent, turn.model
+
+    def last_views(self) -> Sequence[LastView]:
+        known = find_by_key(self._store, self._key, self._agent)
+        family = self._store.lineage(known.root_id) if known else ()
+        newest = sorted((one for one in family if one.view), key=lambda one: -one.updated)
+        held = (self._store.sent(one.id) for one in newest[:_VIEWS])
+        return [found for data in held if data and (found := unpack_last_view(data)) is not None]
+
+    def window(self) -> int:
+        told = self._options.context_length or self._windows.of(self._model)
+        return window_of(self._model, told)[0]
+
+    def learn(self, tokens: int) -> None:
+        self._windows.learn({self._model: tokens}, "refused")
+
+
+def _looked_up(remembered: Remembered) -> tuple[Sequence[LastView], float]:
+    return remembered.last_views(), remembered.window() * _SAFE
+
+
+def _spliced(views: Sequence[LastView], turn: Turn, why: str) -> Outgoing | None:
+    for view in views:
+        if (made := view.splice(turn.body)) is not None:
+            return Outgoing(f"last view; {why}", made, view.headers, is_known=False)
+    return None
+
+
+def _outgoing(followed: Followed) -> Outgoing:
+    note = f"compacted {followed.report.compaction_count}"
+    return Outgoing(note, followed.body, followed.headers)
 
 
 def _ttl(turn: Turn) -> Ttl:

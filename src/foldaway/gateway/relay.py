@@ -25,7 +25,7 @@ from foldaway.dialects.jsontext import dump, parse
 from foldaway.errors import NotReadable
 from foldaway.gateway.answering import own_answer, with_records_opened
 from foldaway.gateway.asked import Passing, Turn, asked, unpacked
-from foldaway.gateway.conversations import Conversations, GatewayOptions, deadline
+from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoing, deadline
 from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
 from foldaway.gateway.own_answers import OwnAnswer
@@ -34,7 +34,6 @@ from foldaway.gateway.rounds import Rounds, pass_further
 from foldaway.gateway.spans import span_writer
 from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
 from foldaway.journal import log_event
-from foldaway.sessions.following import Followed
 from foldaway.sessions.too_long import Refusal, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -202,39 +201,32 @@ class Relay:
         return sent if made is None else replace(sent, body=made[0], rounds=made[1])
 
     async def _followed(self, turn: Turn, body: bytes) -> Sent:
-        conversation = self._conversations.of(turn)
-        if conversation.is_left_alone:
-            return Sent(body, "pass; left alone after faults")
-        if conversation.passes(turn):
-            return Sent(body, "pass; nothing is due", turn)
-        try:
-            followed = await conversation.sent_for(turn, deadline(len(body), self._options))
-        except TimeoutError:
-            return Sent(body, "pass; deadline", turn, is_known=False)
-        if not followed.is_changed:
-            return Sent(body, "pass; nothing is due", turn)
-        return _sent(followed, turn)
+        seconds = deadline(len(body), self._options)
+        made = await self._conversations.of(turn).outgoing(turn, seconds)
+        if made.fault is not None:
+            self._note_fault(made.fault)
+        return _sent(made, turn, body)
 
     async def _counted(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
-        counting = self._conversations.of(turn).counted_for(turn)
-        followed = await asyncio.wait_for(counting, deadline(len(body), self._options))
-        if followed is None:
+        seconds = deadline(len(body), self._options)
+        made = await self._conversations.of(turn).counted_for(turn, seconds)
+        if made is None or made.body is None:
             return Sent(body, "pass; nothing is due")
-        return Sent(followed.body, "counted as it would be sent")
+        return Sent(made.body, "counted as it would be sent")
 
     async def _smaller(self, sent: Sent, refusal: Refusal, route: Route) -> Sent | None:
         turn = sent.turn
         if turn is None:
             return None
         try:
-            followed = await self._conversations.of(turn).smaller(turn, refusal)
+            made = await self._conversations.of(turn).smaller(turn, refusal, len(sent.body))
         except Exception as error:  # noqa: BLE001 the client gets the provider's own error
             self._note_fault(error)
             return None
-        if followed is None or not followed.is_changed:
+        if made is None:
             return None
-        return self._with_tool(_sent(followed, turn), turn, route, {}, turn.body)
+        return self._with_tool(_sent(made, turn, turn.body), turn, route, {}, turn.body)
 
     async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
         self._figures.add(outcome, {})
@@ -296,8 +288,9 @@ class Relay:
             if sent.rounds is not None:  # the whole is what was paid; the last is what is known
                 usage = sent.rounds.usage or usage
             if sent.turn is not None and outcome.status == 200:
-                known = usage if sent.is_known else {}
-                self._behind_it(self._conversations.of(sent.turn).take_down(sent.turn, known))
+                known, is_whole = usage if sent.is_known else {}, sent.note.startswith("pass")
+                one = self._conversations.of(sent.turn)
+                self._behind_it(one.take_down(sent.turn, known, is_whole=is_whole))
             elif route.operation == "models" and outcome.status == 200:
                 self._behind_it(self._conversations.learn_windows(kept.plain()))
 
@@ -482,6 +475,6 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     return refusal_of(_Refused(up.status, body, text))
 
 
-def _sent(followed: Followed, turn: Turn) -> Sent:
-    note = f"compacted {followed.report.compaction_count}"
-    return Sent(followed.body, note, turn, headers=followed.headers)
+def _sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:
+    return Sent(body if made.body is None else made.body, made.note, turn,
+                is_known=made.is_known, headers=made.headers)  # fmt: skip

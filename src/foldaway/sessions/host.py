@@ -31,6 +31,7 @@ from foldaway.sessions.following import (
     with_marks,
 )
 from foldaway.sessions.kept import KeptConversation
+from foldaway.sessions.last_view import LastView, last_view_of
 from foldaway.sessions.matching import told_in
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import decoded
@@ -83,6 +84,8 @@ class FollowingConversation(KeptConversation):
         self, store: Store, key: str, options: SessionOptions, new: NewSession | None
     ) -> None:
         self._relatives: dict[str, tuple[int, Tracker]] = {}
+        self._last_view: LastView | None = None
+        self._unsaved_view = False
         super().__init__(store, key, options, new)
 
     # What arrives
@@ -398,19 +401,44 @@ class FollowingConversation(KeptConversation):
             )
             if begun.held:
                 edits = _with_tail(edits, begun.stop, len(given.items))
-        edits = with_marks(edits, given)
+        steps, edits = edits, with_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
             settings = drop_settings(given.frame or {})
+        headers = DROP_BLOCK_HEADERS if settings else {}
+        if begun.course != "rewind":
+            self._note_view(given, steps, settings, headers)
         report = begun.report or unchanged(engine, "nothing is new in this list")
         engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
             report=report, course=begun.course, session_id=self.id, settings=settings,
-            headers=DROP_BLOCK_HEADERS if settings else {},
-            is_changed=bool(settings) or not is_same,
+            headers=headers, is_changed=bool(settings) or not is_same,
         )  # fmt: skip
+
+    @property
+    def last_view(self) -> LastView | None:
+        """How the last list became what was sent; None if that went as it came."""
+        return self._last_view
+
+    def save_last_view(self) -> None:
+        """Keep it with the view, for whoever has to send the next list without this object."""
+        if self._unsaved_view and self._last_view is not None and self._info.view:
+            self._store.save_sent(self.id, self._last_view.pack(), view=self._info.view)
+            self._unsaved_view = False
+
+    def _note_view(
+        self, given: HostList, edits: tuple[Edit, ...], settings: Payload,
+        headers: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """Note how a request became what is sent; worked out only after a change."""
+        if given.source is None or (edits == keep_all(given.items) and not settings):
+            self._last_view = None
+        elif self._last_view is None or not self._last_view.is_by(edits, len(given.raws), settings):
+            digests = self._tracker.digests(given)
+            self._last_view = last_view_of(given, digests, edits, settings, headers)
+            self._unsaved_view = True
 
     def _edits_before(self, begun: _Following) -> tuple[Edit, ...]:
         """Return what a list becomes that is the beginning of what is known: what the model saw

@@ -205,11 +205,11 @@ def _beside(
     own = (space.tenant, key)
     for (number,) in tx.rows("SELECT number FROM views WHERE tenant = ? AND session = ?", own):
         row = tx.row(
-            "SELECT items, state, report FROM views WHERE tenant = ? AND session = ?"
+            "SELECT items, state, report, sent FROM views WHERE tenant = ? AND session = ?"
             " AND number = ?",
             (*own, number),
         )
-        yield "view", number, *map(expand, row or ())
+        yield "view", number, *(expand(one) for one in row or () if one)
     for (packed,) in tx.rows("SELECT state FROM states WHERE tenant = ? AND session = ?", own):
         yield "state", 0, expand(packed)
     for at, note in tx.rows(

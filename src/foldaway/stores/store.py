@@ -291,6 +291,16 @@ class Store:
         """Return what was kept last, nothing if there is none."""
         return self._read(lambda tx: views.state(self._space, tx, session_id))
 
+    def save_sent(self, session_id: str, sent: bytes, *, view: int) -> None:
+        """Keep how a host's list became what was sent by a view; nothing is kept if the session
+        shows another one by now.
+        """
+        self._write(lambda tx: views.save_sent(self._space, tx, session_id, sent, view))
+
+    def sent(self, session_id: str) -> bytes:
+        """Return how the view of now was sent, nothing if it was not yet."""
+        return self._read(lambda tx: views.sent(self._space, tx, session_id))
+
     def places(self, ref: str, *, session_id: str = "") -> tuple[Place, ...]:
         """Return where a reference leads.
 

@@ -384,3 +384,23 @@ def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tu
         )
         for row in reversed(rows)
     )  # fmt: skip
+
+
+def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: int) -> None:
+    """Keep how the view was sent, unless that is no longer number `view`."""
+    session = owned(space, tx, session_id)
+    if session.info.view == view:
+        tx.run(
+            "UPDATE views SET sent = ? WHERE tenant = ? AND session = ? AND number = ?",
+            (squeeze(sent), space.tenant, session.key, view),
+        )
+
+
+def sent(space: Space, tx: Statements, session_id: str) -> bytes:
+    """Return how the view of now was sent, nothing if it was not yet."""
+    session = found(space, tx, session_id)
+    row = tx.row(
+        "SELECT sent FROM views WHERE tenant = ? AND session = ? AND number = ?",
+        (space.tenant, session.key, session.info.view),
+    )
+    return expand(row[0]) if row and row[0] else b""

@@ -1,0 +1,121 @@
+"""What was sent last for a host's list, kept so that the next request needs no engine.
+
+A view that was sent stays right for every longer list: what it folded or rewrote is replaced, and
+whatever the host added since comes behind it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from foldaway.dialects.jsontext import dump, parse
+from foldaway.dialects.registry import dialect_named
+from foldaway.errors import NotReadable
+from foldaway.sessions.following import (
+    Edit,
+    HostList,
+    Keep,
+    body_with,
+    given_by,
+    joined,
+    with_marks,
+)
+from foldaway.sessions.matching import digest
+
+_SEAL_BYTES = 12
+"""Enough that no two messages of one conversation are taken for each other by chance."""
+
+
+class Sealed(Struct, frozen=True, array_like=True):
+    """A message of the host that the model no longer sees as it came: its place, its bytes, and
+    what it says if it is spelled otherwise now, as with another cache mark.
+    """
+
+    index: int
+    seal: bytes
+    says: bytes
+
+
+class LastView(Struct, frozen=True, kw_only=True):
+    """The step from a host's list to what was sent, and the messages that it replaced."""
+
+    dialect: str
+    edits: tuple[Edit, ...]
+    """Up to the host's newest messages, which are sent as they are."""
+    stop: int
+    """Where those begin."""
+    least: int
+    """How long a list must be: one that ends with what was folded is another."""
+    replaced: tuple[Sealed, ...]
+    settings: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}
+
+    def splice(self, request: bytes) -> bytes | None:
+        """Return what to send for a request; None if it is not of a list that this view is of."""
+        try:
+            given = given_by(None, request, self.dialect)
+        except NotReadable:
+            return None
+        if len(given.raws) < self.least or not all(_is_same(one, given) for one in self.replaced):
+            return None
+        edits = joined((*self.edits, *keep_from(self.stop, len(given.raws))))
+        return body_with(given, with_marks(edits, given), self.settings)
+
+    def is_by(self, edits: Sequence[Edit], length: int, settings: Mapping[str, Any]) -> bool:
+        """Return whether a list of this length becomes the same by these edits and settings."""
+        own = joined((*self.edits, *keep_from(self.stop, length)))
+        return own == tuple(edits) and self.settings == settings
+
+    def pack(self) -> bytes:
+        """Return it as bytes."""
+        return dump(msgspec.to_builtins(self))
+
+
+def keep_from(start: int, length: int) -> tuple[Keep, ...]:
+    """Return the step that sends the rest of a list as it is."""
+    return (Keep(start, length),) if start < length else ()
+
+
+def unpack_last_view(data: bytes) -> LastView | None:
+    """Return what was packed; None if it was written in another form."""
+    try:
+        return msgspec.convert(parse(data), LastView)
+    except (NotReadable, msgspec.ValidationError):
+        return None
+
+
+def last_view_of(
+    given: HostList, digests: Sequence[bytes], edits: Sequence[Edit],
+    settings: Mapping[str, Any], headers: Mapping[str, str],
+) -> LastView:  # fmt: skip
+    """Return the view that these edits of a host's list make."""
+    steps, stop = tuple(edits), len(given.raws)
+    if has_tail := isinstance(last := steps[-1], Keep) and last.stop == stop:
+        steps, stop = steps[:-1], last.start
+    kept = {at for one in steps if isinstance(one, Keep) for at in range(one.start, one.stop)}
+    replaced = tuple(
+        Sealed(at, _seal(given.raws[at]), digests[at]) for at in range(stop) if at not in kept
+    )
+    return LastView(
+        dialect=given.dialect, edits=steps, stop=stop, least=stop + has_tail, replaced=replaced,
+        settings=settings, headers=headers,
+    )  # fmt: skip
+
+
+def _is_same(one: Sealed, given: HostList) -> bool:
+    raw = given.raws[one.index]
+    return _seal(raw) == one.seal or _says(given, one.index) == one.says
+
+
+def _says(given: HostList, at: int) -> bytes:
+    (message,) = dialect_named(given.dialect).decode([given.items[at]], at)
+    return digest(message)
+
+
+def _seal(raw: bytes) -> bytes:
+    return blake2b(raw, digest_size=_SEAL_BYTES).digest()

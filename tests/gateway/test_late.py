@@ -1,0 +1,104 @@
+"""A gateway that is late, cold or one of two: what was compacted stays compacted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from foldaway.stores.open import open_store
+
+WIRES = ["messages", "chat", "responses", "gemini"]
+MOST_BYTES = 64_000
+"""What the provider takes; the gateway is told a window of a quarter as many tokens."""
+
+
+class Strict:
+    """A provider that refuses what is longer than it reads, and says how long that may be."""
+
+    def __init__(self, kit: Any, *, says_limit: bool = True) -> None:
+        self.kit, self.says_limit, self.refused = kit, says_limit, 0
+
+    async def __call__(self, request: web.Request, body: bytes) -> web.StreamResponse:
+        if len(body) <= MOST_BYTES:
+            usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 9}
+            if not request.path.endswith("/completions"):
+                return await self.kit.answer_events(request, body)
+            choice = {"message": {"role": "assistant", "content": "Done."}}
+            return web.json_response({"choices": [choice], "usage": usage})
+        self.refused += 1
+        said = "prompt is too long"
+        if self.says_limit:
+            said += f": {len(body) // 4} tokens > {MOST_BYTES // 4} maximum"
+        error = {"error": {"type": "invalid_request_error", "message": said}}
+        return web.json_response(error, status=400)
+
+
+def listed(body: bytes) -> list[Any]:
+    value = json.loads(body)
+    return next(value[key] for key in ("messages", "input", "contents") if key in value)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_late_gateway_sends_the_last_view_and_what_is_new(
+    gateway: Any, kit: Any, wire: str
+) -> None:
+    """With no time at all: nothing is refused, and the same request becomes the same bytes."""
+    async with gateway() as stand:
+        strict = stand.upstream.script = Strict(kit)
+        for steps in range(10, 40, 3):
+            got = await stand.post(kit.talk(wire, steps), wire)
+            assert got.status == 200
+        assert got.note.startswith("compacted")
+        before = stand.upstream.asked[-1]
+    async with gateway(deadlines=(0.0, 0.0)) as stand:
+        strict = stand.upstream.script = Strict(kit)
+        got = await stand.post(kit.talk(wire, 37), wire)
+        assert got.status == 200
+        assert stand.upstream.asked[-1] == before
+        got = await stand.post(kit.talk(wire, 38), wire)
+        assert listed(stand.upstream.asked[-1])[:-2] == listed(before)
+        for steps in range(39, 120):
+            got = await stand.post(kit.talk(wire, steps), wire)
+            assert (got.status, strict.refused) == (200, 0), (steps, got.note)
+            newest = listed(kit.packed(kit.talk(wire, steps)))[-1]
+            assert listed(stand.upstream.asked[-1])[-1] == newest
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_two_gateways_in_turns_never_send_what_is_too_long(
+    gateway: Any, kit: Any, tmp_path: Path, wire: str
+) -> None:
+    """Each is late at every request that it could not prepare for."""
+    store = open_store(tmp_path / "both")
+    late: Any = {"store": store, "is_shared": True, "deadlines": (0.0, 0.0)}
+    async with gateway(**late) as one, gateway(**late) as other:
+        both = [one.upstream, other.upstream]
+        for upstream in both:
+            upstream.script = Strict(kit)
+        for steps in range(5, 100):
+            stand = (one, other)[steps % 2]
+            got = await stand.post(kit.talk(wire, steps), wire)
+            assert (got.status, [each.script.refused for each in both]) == (200, [0, 0]), steps
+    store.close()
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["named", "not named"])
+async def test_a_window_is_learned_from_what_was_refused(
+    gateway: Any, kit: Any, says: bool
+) -> None:
+    """Never below what the provider accepted before in this conversation: one refusal is enough,
+    and views keep their size.
+    """
+    async with gateway(context_length=64_000) as stand:
+        strict = stand.upstream.script = Strict(kit, says_limit=says)
+        sizes: list[int] = []
+        for steps in range(10, 100):
+            got = await stand.post(kit.talk("chat", steps), "chat")
+            assert got.status == 200
+            sizes.append(len(stand.upstream.asked[-1]))
+        assert 1 <= strict.refused <= 2
+        assert max(sizes[40:]) > MOST_BYTES / 4
