@@ -160,7 +160,7 @@ class Conversation:
         self._window: int | None = None
         self._lock = asyncio.Lock()
         self._last: Turn | None = None
-        self._size, self._room = 0, 0
+        self._size, self._room, self._effective_window = 0, 0, 0
         self._warm_until = 0.0
         self._is_compacted = False
         self._faults, self._left_alone = 0, 0.0
@@ -224,8 +224,7 @@ class Conversation:
             except (TimeoutError, FoldawayError, OSError):
                 stored = held
             made = _spliced(stored, turn, why)
-        if self._session is not None:
-            room = self._session.engine.settings.budget.effective_window
+        room = self._effective_window or room
         size = len(turn.body if made is None or made.body is None else made.body)
         fits = size <= self._accepted_bytes or size * self._tokens_per_byte < room
         return made or Outgoing(f"pass; {why}", is_known=False), fits
@@ -360,6 +359,7 @@ class Conversation:
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
         self._is_compacted |= engine.arriving.level != "off"  # results are shown otherwise at once
         self._room = engine.room() * _BYTES_PER_TOKEN
+        self._effective_window = engine.settings.budget.effective_window
         is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
         self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
         if self._standings is not None:

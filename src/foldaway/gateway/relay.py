@@ -69,6 +69,8 @@ class Sent(Struct):
     turn: Turn | None = None
     is_known: bool = True
     """Whether its conversation knows what is sent; not if it was too late to say."""
+    is_faulty: bool = False
+    """Whether it is sent so because of a fault of ours; then it is not taken down either."""
     headers: Mapping[str, str] = {}
     """Headers that the provider needs for it, beside those of the client."""
     answer: OwnAnswer | None = None
@@ -287,7 +289,7 @@ class Relay:
                 self._add_span(outcome, named, begun, time.time_ns())
             if sent.rounds is not None:  # the whole is what was paid; the last is what is known
                 usage = sent.rounds.usage or usage
-            if sent.turn is not None and outcome.status == 200:
+            if sent.turn is not None and outcome.status == 200 and not sent.is_faulty:
                 known, is_whole = usage if sent.is_known else {}, sent.note.startswith("pass")
                 one = self._conversations.of(sent.turn)
                 self._behind_it(one.take_down(sent.turn, known, is_whole=is_whole))
@@ -477,4 +479,5 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
 
 def _sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:
     return Sent(body if made.body is None else made.body, made.note, turn,
-                is_known=made.is_known, headers=made.headers)  # fmt: skip
+                is_known=made.is_known, is_faulty=made.fault is not None,
+                headers=made.headers)  # fmt: skip

@@ -406,7 +406,7 @@ class FollowingConversation(KeptConversation):
         settings: Payload = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
             settings = drop_settings(given.frame or {})
-        headers = DROP_BLOCK_HEADERS if settings else {}
+        headers: Mapping[str, str] = DROP_BLOCK_HEADERS if settings else {}
         if begun.course != "rewind":
             self._note_view(given, steps, settings, headers)
         report = begun.report or unchanged(engine, "nothing is new in this list")

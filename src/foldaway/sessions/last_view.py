@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +25,7 @@ from foldaway.sessions.following import (
     with_marks,
 )
 from foldaway.sessions.matching import digest
+from foldaway.transcript import Payload
 
 _SEAL_BYTES = 12
 """Enough that no two messages of one conversation are taken for each other by chance."""
@@ -52,7 +52,7 @@ class LastView(Struct, frozen=True, kw_only=True):
     least: int
     """How long a list must be: one that ends with what was folded is another."""
     replaced: tuple[Sealed, ...]
-    settings: Mapping[str, Any] = {}
+    settings: Payload = {}
     headers: Mapping[str, str] = {}
 
     def splice(self, request: bytes) -> bytes | None:
@@ -66,7 +66,7 @@ class LastView(Struct, frozen=True, kw_only=True):
         edits = joined((*self.edits, *keep_from(self.stop, len(given.raws))))
         return body_with(given, with_marks(edits, given), self.settings)
 
-    def is_by(self, edits: Sequence[Edit], length: int, settings: Mapping[str, Any]) -> bool:
+    def is_by(self, edits: Sequence[Edit], length: int, settings: Payload) -> bool:
         """Return whether a list of this length becomes the same by these edits and settings."""
         own = joined((*self.edits, *keep_from(self.stop, length)))
         return own == tuple(edits) and self.settings == settings
@@ -91,12 +91,13 @@ def unpack_last_view(data: bytes) -> LastView | None:
 
 def last_view_of(
     given: HostList, digests: Sequence[bytes], edits: Sequence[Edit],
-    settings: Mapping[str, Any], headers: Mapping[str, str],
+    settings: Payload, headers: Mapping[str, str],
 ) -> LastView:  # fmt: skip
     """Return the view that these edits of a host's list make."""
-    steps, stop = tuple(edits), len(given.raws)
-    if has_tail := isinstance(last := steps[-1], Keep) and last.stop == stop:
-        steps, stop = steps[:-1], last.start
+    steps, stop, has_tail = tuple(edits), len(given.raws), False
+    last = steps[-1] if steps else None
+    if isinstance(last, Keep) and last.stop == stop:
+        steps, stop, has_tail = steps[:-1], last.start, True
     kept = {at for one in steps if isinstance(one, Keep) for at in range(one.start, one.stop)}
     replaced = tuple(
         Sealed(at, _seal(given.raws[at]), digests[at]) for at in range(stop) if at not in kept
