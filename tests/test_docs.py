@@ -92,9 +92,6 @@ class Command(NamedTuple):
         found = shlex.split(self.typed, comments=True)
         while found and re.match(r"[A-Z_]+=", found[0]):
             del found[0]
-        if found[:1] == ["uvx"]:
-            found[1:2] = [found[1].partition("[")[0]]
-            del found[0]
         ends = [at for at, word in enumerate(found) if word in ("|", ">", "<")]
         return found[: ends[0]] if ends else found
 
@@ -310,7 +307,7 @@ def test_the_navigation_has_every_page_of_the_site_once() -> None:
 
 
 def test_the_first_page_leads_to_every_page_of_its_folder() -> None:
-    """"All pages" means all of them; those of agents are behind the page about hooks."""
+    """Its list is complete; the pages of agents are behind the page about hooks."""
     linked = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "index.md").read_text()))
     there = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
     assert sorted(there - linked) == []

@@ -153,6 +153,14 @@ def test_every_target_that_a_document_names_exists(page: Path) -> None:
     assert named <= targets
 
 
+def test_the_documentation_carries_no_ballast() -> None:
+    """Pictures are small files, not thousands of lines of SVG; most of docs/ is written by hand."""
+    files = [path for path in (ROOT / "docs").rglob("*") if path.is_file()]
+    files = [path for path in files if "__pycache__" not in path.parts]
+    assert [name_of(path) for path in files if path.stat().st_size > 100_000] == []
+    assert sum(path.read_bytes().count(b"\n") for path in files) < 12_000
+
+
 @pytest.mark.parametrize("profile", ["default", "soak"])
 def test_every_run_looks_at_new_examples_and_keeps_those_that_fail(profile: str) -> None:
     """What passed once says nothing new on the same examples; what failed comes first next time,
