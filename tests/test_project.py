@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -101,12 +102,46 @@ def test_compress_and_compressor_take_few_parameters() -> None:
 
 
 def test_the_version_is_the_one_of_the_project() -> None:
-    """What is installed says the version that pyproject.toml names."""
+    """What is installed says the version of the package; pyproject.toml reads it from there."""
+    assert "version" in cast("list[str]", project()["project"]["dynamic"])
+    assert project()["tool"]["hatch"]["version"] == {"path": "src/foldaway/exports.py"}
     try:
         installed = version("foldaway")
     except PackageNotFoundError:
         pytest.skip("foldaway is on the path and not installed")
-    assert installed == project()["project"]["version"] == foldaway.__version__
+    assert installed == foldaway.__version__
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    """Of the code; the manifests of the plug-ins, which other programs read, repeat it."""
+    places = {
+        name_of(path)
+        for folder in ("src", "packages", "plugins")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".json", ".js", ".toml")
+        if f'"{foldaway.__version__}"' in path.read_text()
+    }
+    manifests = {
+        "packages/foldaway-agents/package.json", "plugins/claude-code/.claude-plugin/plugin.json",
+    }  # fmt: skip
+    assert places == {"src/foldaway/exports.py", *manifests}
+
+
+def test_what_reports_a_version_reports_this_one(tmp_path: Path) -> None:
+    """The command, the diagnosis and the report of a compaction."""
+    told = subprocess.run(
+        [sys.executable, "-m", "foldaway", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"foldaway {foldaway.__version__}\n"
+    found = subprocess.run(
+        [sys.executable, "-m", "foldaway", "doctor", "--json", "--home", str(tmp_path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert json.loads(found.stdout)["versions"]["foldaway"] == foldaway.__version__
+    assert (
+        foldaway.compress([{"role": "user", "content": "hi"}]).report.version
+        == foldaway.__version__
+    )
 
 
 def test_the_newest_heading_of_the_changes_is_the_version() -> None:
