@@ -163,6 +163,11 @@ def test_the_image_of_the_gateway_fits_the_project() -> None:
     for name in " ".join(copied).split():
         assert f"!{name}" in sent
         assert (ROOT / name).exists()
+    wheel = cast(
+        "dict[str, dict[str, str]]", project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+    )
+    built = {name.partition("/")[0] for name in wheel["force-include"]}
+    assert built <= set(" ".join(copied).split()), "the wheel cannot be built in the image"
     assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["10001"]
 
 
