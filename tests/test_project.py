@@ -18,6 +18,8 @@ from typing import cast
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import foldaway
 
@@ -213,6 +215,28 @@ def test_no_file_names_a_package_index() -> None:
         if any(host in path.read_text(errors="ignore") for host in INDEX_HOSTS)
     ]
     assert named == []
+
+
+def test_the_lock_has_hashes_and_no_address_and_fits_the_project() -> None:
+    """Every pin of `requirements/dev.txt` has a hash, none is a package of gigabytes, and what the
+    project asks for is among them, within its bounds; after a change of those run `make lock`."""
+    text = (ROOT / "requirements" / "dev.txt").read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    entries = re.findall(
+        r"^(\S+)==(\S+)(?: ; .*)? \\\n((?:    --hash=sha256:\w{64}(?: \\)?\n)+)", text, re.M
+    )
+    assert len(entries) == len(re.findall(r"^[a-z]", text, re.M)) > 100
+    pinned = {name: Version(release) for name, release, _ in entries}
+    assert not pinned.keys() & {"torch", "ray", "transformers"}
+    table = project()["project"]
+    extras = cast("dict[str, list[str]]", table["optional-dependencies"])
+    (own,) = (Requirement(one) for one in extras["dev"] if one.startswith("foldaway["))
+    wanted = [*cast("list[str]", table["dependencies"]), *extras["dev"]]
+    for one in map(Requirement, wanted + [name for extra in own.extras for name in extras[extra]]):
+        if one.name != "foldaway":
+            name = re.sub(r"[-_.]+", "-", one.name).lower()
+            assert pinned[name] in one.specifier, f"{one}: {name} {pinned[name]}; run `make lock`"
 
 
 @pytest.fixture(scope="module")
