@@ -6,6 +6,7 @@
 FROM python:3.13-slim AS build
 COPY pyproject.toml README.md LICENSE /src/
 COPY src /src/src
+COPY packages /src/packages
 RUN python -m venv /opt/foldaway \
  && /opt/foldaway/bin/pip install --no-cache-dir "/src[gateway,otel,postgres,openai,anthropic]"
 

@@ -4,6 +4,8 @@
 #   make test-fast  the pure parts in a minute, while you work
 #   make docs    the documentation as a site, in build/site, with search
 #   make release-check  what would be published, built and tried in fresh environments
+#   make lock    pin the packages for development anew, in requirements/dev.txt
+#   make audit   look up known vulnerabilities of the pinned packages
 #   make rules   after a change of the redaction rules in src/foldaway/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-browser  the inspector in a real browser; installs Chromium if it is missing, as root
@@ -21,7 +23,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check clean
+.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -125,6 +127,15 @@ docs: $(VENV)/.stamp-dev $(VENV)/.stamp-docs
 release-check: $(VENV)/.stamp-plain
 	$(BIN)/python bench/release.py $(RELEASE_OPTIONS)
 
+# hashes and no address of an index: where packages come from is the machine's affair
+lock: $(VENV)/tools/bin/uv
+	$< pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --extra dev \
+	  --generate-hashes --no-annotate --custom-compile-command 'make lock' -o requirements/dev.txt pyproject.toml
+
+# the advisories of pip-audit's two services; where none is reachable it says so and does not fail
+audit: $(VENV)/tools/bin/pip-audit
+	@$(VENV)/tools/bin/python bench/audit.py
+
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -138,9 +149,20 @@ $(VENV)/.stamp-plain: pyproject.toml | $(BIN)/python
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[dev]'
+# the lock was resolved and is tested for Python 3.11; other Pythons get the newest that is allowed
+$(VENV)/.stamp-dev: pyproject.toml requirements/dev.txt | $(BIN)/python
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
+	  echo "make: installing the packages of requirements/dev.txt"; \
+	  $(PIP) --require-hashes -r requirements/dev.txt && $(PIP) --no-deps -e .; \
+	else \
+	  echo "make: requirements/dev.txt is for Python 3.11; installing the newest packages that pyproject.toml allows"; \
+	  $(PIP) -e '.[dev]'; \
+	fi
 	@touch $@ $(VENV)/.stamp-plain
+
+$(VENV)/tools/bin/%:
+	test -x $(VENV)/tools/bin/python || $(PYTHON) -m venv $(VENV)/tools
+	$(VENV)/tools/bin/python -m pip install --quiet --disable-pip-version-check $*
 
 $(VENV)/.stamp-bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'

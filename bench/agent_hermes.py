@@ -161,9 +161,11 @@ def make_site(folder: Path, *, is_dying: bool) -> None:
             if not place.exists():
                 place.symlink_to(Path(str(one.locate_file(top))))
     (folder / "foldaway").symlink_to(ROOT / "src" / "foldaway")
-    info = folder / "foldaway-0.1.0.dist-info"
+    version = importlib.metadata.version("foldaway")
+    info = folder / f"foldaway-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foldaway\nVersion: 0.1.0\n")
+    about = f"Metadata-Version: 2.1\nName: foldaway\nVersion: {version}\n"
+    (info / "METADATA").write_text(about)
     module = "dying" if is_dying else "foldaway.hermes"
     (info / "entry_points.txt").write_text(f"[hermes_agent.plugins]\nfoldaway = {module}\n")
     (folder / "dying.py").write_text(DYING)

@@ -56,7 +56,9 @@ from foldaway.testing.model_server import (
     Sends,
     Waits,
 )
-from foldaway.testing.postgres_server import postgres_database, postgres_server
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.testing.postgres_server import postgres_database, postgres_server
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODEL_SECONDS = 0.1

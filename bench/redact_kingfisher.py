@@ -5,7 +5,7 @@
 kingfisher has an example or more beside each of its rules, and lists both; its wheel is fetched by
 pip. What the pattern of a rule takes out of its own example is often no secret but a user, a host,
 an id that is open by design or a whole URL, so all of them were read by somebody who knew neither
-the redactor's rules nor what it hides (`outside/kingfisher.jsonl`: class and span, no text):
+the redactor's rules nor what it hides (`outside/kingfisher.jsonl.xz`: class and span, no text):
 
 secrets    the label or its correction is a secret
 in order   the same, typed in order (`abcdef1234567890`) in the form of a token
@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -38,7 +39,7 @@ from redact_outside import Found, Text, interval, scored, show_missed  # noqa: E
 
 PACKAGE = "kingfisher-bin==1.112.0"
 PROGRAM = "kingfisher/bin/kingfisher"
-LABELS = BENCH / "outside" / "kingfisher.jsonl"
+LABELS = BENCH / "outside" / "kingfisher.jsonl.xz"
 SECRETS, IN_ORDER, AS_LISTED = "secrets", "in order", "as listed"
 _CLASSES = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
@@ -116,7 +117,7 @@ def _unfilled(text: str, end: int) -> int:
 
 
 def _corrections() -> dict[str, dict[str, Any]]:
-    rows = map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())
+    rows = map(json.loads, lzma.decompress(LABELS.read_bytes()).splitlines())
     return {row["id"]: row for row in rows}
 
 

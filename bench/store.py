@@ -212,7 +212,8 @@ def _place(side: str, folder: str) -> Iterator[str]:
     if side == "sqlite":
         yield folder
         return
-    from foldaway.testing.postgres_server import postgres_database, postgres_server
+    sys.path.insert(0, str(BENCH.parent))
+    from tests.testing.postgres_server import postgres_database, postgres_server
 
     if given := os.environ.get("FOLDAWAY_TEST_POSTGRES"):
         with postgres_database(given) as url:

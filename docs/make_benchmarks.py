@@ -4,7 +4,7 @@ one.
     python docs/make_benchmarks.py RUN [--full RUN2] [--docs DIR]
 
 No figure of the page is typed: all are computed from `run.json`, `rows.jsonl` and `summary.json`.
-The plots are copied to docs/pictures/benchmarks-NAME.svg.
+The plots are copied to docs/pictures/benchmarks-NAME.png, with fewer colors.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 from msgspec import Struct
+from small_pictures import shrink
 
 from foldaway.errors import FoldawayError
 from foldaway.lab.figures import FAULTS, SPEED, glossary, title_of
@@ -141,11 +143,12 @@ def main() -> int:
 def copy_plots(folder: Path, pictures: Path) -> list[str]:
     """Copy the plots into the documentation, those of an earlier run away; return their names."""
     pictures.mkdir(parents=True, exist_ok=True)
-    for old in pictures.glob(f"{PREFIX}*.svg"):
+    for old in pictures.glob(f"{PREFIX}*.*"):
         old.unlink()
-    names = [name for name in CAPTIONS if (folder / f"{name}.svg").exists()]
+    names = [name for name in CAPTIONS if (folder / f"{name}.png").exists()]
     for name in names:
-        (pictures / f"{PREFIX}{name}.svg").write_bytes((folder / f"{name}.svg").read_bytes())
+        drawn = (folder / f"{name}.png").read_bytes()
+        (pictures / f"{PREFIX}{name}.png").write_bytes(shrink(drawn))
     return names
 
 
@@ -315,7 +318,7 @@ def halves(run: Run) -> Iterator[str]:
 def picture(name: str, plots: Sequence[str]) -> Iterator[str]:
     """Yield a plot, where there is one."""
     if name in plots:
-        yield f"![{CAPTIONS[name]}](pictures/{PREFIX}{name}.svg)"
+        yield f"![{CAPTIONS[name]}](pictures/{PREFIX}{name}.png)"
         yield ""
 
 

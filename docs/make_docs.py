@@ -194,7 +194,8 @@ def draw(name: str, *lines: Text) -> None:
     )
     target = ROOT / "docs" / "pictures" / f"{name}.svg"
     target.parent.mkdir(exist_ok=True)
-    target.write_text(re.sub(r"[ \t]+\n", "\n", COMMENT.sub("", svg)))
+    lines = re.sub(r"\s*\n\s*", "\n", COMMENT.sub("", svg))
+    target.write_text(re.sub(r"\n(?=<rect|</clipPath>)", "", lines))
 
 
 if __name__ == "__main__":

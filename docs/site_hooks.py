@@ -1,5 +1,7 @@
 """What the site needs beside `docs/`: pages from elsewhere in the repository, links by titles,
 lists as GitHub shows them, and a check that no page loads anything from another host.
+
+MkDocs is imported only by what it calls: tests/test_docs.py reads this file without it.
 """
 
 from __future__ import annotations
@@ -8,9 +10,6 @@ import re
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
-
-from mkdocs.exceptions import PluginError
-from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = (
@@ -23,17 +22,23 @@ OUTSIDE = (
 )
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)([^)]*\))")
 FENCE = re.compile(r" *`{3,}")
+TITLE = re.compile(r"^# (.*)$", re.MULTILINE)
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=[\"']?(https?:)?//[^>]*>")
 
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages and examples that are outside `docs/`, under their path in the repository."""
-    for pattern in OUTSIDE:
-        for path in sorted(ROOT.glob(pattern)):
-            name = path.relative_to(ROOT).as_posix()
-            if "/." not in f"/{name}" and name != "README.md":
-                files.append(File.generated(config, name, abs_src_path=str(path)))
+    from mkdocs.structure.files import File
+
+    for name in outside_files():
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     return files
+
+
+def outside_files() -> list[str]:
+    """Return the paths of the pages and examples that are outside `docs/`."""
+    found = [path.relative_to(ROOT).as_posix() for one in OUTSIDE for path in ROOT.glob(one)]
+    return sorted(name for name in found if "/." not in f"/{name}" and name != "README.md")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -58,7 +63,7 @@ def title_of(file: Any) -> str:
     """Return the title of a page, without a subtitle, or the name of a file that is not a page."""
     if not file.src_uri.endswith(".md"):
         return PurePosixPath(file.src_uri).name
-    return file.content_string.lstrip().partition("\n")[0][2:].partition(":")[0]
+    return TITLE.findall(file.content_string)[0].partition(":")[0]
 
 
 def deepen_lists(markdown: str) -> str:
@@ -76,6 +81,8 @@ def deepen_lists(markdown: str) -> str:
 
 def on_post_build(config: Any) -> None:
     """Refuse a site that loads a script, a style or a picture from another host."""
+    from mkdocs.exceptions import PluginError
+
     for path in sorted(Path(config["site_dir"]).rglob("*.html")):
         for found in LOADED.finditer(path.read_text(encoding="utf-8")):
             raise PluginError(f"{path.name} loads from another host: {found[0]}")

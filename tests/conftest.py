@@ -19,15 +19,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
-
-from foldaway.stores.open import open_store
-from foldaway.stores.store import Store
-from foldaway.testing.postgres_server import (
+from tests.testing.postgres_server import (
     PostgresServer,
     ServerUnavailable,
     postgres_database,
     postgres_server,
 )
+
+from foldaway.stores.open import open_store
+from foldaway.stores.store import Store
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import sys
 import tomllib
@@ -90,9 +91,6 @@ class Command(NamedTuple):
         """What the shell makes of it, up to a pipe, without variables before it."""
         found = shlex.split(self.typed, comments=True)
         while found and re.match(r"[A-Z_]+=", found[0]):
-            del found[0]
-        if found[:1] == ["uvx"]:
-            found[1:2] = [found[1].partition("[")[0]]
             del found[0]
         ends = [at for at, word in enumerate(found) if word in ("|", ">", "<")]
         return found[: ends[0]] if ends else found
@@ -231,7 +229,7 @@ def check_command(command: Command) -> None:
             parse(arguments)
         case "pip":
             extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-            for named in re.findall(r"foldaway\[([\w,]+)\]", command.typed):
+            for named in re.findall(r"(?:foldaway|\.)\[([\w,-]+)\]", command.typed):
                 assert set(named.split(",")) <= set(extras["optional-dependencies"]), named
         case "make":
             made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -297,6 +295,22 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
     for typed in named:
         for one in re.split(r"   +", typed)[:1]:
             parse(Command(one).words[1:], click.NoSuchOption)
+
+
+def test_the_navigation_has_every_page_of_the_site_once() -> None:
+    """`make docs` fails on a page that mkdocs.yml does not name; this says so without MkDocs."""
+    hooks = runpy.run_path(str(ROOT / "docs" / "site_hooks.py"))
+    within = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    outside = [name for name in hooks["outside_files"]() if name.endswith(".md")]
+    assert [name for name in within + outside if name not in NAVIGATION] == []
+    assert sorted(NAVIGATION) == sorted(within + outside)
+
+
+def test_the_first_page_leads_to_every_page_of_its_folder() -> None:
+    """Its list is complete; the pages of agents are behind the page about hooks."""
+    linked = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "index.md").read_text()))
+    there = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert sorted(there - linked) == []
 
 
 def test_every_reason_is_needed() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Options, Session, compress
 from foldaway.caching.prices import Prices
@@ -32,7 +33,6 @@ from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.writing.writers import Writers
 
 MARK = "Zebulon"

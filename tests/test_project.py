@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from typing import cast
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import foldaway
 
@@ -101,12 +104,46 @@ def test_compress_and_compressor_take_few_parameters() -> None:
 
 
 def test_the_version_is_the_one_of_the_project() -> None:
-    """What is installed says the version that pyproject.toml names."""
+    """What is installed says the version of the package; pyproject.toml reads it from there."""
+    assert "version" in cast("list[str]", project()["project"]["dynamic"])
+    assert project()["tool"]["hatch"]["version"] == {"path": "src/foldaway/exports.py"}
     try:
         installed = version("foldaway")
     except PackageNotFoundError:
         pytest.skip("foldaway is on the path and not installed")
-    assert installed == project()["project"]["version"] == foldaway.__version__
+    assert installed == foldaway.__version__
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    """Of the code; the manifests of the plug-ins, which other programs read, repeat it."""
+    places = {
+        name_of(path)
+        for folder in ("src", "packages", "plugins")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".json", ".js", ".toml")
+        if f'"{foldaway.__version__}"' in path.read_text()
+    }
+    manifests = {
+        "packages/foldaway-agents/package.json", "plugins/claude-code/.claude-plugin/plugin.json",
+    }  # fmt: skip
+    assert places == {"src/foldaway/exports.py", *manifests}
+
+
+def test_what_reports_a_version_reports_this_one(tmp_path: Path) -> None:
+    """The command, the diagnosis and the report of a compaction."""
+    told = subprocess.run(
+        [sys.executable, "-m", "foldaway", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"foldaway {foldaway.__version__}\n"
+    found = subprocess.run(
+        [sys.executable, "-m", "foldaway", "doctor", "--json", "--home", str(tmp_path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert json.loads(found.stdout)["versions"]["foldaway"] == foldaway.__version__
+    assert (
+        foldaway.compress([{"role": "user", "content": "hi"}]).report.version
+        == foldaway.__version__
+    )
 
 
 def test_the_newest_heading_of_the_changes_is_the_version() -> None:
@@ -128,6 +165,11 @@ def test_the_image_of_the_gateway_fits_the_project() -> None:
     for name in " ".join(copied).split():
         assert f"!{name}" in sent
         assert (ROOT / name).exists()
+    wheel = cast(
+        "dict[str, dict[str, str]]", project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+    )
+    built = {name.partition("/")[0] for name in wheel["force-include"]}
+    assert built <= set(" ".join(copied).split()), "the wheel cannot be built in the image"
     assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["10001"]
 
 
@@ -153,6 +195,14 @@ def test_every_target_that_a_document_names_exists(page: Path) -> None:
     assert named <= targets
 
 
+def test_the_documentation_carries_no_ballast() -> None:
+    """Pictures are small files, not thousands of lines of SVG; most of docs/ is written by hand."""
+    files = [path for path in (ROOT / "docs").rglob("*") if path.is_file()]
+    files = [path for path in files if "__pycache__" not in path.parts]
+    assert [name_of(path) for path in files if path.stat().st_size > 100_000] == []
+    assert sum(path.read_bytes().count(b"\n") for path in files) < 12_000
+
+
 @pytest.mark.parametrize("profile", ["default", "soak"])
 def test_every_run_looks_at_new_examples_and_keeps_those_that_fail(profile: str) -> None:
     """What passed once says nothing new on the same examples; what failed comes first next time,
@@ -173,6 +223,28 @@ def test_no_file_names_a_package_index() -> None:
         if any(host in path.read_text(errors="ignore") for host in INDEX_HOSTS)
     ]
     assert named == []
+
+
+def test_the_lock_has_hashes_and_no_address_and_fits_the_project() -> None:
+    """Every pin of `requirements/dev.txt` has a hash, none is a package of gigabytes, and what the
+    project asks for is among them, within its bounds; after a change of those run `make lock`."""
+    text = (ROOT / "requirements" / "dev.txt").read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    entries = re.findall(
+        r"^(\S+)==(\S+)(?: ; .*)? \\\n((?:    --hash=sha256:\w{64}(?: \\)?\n)+)", text, re.M
+    )
+    assert len(entries) == len(re.findall(r"^[a-z]", text, re.M)) > 100
+    pinned = {name: Version(release) for name, release, _ in entries}
+    assert not pinned.keys() & {"torch", "ray", "transformers"}
+    table = project()["project"]
+    extras = cast("dict[str, list[str]]", table["optional-dependencies"])
+    (own,) = (Requirement(one) for one in extras["dev"] if one.startswith("foldaway["))
+    wanted = [*cast("list[str]", table["dependencies"]), *extras["dev"]]
+    for one in map(Requirement, wanted + [name for extra in own.extras for name in extras[extra]]):
+        if one.name != "foldaway":
+            name = re.sub(r"[-_.]+", "-", one.name).lower()
+            assert pinned[name] in one.specifier, f"{one}: {name} {pinned[name]}; run `make lock`"
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.testing.long_lists import Exchange, written
 
 from foldaway.engine.oneshot import compress
 from foldaway.report import Report
-from foldaway.testing.long_lists import Exchange, written
 
 ITEMS = written("openai-chat", [Exchange(2, 1, 900)] * 6, with_system=True)
 COMPACTED = compress(ITEMS, target_tokens=1_500).report

@@ -18,6 +18,7 @@ MODULES = {
     for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
+MOST_LINES = 118_500
 EXPLAINED = ("compaction", "engine", "facts", "writing")
 """Packages whose numbers all say what they decide; more may follow."""
 
@@ -78,6 +79,25 @@ def test_a_package_has_few_layers(package: str) -> None:
     """At most eight."""
     own = [name for name in MODULES if name.startswith(f"foldaway.{package}.")]
     assert max(layers_below(name, package) for name in own) <= 8
+
+
+def test_the_python_under_src_stays_within_its_budget() -> None:
+    """118,500 lines: what a change adds, it takes away elsewhere."""
+    lines = sum(path.read_bytes().count(b"\n") for path in SOURCE.rglob("*.py"))
+    assert lines <= MOST_LINES, (
+        f"src has {lines:,} lines of Python, {lines - MOST_LINES:,} more than its budget: remove "
+        "code that is dead or written twice, or move what only tests use to tests/"
+    )
+
+
+def test_foldaway_testing_has_only_what_its_public_modules_use() -> None:
+    """It is published: what our own tests alone need is in tests/testing."""
+    needed, found = ["foldaway.testing", "foldaway.testing.model_server"], set[str]()
+    while needed:
+        if (name := needed.pop()) not in found:
+            found.add(name)
+            needed += [one for one in imports(name) if one.startswith("foldaway.testing.")]
+    assert {name for name in MODULES if name.startswith("foldaway.testing")} == found
 
 
 def test_the_first_compaction_loads_few_modules() -> None:

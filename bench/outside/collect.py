@@ -2,7 +2,7 @@
 
     python bench/outside/collect.py FOLDER [--part A|B] [--keep ARCHIVES]
 
-`labels.jsonl` names the packages with their pinned versions and digests, and for every text its
+`labels.jsonl.xz` names the packages with their pinned versions and digests, and for every text its
 file, its lines and the spans of the secrets in it. No text is stored in this repository: the
 packages are fetched by name (pip, npm and apt), and FOLDER gets A.jsonl and B.jsonl. A package
 that is no longer served is named and left out; a text that is not the one that was labelled is an
@@ -17,6 +17,7 @@ import base64
 import hashlib
 import io
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from pathlib import Path
 
 import msgspec
 
-LABELS = Path(__file__).resolve().parent / "labels.jsonl"
+LABELS = Path(__file__).resolve().parent / "labels.jsonl.xz"
 LONGEST_SECONDS = 300
 
 
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     lines: dict[str, list[str]] = {}
     missing: list[str] = []
-    for package in packages(LABELS.read_bytes()):
+    for package in packages(lzma.decompress(LABELS.read_bytes())):
         if asked.part not in (None, package.part):
             continue
         archive = archives / package.file

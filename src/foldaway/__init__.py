@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foldaway.exports import __version__ as __version__
 from foldaway.exports import import_later
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from foldaway.sessions.session import Session, warm
     from foldaway.stores.store import Store
     from foldaway.transcript import Message, Transcript, Violation
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Chat",

@@ -1,9 +1,12 @@
-"""Names of a package that are imported when they are first asked for."""
+"""The version, and names of a package that are imported when they are first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+
+__version__ = "0.2.0"
+"""The build and everything that names the version read it here."""
 
 
 def import_later(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:

@@ -131,6 +131,8 @@ class Report(Struct, frozen=True, kw_only=True):
     repaired: tuple[str, ...] = ()
     """What had to be mended first, because the list broke its provider's rules."""
     notes: tuple[str, ...] = ()
+    version: str = ""
+    """The Foldaway that made it; empty before 0.2.0."""
     economics: dict[str, Any] | None = None
     """Whether it pays, with the whole sum; None where prices are not known or nobody asked. What
     the provider's own compaction cost is under `native_call`."""

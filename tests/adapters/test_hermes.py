@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.sessions.test_bad_input import Broken
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Policy, check
 from foldaway.adapters.contract import ContextEngine
@@ -21,7 +22,6 @@ from foldaway.errors import Conflict, InvalidSetting, StoreUnavailable, Summariz
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.testing.fakes import ScriptedSummarizer
-from foldaway.testing.long_lists import Exchange, written
 
 WINDOW: Any = {
     "context_length": 8_000,

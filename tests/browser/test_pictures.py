@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import runpy
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from foldaway.sessions.importing import take_all
 from foldaway.stores import NewSession, Store, open_store
 
 PICTURES = ROOT / "docs" / "pictures" / "inspector"
+SHRINK = runpy.run_path(str(ROOT / "docs" / "small_pictures.py"))["shrink"]
 AGENTS = ("claude-code", "codex", "opencode", "pi")
 WINDOW = 100_000
 _HOMES = re.compile(rb"/(?:Users|home)/[\w.-]+")
@@ -88,7 +90,7 @@ def take(page: Any, name: str, *, height: int = 860) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.set_viewport_size({"width": page.viewport_size["width"], "height": height})
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=PICTURES / f"{name}.png")
+    (PICTURES / f"{name}.png").write_bytes(SHRINK(page.screenshot()))
 
 
 @pytest.mark.skipif("FOLDAWAY_NO_PICTURES" in os.environ, reason="no pictures are wanted")

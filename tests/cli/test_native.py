@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from foldaway.testing.long_lists import Exchange, written
+from tests.testing.long_lists import Exchange, written
 
 pytest.importorskip("uvicorn", reason="the model server needs foldaway[testing]")
 

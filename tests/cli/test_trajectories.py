@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from foldaway.testing.trajectories import folder_files, run_record
+from tests.testing.trajectories import folder_files, run_record
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Policy, check
 from foldaway.caching.prices import Prices
@@ -20,7 +21,6 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter
-from foldaway.testing.long_lists import Exchange, written
 
 KEY = "chat:42"
 OPTIONS: Any = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.testing.laws import summary_of, tokens_of
+from tests.testing.long_lists import Ending, Exchange, written
 
 from foldaway import check, load
 from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import SUMMARY_OPEN
 from foldaway.policy import Policy
-from foldaway.testing.laws import summary_of, tokens_of
-from foldaway.testing.long_lists import Ending, Exchange, written
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")

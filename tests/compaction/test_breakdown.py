@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import Compressor, load
 from foldaway.compaction.measure import fixed_categories
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
-from foldaway.testing.long_lists import Exchange, long_lists, written
 from foldaway.tokens import Estimator
 
 

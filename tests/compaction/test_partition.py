@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Options, load
 from foldaway.compaction.partition import (
@@ -21,7 +22,6 @@ from foldaway.compaction.partition import (
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, logs, result, system, talk, user
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.transcript import Message, Opaque, groups
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.long_lists import long_lists
 
 from foldaway import check
 from foldaway.compaction.prune import excerpt, shrink_leaves
@@ -17,7 +18,6 @@ from foldaway.engine.oneshot import Compressed, compress
 from foldaway.facts.excerpts import excerpted
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, media, result, talk, think, user
-from foldaway.testing.long_lists import long_lists
 from foldaway.transcript import Text, Thinking, ToolCall, ToolResult
 
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Options
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, result, talk, user
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.tokens import Estimator
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import check
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import SummarizerFailed
 from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.writing.writers import Writers, writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)

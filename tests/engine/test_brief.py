@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway.dialects.load import load
 from foldaway.engine.brief import brief_of, handoff_prompt
 from foldaway.facts.frame import split_summary
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.transcript import Transcript
 
 LONG = load(written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True))

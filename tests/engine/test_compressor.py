@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from openai.types import CompletionUsage
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import check
 from foldaway.engine.compressor import Compressor
@@ -18,7 +19,6 @@ from foldaway.engine.run import Model
 from foldaway.errors import InvalidSetting, NotReadable, UnknownReference
 from foldaway.policy import Policy
 from foldaway.report import Report
-from foldaway.testing.long_lists import Exchange, written
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)

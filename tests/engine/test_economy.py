@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model
 from foldaway.caching.prices import Prices
 from foldaway.engine.compressor import Compressor
 from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.long_lists import Exchange, written
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
 PRICES = Prices(

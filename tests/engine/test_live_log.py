@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import load
 from foldaway.compaction.index import LogReading
@@ -13,7 +14,6 @@ from foldaway.dialects.profiles import profile_named
 from foldaway.engine.live_log import GrowingLog
 from foldaway.facts.ledger import Ledger, update
 from foldaway.policy import Policy
-from foldaway.testing.long_lists import Exchange, long_lists, written
 from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

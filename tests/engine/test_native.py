@@ -9,6 +9,8 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.laws import broken_laws, latest_ask, own_parts
+from tests.testing.long_lists import Exchange, joined, long_lists, written
 
 from foldaway import Model, compress
 from foldaway.caching.prices import Prices
@@ -23,8 +25,6 @@ from foldaway.policy import Policy
 from foldaway.ports import NativeAnswer, NativeRequest
 from foldaway.report import Report
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.laws import broken_laws, latest_ask, own_parts
-from foldaway.testing.long_lists import Exchange, joined, long_lists, written
 from foldaway.tokens import Estimator
 from foldaway.writing.failures import CLASSES, PAUSES
 from foldaway.writing.native import NativeCompaction

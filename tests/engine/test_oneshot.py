@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
+from tests.testing.laws import broken_laws
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Options, check, load
 from foldaway.compaction.choose import LEAST_SUMMARY_TOKENS
@@ -18,8 +20,6 @@ from foldaway.errors import CannotRepair, InvalidSetting, NotReadable, UnknownNa
 from foldaway.facts.frame import recognize
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, media, result, system, talk, user
-from foldaway.testing.laws import broken_laws
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.tokens.estimate import Estimator
 from foldaway.writing.writers import Writers
 

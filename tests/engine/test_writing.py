@@ -7,6 +7,8 @@ import json
 from typing import Any, get_args
 
 import pytest
+from tests.testing.laws import broken_laws
+from tests.testing.long_lists import Exchange, written
 
 import foldaway
 from foldaway.engine.compressor import Compressor
@@ -14,8 +16,6 @@ from foldaway.errors import FailureKind, InvalidSetting, SummarizerFailed, Unkno
 from foldaway.policy import Policy
 from foldaway.report import Report
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.laws import broken_laws
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.writing.failures import CLASSES, PAUSES
 from foldaway.writing.writers import writers_of
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
+from tests.testing.long_lists import Exchange, joined, written
 
 from foldaway import Options, check, load
 from foldaway.compaction.measure import message_tokens
@@ -18,8 +20,6 @@ from foldaway.engine.oneshot import Compressed, compress
 from foldaway.errors import UnknownReference
 from foldaway.facts.frame import SUMMARY_OPEN
 from foldaway.policy import Policy, budget_for
-from foldaway.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
-from foldaway.testing.long_lists import Exchange, joined, written
 from foldaway.tokens import Estimator
 
 FIXTURES = {

@@ -25,6 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from foldaway.errors import StoreUnavailable
+from foldaway.exports import __version__
 from foldaway.gateway.actions import make_context
 from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
 from foldaway.gateway.app import GatewayServer, make_app
@@ -581,10 +582,16 @@ def routes_of(api: Api) -> set[tuple[str, str]]:
     return found
 
 
+def test_a_gateway_says_its_version_and_that_it_is_well(api: Api) -> None:
+    """Whoever watches it sees which release answers."""
+    assert api.client.get("/healthz").json() == {"status": "ok", "version": __version__}
+
+
 def test_every_route_is_described_and_nothing_else(api: Api) -> None:
     """Each with its own name, its parameters in the path, and a schema that is there."""
     page = api.get("/openapi.json")
     assert page["openapi"] == "3.1.0"
+    assert page["info"]["version"] == __version__
     described = {
         (method.upper(), path): operation
         for path, methods in page["paths"].items() for method, operation in methods.items()

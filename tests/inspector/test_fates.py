@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway.engine.saved import pack_view
 from foldaway.errors import UnknownName, UnknownPosition
@@ -21,7 +22,6 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.testing.strategies import logs, views
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, View, extend, render
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway.engine.saved import pack_view
 from foldaway.importers import sessions_in
@@ -23,7 +24,6 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.testing.strategies import views
 from foldaway.transcript import Folded, Kept, Message, Text, View
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.long_lists import exchanges, joined, long_lists, written
 
 from foldaway import check
 from foldaway.compaction.arrival import ResultPolicy
@@ -19,7 +20,6 @@ from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.saved import pack_view, unpack_view
 from foldaway.policy import ArrivalLevel, Policy
 from foldaway.sessions.session import Session
-from foldaway.testing.long_lists import exchanges, joined, long_lists, written
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
 

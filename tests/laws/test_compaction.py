@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from foldaway import Model, Options, check, load
-from foldaway.dialects.profiles import profile_named
-from foldaway.engine.compressor import Compressor
-from foldaway.engine.oneshot import Compressed, compress
-from foldaway.policy import Policy
-from foldaway.report import Report
-from foldaway.testing.laws import (
+from tests.testing.laws import (
     REFERENCE,
     broken_laws,
     came,
@@ -26,7 +19,14 @@ from foldaway.testing.laws import (
     tokens_of,
     words_of_users,
 )
-from foldaway.testing.long_lists import Exchange, exchanges, joined, long_lists, written
+from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, written
+
+from foldaway import Model, Options, check, load
+from foldaway.dialects.profiles import profile_named
+from foldaway.engine.compressor import Compressor
+from foldaway.engine.oneshot import Compressed, compress
+from foldaway.policy import Policy
+from foldaway.report import Report
 from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

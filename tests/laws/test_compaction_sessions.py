@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.laws import broken_laws
 
 from foldaway import repair
 from foldaway.dialects.convert import convert
 from foldaway.engine.oneshot import compress
-from foldaway.testing.laws import broken_laws
 from foldaway.transcript import Message
 
 REPOSITORY = Path(__file__).resolve().parents[2]

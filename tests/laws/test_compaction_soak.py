@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.laws import REFERENCE, broken_laws, came, tokens_of, words_of_users
+from tests.testing.long_lists import exchanges, joined, long_lists, written
 
 from foldaway import check, load
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
-from foldaway.testing.laws import REFERENCE, broken_laws, came, tokens_of, words_of_users
-from foldaway.testing.long_lists import exchanges, joined, long_lists, written
 
 pytestmark = pytest.mark.soak
 EVERY_PROVIDER = pytest.mark.parametrize(

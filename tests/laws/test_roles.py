@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.laws import latest_ask, own_parts
+from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, written
 
 from foldaway import Options, check
 from foldaway.engine.compressor import Compressor
@@ -17,8 +19,6 @@ from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import SUMMARY_OPEN as MARK
 from foldaway.policy import Policy
 from foldaway.sessions.session import Session
-from foldaway.testing.laws import latest_ask, own_parts
-from foldaway.testing.long_lists import Exchange, exchanges, joined, long_lists, written
 from foldaway.transcript import Message, Text, render
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.laws import SUMMARY, broken_laws
+from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import Compressor, compress, load
 from foldaway.compaction.measure import message_tokens
@@ -16,8 +18,6 @@ from foldaway.dialects.profiles import profile_named
 from foldaway.facts.summary import SECTIONS
 from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
-from foldaway.testing.laws import SUMMARY, broken_laws
-from foldaway.testing.long_lists import Exchange, long_lists, written
 from foldaway.tokens import Estimator
 from foldaway.writing.writers import writers_of
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Policy, check
 from foldaway.caching.prices import Prices
@@ -26,7 +27,6 @@ from foldaway.sessions.following import Insert, Keep, Replace, applied
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewSession
-from foldaway.testing.long_lists import Exchange, written
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")

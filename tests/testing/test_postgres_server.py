@@ -12,7 +12,7 @@ import pytest
 
 SCRIPT = """
 import sys
-from foldaway.testing.postgres_server import ServerUnavailable, postgres_server
+from tests.testing.postgres_server import ServerUnavailable, postgres_server
 try:
     with postgres_server() as server:
         print(server.folder, flush=True)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.trajectories import trajectories
 
 from foldaway import check
 from foldaway.dialects.load import dump, load
 from foldaway.errors import NotReadable
 from foldaway.facts.frame import SUMMARY_OPEN, mark_text, summary_text
-from foldaway.testing.trajectories import trajectories
 from foldaway.trajectories.compress import compress_trajectory
 from foldaway.trajectories.policy import TrajectoryPolicy
 from foldaway.trajectories.record import NOTICE, is_compacted, strip_generated

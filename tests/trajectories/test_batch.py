@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.trajectories import MARK, deadly_shard, folder_files
 
 from foldaway.errors import FoldawayError, MissingExtra, NotWritable
-from foldaway.testing.trajectories import MARK, deadly_shard, folder_files
 from foldaway.trajectories.batch import BatchResult, compress_batch
 from foldaway.trajectories.folder import claim_folder, read_report
 from foldaway.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy

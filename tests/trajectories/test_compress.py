@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.trajectories import trajectories
 
 from foldaway import check
 from foldaway.dialects.load import load
 from foldaway.errors import InvalidSetting, NotReadable
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.testing import assistant, call, result, system, talk, user
-from foldaway.testing.trajectories import trajectories
 from foldaway.trajectories.compress import compress_trajectory
 from foldaway.trajectories.policy import TrajectoryPolicy
 from foldaway.trajectories.record import NOTICE

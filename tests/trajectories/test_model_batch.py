@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
+from tests.testing.trajectories import folder_files
 
 from foldaway.errors import BatchStopped, FoldawayError
 from foldaway.facts.frame import SUMMARY_OPEN
 from foldaway.ports import SummaryRequest
-from foldaway.testing.trajectories import folder_files
 from foldaway.tokens import Estimator
 from foldaway.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from foldaway.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for

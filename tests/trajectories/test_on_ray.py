@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from foldaway.testing.trajectories import (
+from tests.testing.trajectories import (
     MARK,
     deadly_shard,
     folder_files,
     meeting_shard,
     run_record,
 )
+
 from foldaway.trajectories.folder import claim_folder
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.ray_engine import do_on_ray
@@ -67,7 +67,7 @@ def _line(runs: Path, out: Path, *more: str) -> list[str]:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    return {**kept, "PYTHONPATH": str(ROOT / "src")}
+    return {**kept, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
 
 
 def _start(runs: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from foldaway.errors import FoldawayError
+from foldaway.exports import __version__
 
 COMMANDS = {
     "brief": "Print the record of a session, or open another agent with it.",
@@ -215,7 +216,7 @@ def _load(name: str) -> object:
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    click.echo(f"foldaway {version_of('foldaway') or '(not installed)'}")
+    click.echo(f"foldaway {__version__}")
     context.exit()
 
 

@@ -34,6 +34,7 @@ from foldaway.config import (
     open_store,
 )
 from foldaway.errors import FoldawayError, StoreUnavailable, UnknownName
+from foldaway.exports import __version__
 from foldaway.installing.checking import problems_of
 from foldaway.installing.clients import clients
 from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
@@ -42,7 +43,7 @@ from foldaway.stores.values import Health
 
 _MB = 1_000_000
 _GATEWAY_SECONDS = 10.0
-_PACKAGES = ("foldaway", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
+_PACKAGES = ("msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 _EXTRAS = (
     ("prices", "genai-prices", "genai_prices", "windows and prices of models"),
     ("openai", "openai", "openai", "summaries by OpenAI and what speaks its protocol"),
@@ -175,7 +176,7 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
     gateway = _check_gateway(given["gateway"], problems) if given["gateway"] else None
     installed = _check_agents(problems)
     versions = {"python": platform.python_version(), "system": platform.platform(terse=True)}
-    versions |= {name: version_of(name) for name in _PACKAGES}
+    versions |= {"foldaway": __version__} | {name: version_of(name) for name in _PACKAGES}
     return Diagnosis(
         healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=versions,
         home=str(given["home"] or home_folder()),

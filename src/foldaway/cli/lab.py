@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from foldaway.cli import CommandGroup, say, version_of
+from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture, Piece, progress_bar, text_of
 from foldaway.cli.files import counted, label
 from foldaway.cli.inputs import (
@@ -29,6 +29,7 @@ from foldaway.cli.inputs import (
 from foldaway.cli.settings import prices_for
 from foldaway.config import home_folder
 from foldaway.errors import NotReadable
+from foldaway.exports import __version__
 from foldaway.lab.figures import COST, FAULTS, OVER, USED, glossary
 from foldaway.lab.gate import Fall, find_falls
 from foldaway.lab.output import read_summary, write_results
@@ -143,7 +144,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
                 f"name other files, or lower --min-tokens"
             )
         manifest = RunManifest(
-            version=version_of("foldaway"), strategies=tuple(strategies), budgets=asked.budgets,
+            version=__version__, strategies=tuple(strategies), budgets=asked.budgets,
             peer_budgets=asked.peer_budgets, main=asked.main, drifting=asked.drifting,
             asked={"model": asked.model, "summarizer": asked.summarizer},
             sessions=tuple(session.id for session in sessions), digest=digest_of(known),

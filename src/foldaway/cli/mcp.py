@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from foldaway.cli import CommandGroup, say, version_of
+from foldaway.cli import CommandGroup, say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.install import (
     DRY_RUN_ROW,
@@ -26,6 +26,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_own, opened, store_options
 from foldaway.config import redaction_policy
 from foldaway.errors import MissingExtra
+from foldaway.exports import __version__
 from foldaway.installing.clients import Addition, Client, clients
 from foldaway.mcp.server import Address, make_server, serve_http, serve_stdio
 from foldaway.sessions.leaving import Project, project_at, project_of
@@ -78,7 +79,7 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
     with opened(given, "read" if read_only else "create") as store:
         policy = redaction_policy(settings_from(given), personal=given["hide_personal"])
         show = redactor_of(store, policy=policy)
-        server = make_server(Library(store, show=show, project=limit), version_of("foldaway"))
+        server = make_server(Library(store, show=show, project=limit), __version__)
         if address is None:
             if sys.stdin.isatty():
                 click.echo("foldaway: waiting for an agent on standard input", err=True)

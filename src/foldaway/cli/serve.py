@@ -15,7 +15,6 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from foldaway import __version__
 from foldaway.caching.prices import NAMES
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
@@ -25,6 +24,7 @@ from foldaway.cli.stores import opened, store_options
 from foldaway.config import home_folder, writers_from
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import MissingExtra
+from foldaway.exports import __version__
 from foldaway.running.agents import PORT
 from foldaway.sessions.retention import keep_limits
 

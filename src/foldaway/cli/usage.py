@@ -14,7 +14,6 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
-from foldaway import __version__
 from foldaway.catalog import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import counted, is_terminal, on_one_line, printable
@@ -29,6 +28,7 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, home_folder, open_store
 from foldaway.errors import StoreUnavailable
+from foldaway.exports import __version__
 from foldaway.spending.figures import (
     CountedAnswer,
     Key,

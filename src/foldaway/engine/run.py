@@ -20,6 +20,7 @@ from foldaway.compaction.work import CompactionInput, Options
 from foldaway.dialects.check import wire_rules
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS
+from foldaway.exports import __version__
 from foldaway.journal import log_event
 from foldaway.policy import Budget, Policy, at_size, budget_for, scaled
 from foldaway.ports import Redact, TokenCounter
@@ -270,6 +271,7 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
         rewritten=0,
         folded=0,
         compaction_count=work.state.count,
+        version=__version__,
     )
     if isinstance(done, Skipped):
         return replace(stays, reason=done.reason, detail=done.detail)

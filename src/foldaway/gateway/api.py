@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from foldaway import errors
 from foldaway.dialects.jsontext import dump, parse
+from foldaway.exports import __version__
 from foldaway.gateway import actions, previewing
 from foldaway.gateway.actions import ApiContext, NotThere
 from foldaway.gateway.api_values import (
@@ -352,7 +353,7 @@ def openapi() -> dict[str, Any]:
     token = {"type": "apiKey", "in": "header", "name": "x-foldaway-token"}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Foldaway", "version": "1",
+        "info": {"title": "Foldaway", "version": __version__,
                  "description": "Sessions that a gateway keeps. Times are seconds since 1970."},
         "paths": paths,
         "components": {"schemas": parts, "securitySchemes": {"token": token}},

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
+from foldaway.exports import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes
 from foldaway.gateway.conversations import Conversations, GatewayOptions
@@ -58,7 +59,7 @@ def make_app(
         conversations.close()
 
     async def healthy(_: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "ok", "version": __version__})
 
     async def ready(_: Request) -> Response:
         health = await run_in_threadpool(store.health)

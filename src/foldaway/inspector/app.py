@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foldaway.errors import FoldawayError, NotReadable
+from foldaway.exports import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes, mounted
 from foldaway.gateway.app import MakePages, listen, server_of
@@ -251,7 +252,7 @@ class OpenServer:
         """Return the application: pages, the API, and who is let in."""
 
         async def healthy(_: Request) -> Response:
-            return JSONResponse({"status": "ok"})
+            return JSONResponse({"status": "ok", "version": __version__})
 
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from foldaway.errors import FoldawayError
+from foldaway.exports import __version__
 from foldaway.installing.changes import entry_of, settings_at
 from foldaway.installing.clients import COMMAND_FILE, Addition, Client
 
@@ -29,7 +30,7 @@ _SESSION = (
 _HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {},
-               "clientInfo": {"name": "foldaway doctor", "version": "1"}},
+               "clientInfo": {"name": "foldaway doctor", "version": __version__}},
 }  # fmt: skip
 
 

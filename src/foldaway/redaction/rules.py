@@ -1,8 +1,8 @@
 """The rules as files: read, checked, and chosen for a policy; and the kinds of secrets they name.
 
 The built-in rules are `rules/*.toml`, in the order of `FILES`; if two find the same, the earlier
-one names it. Reading TOML takes 44 ms (`tomllib`), so a process reads `rules/compiled.json`, made
-by `make rules`, in 2 ms; a test compares the two.
+one names it. Reading TOML takes 44 ms (`tomllib`), so a process reads `rules/compiled.json.zst`,
+made by `make rules`, in 2 ms; a test compares the two.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+import zstandard
 from msgspec.structs import replace
 
 from foldaway.errors import InvalidSetting, NotReadable, UnknownName
@@ -24,7 +25,7 @@ from foldaway.regex import Regex
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
 _FOLDER = __file__.removesuffix(".py")
 """Next to this file: `importlib.resources` would take 9 ms to import."""
-_COMPILED = f"{_FOLDER}/compiled.json"
+_COMPILED = f"{_FOLDER}/compiled.json.zst"
 
 _RULES = msgspec.json.Decoder(tuple[SecretRule, ...])
 
@@ -33,11 +34,11 @@ _RULES = msgspec.json.Decoder(tuple[SecretRule, ...])
 def built_in_rules() -> tuple[SecretRule, ...]:
     """Return the rules that come with the package, in the order in which they win."""
     with open(_COMPILED, "rb") as file:
-        return _RULES.decode(file.read())
+        return _RULES.decode(zstandard.decompress(file.read()))
 
 
 def compile_rules() -> bytes:
-    """Return what `compiled.json` must hold: the rules of the TOML files, one a line."""
+    """Return what the compiled file must hold: the rules of the TOML files, one a line."""
     rules = [
         replace(rule, file=f"{name}.toml")
         for name in FILES
@@ -47,9 +48,9 @@ def compile_rules() -> bytes:
 
 
 def write_compiled() -> None:
-    """Write `compiled.json` after a change of the TOML files: `make rules`."""
+    """Write the compiled file after a change of the TOML files: `make rules`."""
     with open(_COMPILED, "wb") as file:
-        file.write(compile_rules())
+        file.write(zstandard.compress(compile_rules(), 19))
 
 
 def parse_rules(text: str, file: str) -> tuple[SecretRule, ...]:

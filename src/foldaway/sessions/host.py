@@ -14,6 +14,7 @@ from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from foldaway.engine.saved import unpack_view
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting
+from foldaway.exports import __version__
 from foldaway.journal import log_event
 from foldaway.report import Report
 from foldaway.sessions.following import (
@@ -469,7 +470,7 @@ class FollowingConversation(KeptConversation):
             status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
             tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,
             threshold_tokens=0, messages_before=len(items), messages_after=len(items),
-            kept=len(items), rewritten=0, folded=0, compaction_count=0,
+            kept=len(items), rewritten=0, folded=0, compaction_count=0, version=__version__,
         )  # fmt: skip
         return Followed(
             given=items, edits=keep_all(items), body=body, report=report, course="same",

@@ -14,6 +14,7 @@ from foldaway.dialects.repair import repair
 from foldaway.dialects.rules.pairs import CALL_ANSWERED, holds_only_results
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import CannotRepair, UnknownSession
+from foldaway.exports import __version__
 from foldaway.journal import log_event
 from foldaway.report import Report
 from foldaway.sessions.rows import frame_of
@@ -77,7 +78,7 @@ def unchanged(engine: Compressor, detail: str) -> Report:
         prompt_tokens=tokens, context_length=budget.context_length,
         effective_window=budget.effective_window, threshold_tokens=budget.threshold_tokens,
         messages_before=shown, messages_after=shown, kept=engine.length, rewritten=0, folded=0,
-        compaction_count=engine.state.count,
+        compaction_count=engine.state.count, version=__version__,
     )  # fmt: skip
 
 

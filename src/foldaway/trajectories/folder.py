@@ -14,7 +14,6 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,6 +23,7 @@ from msgspec.structs import replace
 
 from foldaway.disk import sync_folder
 from foldaway.errors import FoldawayError, NotReadable, NotWritable
+from foldaway.exports import __version__
 from foldaway.trajectories.policy import BatchSettings, Tally
 
 try:
@@ -148,7 +148,7 @@ def manifest_for(folder: Path, settings: BatchSettings, *, resume: bool) -> Batc
         there = replace(there, job=replace(there.job, summarizer_key_variable=variable))
     if resume and there is not None and not settings.redaction_key:
         settings = replace(settings, redaction_key=there.job.redaction_key)
-    manifest = BatchManifest(version=_version(), job=settings)
+    manifest = BatchManifest(version=__version__, job=settings)
     if resume and there is not None and there != manifest:
         what, remedy = "holds the output of other settings", "give another folder, or --no-resume"
         raise NotWritable(str(folder), what, remedy=remedy)
@@ -184,13 +184,6 @@ def _remove(folder: Path, patterns: Sequence[str]) -> None:
     for pattern in patterns:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
-
-
-def _version() -> str:
-    try:
-        return version("foldaway")
-    except PackageNotFoundError:
-        return ""
 
 
 class FinishedShard(Struct, frozen=True):

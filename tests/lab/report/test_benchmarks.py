@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from PIL import Image
 
 from foldaway.lab.output import write_tables
 from foldaway.lab.report.plots import PLOTS
@@ -47,8 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., Any
     (found / ROWS).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in run.rows))
     write_tables(found, run.summary)
     (found / "plots").mkdir()
-    for name in PLOTS:  # drawn in test_page.py; here they are copied
-        (found / "plots" / f"{name}.svg").write_text(f"<svg>{name}</svg>")
+    for name in PLOTS:  # drawn in test_page.py; here they are made smaller
+        Image.effect_noise((600, 600), 90).save(found / "plots" / f"{name}.png")
     return found
 
 
@@ -78,7 +79,7 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
     assert first == again
     page, tables = (first[name].decode() for name in ("benchmarks.md", "notes/benchmarks.md"))
     for target in re.findall(r"\]\((pictures/[^)]+)\)", page):
-        assert (tmp_path / target).exists()
+        assert 0 < (tmp_path / target).stat().st_size <= 100_000
     assert page.count("pictures/benchmarks-") == 7
     run = script["read"](folder)
     for line in run.main:
@@ -99,9 +100,11 @@ def test_plots_of_an_earlier_run_do_not_stay(
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (pictures / "benchmarks-old.svg").write_text("old")
+    (pictures / "benchmarks-gone.png").write_text("old")
     (pictures / "check.svg").write_text("other")
     assert make(str(folder), "--docs", str(tmp_path), "--notes", str(tmp_path / "notes")) == 0
     assert not (pictures / "benchmarks-old.svg").exists()
+    assert not (pictures / "benchmarks-gone.png").exists()
     assert (pictures / "check.svg").read_text() == "other"
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from tests.testing.postgres_server import PostgresServer
 
 from foldaway.stores.values import NewMessage
-from foldaway.testing.postgres_server import PostgresServer
 
 Cut = Literal["", "before", "after", "silent"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
+from tests.testing.postgres_server import PostgresServer
 
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewSession
-from foldaway.testing.postgres_server import PostgresServer
 
 WRITER = """
 import itertools

@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from tests.testing.postgres_server import PostgresServer
 
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.stores.open import open_store
 from foldaway.stores.postgres.connections import newest
 from foldaway.stores.values import NewSession
-from foldaway.testing.postgres_server import PostgresServer
 
 SECRET = "pa55 w/ord@%"
 USER = f"postgres:{quote(SECRET, safe='')}"

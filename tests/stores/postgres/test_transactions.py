@@ -9,13 +9,13 @@ from contextlib import closing
 
 import psycopg
 import pytest
+from tests.testing.postgres_server import PostgresServer
 
 from foldaway.stores.database import Statements
 from foldaway.stores.log import append, made_ready
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import Erased, Held, Lease, NewMessage, NewSession, NewView
-from foldaway.testing.postgres_server import PostgresServer
 
 Said = Callable[[str], NewMessage]
 NEW = NewSession(dialect="openai-chat")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.testing.long_lists import Exchange, written
 
 from foldaway import Compressor
 from foldaway.policy import Policy
 from foldaway.ports import SummaryAnswer, SummaryRequest
-from foldaway.testing.long_lists import Exchange, written
 from foldaway.writing.cached_prompt import prefix_of
 from foldaway.writing.models import summarizer_named
 from foldaway.writing.writers import Writers

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from tests.testing.laws import broken_laws
+from tests.testing.long_lists import Exchange, joined, written
 
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import FailureKind, InvalidSetting, SummarizerFailed
 from foldaway.policy import Policy
 from foldaway.ports import NativeAnswer, NativeCompactor, NativeRequest
-from foldaway.testing.laws import broken_laws
-from foldaway.testing.long_lists import Exchange, joined, written
 from foldaway.writing.models.anthropic import BETA, anthropic_native
 from foldaway.writing.models.openai import openai_native
 from foldaway.writing.writers import writers_of

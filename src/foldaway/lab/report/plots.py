@@ -48,8 +48,8 @@ from foldaway.lab.results import MeanInterval, RunSummary, ScoreLine, ScoreRow
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _ROW = 0.19
 """Inches of a strategy in a plot of rows, chosen by eye."""
-_DPI = 110
-"""Of the PNG files; the SVG files are what the page shows."""
+_DPI = 100
+"""Of the PNG files, at which the longest plot of docs/ stays under 100 KB; a run's page has SVG."""
 
 
 def budget_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:

@@ -229,7 +229,7 @@ def _says(text: str, phrases: frozenset[str]) -> bool:
 
 
 def _unmarked(text: str) -> str:
-    """Return a text without the marks that a check put behind sentences before 0.1.0."""
+    """Return a text without the marks that earlier checks put behind sentences."""
     for mark in MARKS:
         if mark in text:
             text = text.replace(f" {mark}", "").replace(mark, "")
