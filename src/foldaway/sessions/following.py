@@ -177,6 +177,8 @@ class HostList(Struct, frozen=True):
     """The request without its list."""
     dialect: str = ""
     """What wire format the request shows, "" if only a list was given."""
+    held: bytes = b""
+    """The list as it is in a request of bytes."""
 
     def __post_init__(self) -> None:
         """Refuse what is no message."""
@@ -248,7 +250,7 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
     spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
-    return HostList(items, items, raws, source, key, frame, spoken)
+    return HostList(items, items, raws, source, key, frame, spoken, bytes(fields[key]))
 
 
 class _Lazy(Sequence[Any]):
@@ -271,7 +273,7 @@ class _Lazy(Sequence[Any]):
 
 def _kind(raw: Raw) -> Any:
     """Return enough of a field to tell whether it is a list or a text."""
-    first = bytes(raw)[:1]
+    first = bytes(memoryview(raw)[:1])
     return list[Any]() if first == b"[" else "" if first == b'"' else None
 
 
@@ -316,16 +318,26 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def with_marks(edits: Sequence[Edit], given: HostList) -> tuple[Edit, ...]:
+def marked_in(given: HostList, places: Iterable[int]) -> tuple[int, ...]:
+    """Return which of a host's messages have a cache mark."""
+    return tuple(at for at in places if _MARK in given.raws[at])
+
+
+def with_marks(
+    edits: Sequence[Edit], given: HostList, marked: Sequence[int] | None = None
+) -> tuple[Edit, ...]:
     """Return edits whose payloads have the cache marks that the host's own messages have now.
 
     A message was kept with the marks of the request that it first came in; hosts move them on. The
-    mark of a message that is no longer sent goes to what stands for it.
+    mark of a message that is no longer sent goes to what stands for it. `marked` are those of these
+    messages that have a mark, if the caller knows them.
     """
     if all(isinstance(edit, Keep) for edit in edits):
         return tuple(edits)
-    sent = {at for edit in edits if isinstance(edit, Keep) for at in range(edit.start, edit.stop)}
-    marked = [at for at, raw in enumerate(given.raws) if at not in sent and _MARK in raw]
+    if marked is None:
+        kept = (range(edit.start, edit.stop) for edit in edits if isinstance(edit, Keep))
+        sent = {at for places in kept for at in places}
+        marked = marked_in(given, (at for at in range(len(given.raws)) if at not in sent))
     marks = {at: mark_of(given.items[at]) for at in marked}
     found: list[Edit] = []
     for edit in edits:
@@ -362,17 +374,19 @@ def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
             pieces.append(dump(edit.payload))
-    return with_elements(source, given.key, pieces, [Raw(one) for one in given.raws])
+    first = [Raw(one) for one in given.raws[:2]]
+    return with_elements(source, given.key, pieces, first, given.held)
 
 
 def with_elements(
-    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None
+    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None, held: bytes = b""
 ) -> bytes:
     """Return a request one of whose fields is another list; every other byte stays.
 
-    `known` are the elements that the field has now, if the caller has them.
+    `held` is the list that the field has now and `known` its elements, or the first two of them,
+    if the caller has them.
     """
-    held = bytes(split_object(source)[key])
+    held = held or bytes(split_object(source)[key])
     around = gaps(held, known or split_list(held)) if held[:1] == b"[" else None
     before, between, after = around or (b"[", b",", b"]")
     return _spliced(source, held, before + between.join(new) + after, key)

@@ -6,8 +6,8 @@ whatever the host added since comes behind it as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
@@ -22,23 +22,26 @@ from foldaway.sessions.following import (
     body_with,
     given_by,
     joined,
+    marked_in,
     with_marks,
 )
 from foldaway.sessions.matching import digest
 from foldaway.transcript import Payload
 
-_SEAL_BYTES = 12
-"""Enough that no two messages of one conversation are taken for each other by chance."""
+_RUN = 64
+"""Messages under one seal: if one of them is spelled otherwise, that many are read."""
 
 
 class Sealed(Struct, frozen=True, array_like=True):
-    """A message of the host that the model no longer sees as it came: its place, its bytes, and
-    what it says if it is spelled otherwise now, as with another cache mark.
-    """
+    """Messages of the host that the model no longer sees as they came."""
 
-    index: int
+    start: int
     seal: bytes
-    says: bytes
+    """Of their bytes."""
+    says: tuple[bytes, ...]
+    """What each says: it may be spelled otherwise by now, as with another cache mark."""
+    marked: tuple[int, ...]
+    """Those with a cache mark."""
 
 
 class LastView(Struct, frozen=True, kw_only=True):
@@ -61,10 +64,16 @@ class LastView(Struct, frozen=True, kw_only=True):
             given = given_by(None, request, self.dialect)
         except NotReadable:
             return None
-        if len(given.raws) < self.least or not all(_is_same(one, given) for one in self.replaced):
+        if len(given.raws) < self.least:
             return None
+        marked: list[int] = []
+        for one in self.replaced:
+            found = _marks_if_same(one, given)
+            if found is None:
+                return None
+            marked += found
         edits = joined((*self.edits, *keep_from(self.stop, len(given.raws))))
-        return body_with(given, with_marks(edits, given), self.settings)
+        return body_with(given, with_marks(edits, given, marked), self.settings)
 
     def is_by(self, edits: Sequence[Edit], length: int, settings: Payload) -> bool:
         """Return whether a list of this length becomes the same by these edits and settings."""
@@ -100,7 +109,8 @@ def last_view_of(
         steps, stop, has_tail = steps[:-1], last.start, True
     kept = {at for one in steps if isinstance(one, Keep) for at in range(one.start, one.stop)}
     replaced = tuple(
-        Sealed(at, _seal(given.raws[at]), digests[at]) for at in range(stop) if at not in kept
+        Sealed(run[0], _seal(given, run), tuple(digests[at] for at in run), marked_in(given, run))
+        for run in _runs(at for at in range(stop) if at not in kept)
     )
     return LastView(
         dialect=given.dialect, edits=steps, stop=stop, least=stop + has_tail, replaced=replaced,
@@ -108,15 +118,31 @@ def last_view_of(
     )  # fmt: skip
 
 
-def _is_same(one: Sealed, given: HostList) -> bool:
-    raw = given.raws[one.index]
-    return _seal(raw) == one.seal or _says(given, one.index) == one.says
+def _runs(places: Iterable[int]) -> Iterator[range]:
+    """Yield places that follow each other, at most as many as one seal is for."""
+    start = stop = 0
+    for at in places:
+        if at != stop or stop - start == _RUN:
+            if stop > start:
+                yield range(start, stop)
+            start = at
+        stop = at + 1
+    if stop > start:
+        yield range(start, stop)
 
 
-def _says(given: HostList, at: int) -> bytes:
-    (message,) = dialect_named(given.dialect).decode([given.items[at]], at)
-    return digest(message)
+def _marks_if_same(one: Sealed, given: HostList) -> tuple[int, ...] | None:
+    """Return which of the messages have a cache mark now; None if they say something else."""
+    run = range(one.start, one.start + len(one.says))
+    if _seal(given, run) == one.seal:
+        return one.marked
+    decode = dialect_named(given.dialect).decode
+    says = tuple(digest(message) for at in run for message in decode([given.items[at]], at))
+    return marked_in(given, run) if says == one.says else None
 
 
-def _seal(raw: bytes) -> bytes:
-    return blake2b(raw, digest_size=_SEAL_BYTES).digest()
+def _seal(given: HostList, run: range) -> bytes:
+    made = sha256()
+    for at in run:
+        made.update(given.raws[at])
+    return made.digest()
