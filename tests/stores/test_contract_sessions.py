@@ -54,6 +54,23 @@ def test_an_id_and_a_source_id_are_taken_once(store: Store) -> None:
     assert len({store.create(new()).id for _ in range(20)}) == 20
 
 
+def test_a_session_that_is_named_by_a_path_can_get_another_name(store: Store) -> None:
+    """It is found by a message; its keys change too, but no session takes the name of another."""
+    store.create(new(id="one", source="pi", source_id="/a/b.json"), messages=[said("a", key="k")])
+    store.create(new(id="two", source="pi", source_id="b"), messages=[said("a", key="k")])
+    store.create(new(source="codex", source_id="/a/b.json"), messages=[said("a", key="k")])
+    assert store.named_by_path("pi", "k") == ["/a/b.json"]
+    assert store.named_by_path("pi", "other") == store.named_by_path("pi", "") == []
+    with pytest.raises(Conflict, match="two"):
+        store.adopt("one", "b", ["new"])
+    assert store.keys("one") == {"k"}
+    store.adopt("one", "b#2", ["new"])
+    found = store.by_source("pi", "b#2")
+    assert found is not None
+    assert (found.id, store.keys("one")) == ("one", {"new"})
+    assert store.by_source("pi", "/a/b.json") is None
+
+
 def test_a_session_may_be_made_with_its_messages(store: Store) -> None:
     """All of it or nothing: where the id is taken, or a parent is not there, nothing is written."""
     made = store.create(new(id="one"), messages=[said("a", key="k"), said("b")])
