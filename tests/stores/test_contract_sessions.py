@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import foldaway
 from foldaway.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
@@ -52,6 +53,11 @@ def test_an_id_and_a_source_id_are_taken_once(store: Store) -> None:
         store.create(new(source="codex", source_id="s"))
     assert store.create(new(source="pi", source_id="s")).id
     assert len({store.create(new()).id for _ in range(20)}) == 20
+
+
+def test_a_store_says_which_version_made_it(store: Store) -> None:
+    """So that a report of a fault can name it."""
+    assert store.health().written_by == f"created by {foldaway.__version__}"
 
 
 def test_a_session_that_is_named_by_a_path_can_get_another_name(store: Store) -> None:

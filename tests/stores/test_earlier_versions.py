@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import foldaway
 from foldaway.facts.frame import summary_of
 from foldaway.importers import sessions_in
 from foldaway.sessions.finding import discover
@@ -82,7 +83,9 @@ def migrations_folder() -> str:
 
 def test_everything_that_was_kept_is_there(store: Store, expected: list[dict[str, Any]]) -> None:
     """Messages byte by byte, roles, keys, titles, lineages, pins and usage."""
-    assert store.health(deep=True).problems == ()
+    health = store.health(deep=True)
+    assert health.problems == ()
+    assert health.written_by.startswith("created before 0.2")
     assert store.count(SessionFilter()) == len(expected)
     for one in expected:
         info, rows = store.session(one["id"]), store.read(one["id"])
@@ -95,6 +98,15 @@ def test_everything_that_was_kept_is_there(store: Store, expected: list[dict[str
         assert [[pin.position, pin.note] for pin in store.pins(info.id)] == one["pins"]
         used = [[turn.position, turn.input_tokens, turn.cost] for turn in store.usage(info.id)]
         assert used == one["usage"]
+
+
+def test_a_store_says_which_version_brought_it_up_to_date(
+    request: pytest.FixtureRequest, store: Store
+) -> None:
+    """Only a store of an earlier schema is changed when it is opened."""
+    is_newest = f"schema-{store.health().schema}]" in request.node.name
+    migrated = "" if is_newest else f", migrated by {foldaway.__version__}"
+    assert store.health().written_by == f"created before 0.2{migrated}"
 
 
 def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from foldaway import __version__
 from foldaway.errors import StoreUnavailable
 from foldaway.search.values import Match, Reveal, Wanted
 
@@ -220,6 +221,13 @@ def migrations(backend: str) -> dict[int, str]:
         if entry.name.endswith(".sql")
     }
     return dict(sorted(found.items()))
+
+
+def note_of_version(done: int) -> str:
+    """Return the name of a row of `meta` that says which version of the program made the tables, or
+    brought them up to date from the schema `done`; its value is the schema since then.
+    """
+    return f"{'migrated' if done else 'created'} by {__version__}"
 
 
 def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:
