@@ -65,6 +65,8 @@ def toolkit() -> ModuleType | None:
 
 
 RULES = toolkit()
+pytestmark = pytest.mark.shared
+"""With the toolkit its rules are checked too."""
 
 
 def broken(wire: str, body: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ SQL that both speak: `?` for values, `ON CONFLICT`, `RETURNING`; every table has
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,7 +16,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from foldaway import __version__
 from foldaway.errors import StoreUnavailable
 from foldaway.search.values import Match, Reveal, Wanted
 
@@ -227,7 +227,7 @@ def note_of_version(done: int) -> str:
     """Return the name of a row of `meta` that says which version of the program made the tables, or
     brought them up to date from the schema `done`; its value is the schema since then.
     """
-    return f"{'migrated' if done else 'created'} by {__version__}"
+    return f"{'migrated' if done else 'created'} by {sys.modules['foldaway'].__version__}"
 
 
 def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:
