@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -109,8 +110,8 @@ def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Ta
 def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
     to_do = _compared(store, found)
     there, added = to_do.there, to_do.added
-    if (old := to_do.earlier) and (adopted := store.by_source(found.agent, old.path)):
-        store.adopt(adopted.id, to_do.name, old.keys)
+    if to_do.path and (adopted := store.by_source(found.agent, to_do.path)):
+        store.adopt(adopted.id, to_do.name, to_do.keys)
     if there is None or to_do.is_rewrite:
         there = _created(store, found, to_do, mode)
     elif added:
@@ -153,17 +154,6 @@ def looked_at(store: Store | None, found: ImportedSession) -> Taken:
     return _taken(found, to_do.there, to_do.added, is_new=to_do.there is None)
 
 
-class _Earlier(Struct, frozen=True):
-    """A session that the store knows by the path of its file."""
-
-    path: str
-    there: SessionInfo
-    """Where it goes on today."""
-    known: frozenset[str]
-    keys: Sequence[str] = ()
-    """New ones for its messages, if they said more then."""
-
-
 class _ToDo(Struct, frozen=True):
     """What a session of a file is in the store, and what has to be written."""
 
@@ -173,8 +163,9 @@ class _ToDo(Struct, frozen=True):
     rows: list[NewMessage]
     added: int
     """How many of the rows are new."""
-    earlier: _Earlier | None = None
-    """How an earlier version knew the session, if that was another way."""
+    path: str = ""
+    """By which an earlier version knew the session; it gets its name, and the `keys` of today."""
+    keys: Sequence[str] = ()
     is_rewrite: bool = False
     """Whether all of it is written again: the last message that is there is not whole."""
 
@@ -182,9 +173,9 @@ class _ToDo(Struct, frozen=True):
 def _compared(store: Store, found: ImportedSession) -> _ToDo:
     keys = tuple(plain(key) for key in message_keys(found))
     name, there, known = _identify(store, found, keys)
-    earlier = _known_by_path(store, found, keys) if there is None else None
-    if earlier is not None:
-        there, known = earlier.there, earlier.known
+    path, new = "", keys[:0]
+    if there is None:
+        path, there, known, new = _known_by_path(store, found, keys)
     is_rewrite = (
         there is not None
         and found.agent in _LAST_MAY_GROW
@@ -193,7 +184,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
     )
     rows = list(_rows(found, keys, frozenset() if is_rewrite else known))
     is_known = there.length - 1 if there is not None and is_rewrite else 0
-    return _ToDo(name, there, rows, len(rows) - is_known, earlier, is_rewrite)
+    return _ToDo(name, there, rows, len(rows) - is_known, path, new, is_rewrite)
 
 
 def _taken(
@@ -278,32 +269,26 @@ def _identify(
     return name, there, known
 
 
-def _known_by_path(store: Store, found: ImportedSession, keys: Sequence[str]) -> _Earlier | None:
-    """Return a session of this content whose name is a path, as the first versions named them. Of
-    several it is the one whose path ends like the new name.
-
-    The first versions also kept fields of messages that are left out today, so their keys differ;
-    then a file of the same name has to say the same.
+def _known_by_path(
+    store: Store, found: ImportedSession, keys: tuple[str, ...]
+) -> tuple[str, SessionInfo | None, frozenset[str], tuple[str, ...]]:
+    """Return the path that names a session of this content, where it goes on today, its keys, and
+    new ones if it was kept with fields that are left out today: then a file of the same name has to
+    say the same. Of several sessions it is the one whose path ends like the new name.
     """
     named = store.named_by_path(found.agent, keys[0]) if keys else []
     ending = found.source_id[::-1]
     named.sort(key=lambda one: -len(os.path.commonprefix((one[::-1], ending))))  # noqa: RUF071
     for name in named:
         there, known = _stored(store, found.agent, name)
-        if there is None:
-            continue
         if _goes_on(store, found, there, keys, known):
-            return _Earlier(name, there, known)
-        if os.path.basename(found.path) in name and _says_the_same(store, found, there):
-            new = keys[: there.length]
-            return _Earlier(name, there, frozenset(new), new)
-    return None
-
-
-def _says_the_same(store: Store, found: ImportedSession, there: SessionInfo) -> bool:
-    before = decoded(store.read(there.id), there.dialect)
-    return all(digest(one) == digest(other)
-               for one, other in zip(before, found.transcript.messages, strict=False))  # fmt: skip
+            return name, there, known, ()
+        if there and os.path.basename(found.path) in name:
+            before = decoded(store.read(there.id), there.dialect)
+            if all(map(eq, map(digest, before), map(digest, found.transcript.messages))):
+                new = keys[: there.length]
+                return name, there, frozenset(new), new
+    return "", None, frozenset(), ()
 
 
 def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:

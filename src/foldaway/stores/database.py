@@ -224,9 +224,7 @@ def migrations(backend: str) -> dict[int, str]:
 
 
 def note_of_version(done: int) -> str:
-    """Return the name of a row of `meta` that says which version of the program made the tables, or
-    brought them up to date from the schema `done`; its value is the schema since then.
-    """
+    """Return the row of `meta` for this version, which makes or migrates the tables."""
     return f"{'migrated' if done else 'created'} by {sys.modules['foldaway'].__version__}"
 
 

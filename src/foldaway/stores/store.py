@@ -129,9 +129,7 @@ class Store:
         return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
 
     def named_by_path(self, source: str, key: str) -> list[str]:
-        """Return source ids that are absolute paths, as the first versions made them, of sessions
-        that hold a message of this key.
-        """
+        """Return source ids that are absolute paths, of sessions with a message of this key."""
         return self._read(lambda tx: lineage.named_by_path(self._space, tx, source, key))
 
     def adopt(self, session_id: str, source_id: str, keys: Sequence[str] = ()) -> None:
