@@ -737,7 +737,7 @@ def test_a_message_that_a_compaction_rewrote_stays_as_it_is() -> None:
         return json.dumps({"messages": messages}).encode()
 
     whole, rewritten = body(think, text, think, call), body(text, call)
-    known = {"call toolu_1": hidden}
+    known = {hidden.anchors: hidden}
     assert restored(rewritten, MESSAGES, known) == rewritten
     made = json.loads(restored(whole, MESSAGES, known))["messages"]
     assert made[1:] == [*closed, {"role": "assistant", "content": [think, call]}]

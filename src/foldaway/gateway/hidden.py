@@ -37,13 +37,8 @@ class HiddenCalls(Struct, frozen=True, kw_only=True):
     results: tuple[str, ...] = ()
     """What these were answered; it goes before the client's own results."""
 
-    @property
-    def name(self) -> str:
-        """By what it is kept: all anchors, since answers can begin with equal items."""
-        return " ".join(self.anchors)
 
-
-def restored(body: bytes, wire: Wire, known: Mapping[str, HiddenCalls]) -> bytes:
+def restored(body: bytes, wire: Wire, known: Mapping[tuple[str, ...], HiddenCalls]) -> bytes:
     """Return a request with the calls that its client did not see.
 
     What cannot be placed exactly is left out, together with its results.
@@ -106,7 +101,9 @@ def _call_ids(wire: Wire, message: Any) -> list[str]:
     return [str(one["id"]) for one in found if one.get("id")]
 
 
-def _with_calls(elements: list[bytes], wire: Wire, known: Mapping[str, HiddenCalls]) -> list[bytes]:
+def _with_calls(
+    elements: list[bytes], wire: Wire, known: Mapping[tuple[str, ...], HiddenCalls]
+) -> list[bytes]:
     """Return a list of messages in which each answer is as its provider gave it."""
     made, pending, used = list[bytes](), b"", set[str]()
     place = _PLACES[wire.name]
@@ -116,7 +113,7 @@ def _with_calls(elements: list[bytes], wire: Wire, known: Mapping[str, HiddenCal
             raw, pending = _with_results(raw, wire, pending) or raw, b""
         if at and any(mark in raw for mark in wire.marks):
             name = _anchor(wire, parse(raw), parse(made[-1]))
-            hidden = None if name in used else known.get(name)
+            hidden = None if name in used else known.get((name,))
             used.add(name)
         following = elements[at + 1] if at + 1 < len(elements) else b""
         placed = None if hidden is None else place(raw, hidden)
@@ -231,7 +228,7 @@ _PLACES: Mapping[str, Callable[[bytes, HiddenCalls], list[bytes] | None]] = {
 # Responses: a flat list, in which calls and results are elements of their own
 
 
-def _with_items(elements: list[bytes], known: Mapping[str, HiddenCalls]) -> list[bytes]:
+def _with_items(elements: list[bytes], known: Mapping[tuple[str, ...], HiddenCalls]) -> list[bytes]:
     items = [_fields(parse(raw)) for raw in elements]
     names = [_item_anchor(items, at) for at in range(len(items))]
     more: dict[int, list[bytes]] = {}
@@ -267,7 +264,7 @@ def _find_answer(
                 number = anchors.index(names[at], number) + 1
                 found[number - 1] = at
                 score += 1
-            elif not _is_output(items[at]):
+            elif not str(items[at].get("type")).endswith("_output"):
                 score -= 1
             if score > best_score:
                 best, best_score = dict(found), score
@@ -281,21 +278,17 @@ def _item_places(
     if not places:
         return []
     found: list[tuple[int, list[bytes]]] = []
-    last = max(places.values())
     for number, call in hidden.own:
         later = [at for anchor, at in places.items() if anchor >= number]
         earlier = [at for anchor, at in places.items() if anchor < number]
         found.append((min(later) if later else max(earlier) + 1, [call.encode()]))
     if hidden.results:
-        outputs = [at for at in range(last + 1, len(items)) if _is_output(items[at])]
+        outputs = [at for at in range(max(places.values()) + 1, len(items))
+                   if str(items[at].get("type")).endswith("_output")]  # fmt: skip
         if not outputs:
             return []
         found.append((outputs[0], [one.encode() for one in hidden.results]))
     return found
-
-
-def _is_output(item: Mapping[str, Any]) -> bool:
-    return str(item.get("type")).endswith("_output")
 
 
 def _item_anchor(items: Sequence[Any], at: int) -> str:

@@ -208,11 +208,9 @@ def named_by_path(space: Space, tx: Statements, source: str, key: str) -> list[s
     return [str(row[0]) for row in rows]
 
 
-def adopt(
-    space: Space, tx: Statements, session_id: str, source_id: str, keys: Sequence[str]
-) -> None:
+def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequence[str]) -> None:
     """Give a session another source id, and its own messages these keys by their position."""
-    session = owned(space, tx, session_id)
+    session = owned(space, tx, name)
     _refuse_source(space, tx, session.info.source, source_id)
     update(space, tx, session.key, {"source_id": plain(source_id)})
     tx.many(
