@@ -387,6 +387,7 @@ def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path
 REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
 def test_requests_of_real_agents_are_followed_without_a_false_branch(path: Path) -> None:

@@ -380,6 +380,7 @@ def _store_rows(state: StoreState) -> dict[str, str]:
     return rows | {
         "at": health.where,
         "database": f"{health.backend} {health.version}, schema {health.schema}",
+        "written": health.written_by,
         "holds": f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}",
         "size": f"{health.stored_bytes / _MB:,.1f} MB for {health.text_bytes / _MB:,.1f} MB of "
                 f"messages (×{share:.2f})",

@@ -41,7 +41,7 @@ class RecallTool:
         self._store, self._key, self._source = store, key, source
         self._is_offered: bool | None = None
         self._is_noted = False
-        self._hidden: dict[str, HiddenCalls] = {}
+        self._hidden: dict[tuple[str, ...], HiddenCalls] = {}
 
     @property
     def is_offered(self) -> bool:
@@ -65,7 +65,7 @@ class RecallTool:
             notes = frame_of(one).get("notes", {})
             self._is_noted |= bool(notes.get(_OFFERED))
             kept = msgspec.convert(notes.get(_HIDDEN, []), list[HiddenCalls])
-            self._hidden |= {hidden.anchors[0]: hidden for hidden in kept}
+            self._hidden |= {hidden.anchors: hidden for hidden in kept}
         self._is_offered = self._is_noted or bool(self._is_offered)
 
     def dressed(self, body: bytes, route: Route) -> bytes:
@@ -89,7 +89,7 @@ class RecallTool:
         while len(kept) > 1 and len(dump(kept)) > _MOST_BYTES:
             kept.pop(0)
         session.note(**{_OFFERED: True, _HIDDEN: kept})
-        self._hidden[hidden.anchors[0]] = hidden
+        self._hidden[hidden.anchors] = hidden
         self._is_noted = True
 
 

@@ -8,6 +8,7 @@ SQL that both speak: `?` for values, `ON CONFLICT`, `RETURNING`; every table has
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -220,6 +221,11 @@ def migrations(backend: str) -> dict[int, str]:
         if entry.name.endswith(".sql")
     }
     return dict(sorted(found.items()))
+
+
+def note_of_version(done: int) -> str:
+    """Return the row of `meta` for this version, which makes or migrates the tables."""
+    return f"{'migrated' if done else 'created'} by {sys.modules['foldaway'].__version__}"
 
 
 def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:

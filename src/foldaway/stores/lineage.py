@@ -196,6 +196,29 @@ def by_source(space: Space, tx: Statements, source: str, source_id: str) -> Sess
     return None if row is None else as_found(space, tx, row).info
 
 
+def named_by_path(space: Space, tx: Statements, source: str, key: str) -> list[str]:
+    """Return source ids that are absolute paths, of sessions that hold a message of this key."""
+    rows = tx.rows(
+        "SELECT s.source_id FROM sessions s WHERE s.tenant = ? AND s.source = ?"
+        " AND s.source_id >= '/' AND s.source_id < '0' AND s.source_id <> '' AND EXISTS (SELECT 1"
+        " FROM messages m WHERE m.tenant = s.tenant AND m.session = s.key AND m.key = ?"
+        " AND m.key <> '') ORDER BY s.started, s.id",
+        (space.tenant, plain(source), plain(key)),
+    )
+    return [str(row[0]) for row in rows]
+
+
+def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequence[str]) -> None:
+    """Give a session another source id, and its own messages these keys by their position."""
+    session = owned(space, tx, name)
+    _refuse_source(space, tx, session.info.source, source_id)
+    update(space, tx, session.key, {"source_id": plain(source_id)})
+    tx.many(
+        "UPDATE messages SET key = ? WHERE tenant = ? AND session = ? AND position = ?",
+        [(plain(key), space.tenant, session.key, at) for at, key in enumerate(keys)],
+    )
+
+
 def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
     """Return sessions that were in use between `since` and `until`, the last used first."""
     conditions, values = _conditions_of_list(space, wanted)
@@ -370,15 +393,17 @@ def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> 
 def _refuse_known(space: Space, tx: Statements, new: NewSession, session_id: str) -> None:
     if tx.row("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (space.tenant, session_id)):
         raise Conflict(session_id, "there is one of that id already")
-    if not new.source_id:
-        return
-    known = tx.row(
+    _refuse_source(space, tx, new.source, new.source_id)
+
+
+def _refuse_source(space: Space, tx: Statements, source: str, source_id: str) -> None:
+    known = source_id and tx.row(
         "SELECT id FROM sessions WHERE tenant = ? AND source = ? AND source_id = ?"
         " AND source_id <> ''",
-        (space.tenant, plain(new.source), plain(new.source_id)),
+        (space.tenant, plain(source), plain(source_id)),
     )
     if known:
-        raise Conflict(str(known[0]), f"it has the source id {new.source_id!r} already")
+        raise Conflict(str(known[0]), f"it has the source id {source_id!r} already")
 
 
 def _the_one(space: Space, tx: Statements, text: str, rows: list[Row]) -> SessionInfo:

@@ -128,6 +128,14 @@ class Store:
         """Return the session that a source knows by this id, None if there is none."""
         return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
 
+    def named_by_path(self, source: str, key: str) -> list[str]:
+        """Return source ids that are absolute paths, of sessions with a message of this key."""
+        return self._read(lambda tx: lineage.named_by_path(self._space, tx, source, key))
+
+    def adopt(self, session_id: str, source_id: str, keys: Sequence[str] = ()) -> None:
+        """Give a session another source id, and its own messages these keys by their position."""
+        self._write(lambda tx: lineage.adopt(self._space, tx, session_id, source_id, keys))
+
     def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
         """Return sessions in use between `since` and `until`, the last used first.
 

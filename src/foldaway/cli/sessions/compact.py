@@ -37,7 +37,7 @@ from foldaway.stores.store import Store
 from foldaway.stores.values import SessionInfo
 from foldaway.writing.cached_prompt import check_cached_prompt
 
-_REFERENCE = re.compile(r"\bfa-[0-9a-f]{10}\b")
+_REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 
 
 @click.command()

@@ -17,11 +17,11 @@ import apsw
 
 from foldaway.errors import StoreUnavailable
 from foldaway.journal import log_event
-from foldaway.stores.database import migrations, refuse_newer
+from foldaway.stores.database import migrations, note_of_version, refuse_newer
 
 T = TypeVar("T")
 APPLICATION = 0x484F4C44
-"""Marks a file as ours: `HOLD`, in the header where SQLite has room for it."""
+"""Marks a file as ours, in the header of every SQLite file. It never changes."""
 PATIENCE_SECONDS = 20.0
 """How long a busy file is tried again. Far above what a writer needs, below what a person waits."""
 _BUSY_MILLISECONDS = 5
@@ -192,6 +192,8 @@ def _migrate(connection: apsw.Connection) -> None:
         for number, sql in migrations("sqlite").items():
             if number > done:
                 connection.execute(sql)
+        note = (note_of_version(done), newest())
+        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", note)
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", newest())
         connection.execute("COMMIT")
