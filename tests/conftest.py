@@ -5,9 +5,9 @@ law of `make test` on more examples (`--examples`). Examples are new in every ru
 `.ci/run` (`--same-examples`): there a change is judged, and the same change has the same result.
 One that failed is kept and comes first in the next run; its report says how to reproduce it.
 Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
-What uses data outside this repository (`FOLDAWAY_DATA`) is marked `shared`: without the data it
-skips and says so, and `make test-shared` runs exactly this. A test that skips so without the mark
-fails, so none can be left out there.
+What uses data or tools outside this repository (`FOLDAWAY_DATA`, `FOLDAWAY_AGENTS`) is marked
+`shared`: without them it skips and says so, and `make test-shared` runs exactly this. A test that
+skips so without the mark fails, so none can be left out there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-_SHARED = "FOLDAWAY_DATA"
+_SHARED = ("FOLDAWAY_DATA", "FOLDAWAY_AGENTS")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,7 +108,8 @@ def _refuse_skip(
     report: pytest.TestReport | pytest.CollectReport, config: pytest.Config, is_marked: bool
 ) -> None:
     is_needed = config.getoption("--need-shared")
-    if report.skipped and _SHARED in str(report.longrepr) and (is_needed or not is_marked):
+    is_missing = report.skipped and any(name in str(report.longrepr) for name in _SHARED)
+    if is_missing and (is_needed or not is_marked):
         what = "has to run" if is_needed else "needs the mark pytest.mark.shared"
         report.outcome, report.longrepr = "failed", f"{report.longrepr}\n{report.nodeid} {what}"
 

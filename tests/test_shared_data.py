@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,5 +44,8 @@ def test_a_skip_without_the_mark_fails(
     (tmp_path / "test_it.py").write_text(f"import pytest\n\n\n{line}\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir",
                str(tmp_path), str(tmp_path), *options]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    env = {**os.environ, "PYTHONPATH": str(TESTS.parent)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert ("FOLDAWAY_DATA" in done.stdout and done.returncode in (1, 2)) == failed, done.stdout

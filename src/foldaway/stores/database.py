@@ -8,7 +8,6 @@ SQL that both speak: `?` for values, `ON CONFLICT`, `RETURNING`; every table has
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from foldaway.errors import StoreUnavailable
+from foldaway.exports import __version__
 from foldaway.search.values import Match, Reveal, Wanted
 
 T = TypeVar("T")
@@ -225,7 +225,7 @@ def migrations(backend: str) -> dict[int, str]:
 
 def note_of_version(done: int) -> str:
     """Return the row of `meta` for this version, which makes or migrates the tables."""
-    return f"{'migrated' if done else 'created'} by {sys.modules['foldaway'].__version__}"
+    return f"{'migrated' if done else 'created'} by {__version__}"
 
 
 def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:
