@@ -150,7 +150,7 @@ def _ours(side: str, path: Path) -> Figures:
             start = time.process_time()
             store.complete_index()
             found["index"] = {"cpu_us": (time.process_time() - start) * 1e6 / len(messages)}
-            service = Session(store, session.id, context_length=CONTEXT_LENGTH)
+            service = Session(store, session_id=session.id, context_length=CONTEXT_LENGTH)
             commits: list[float] = []
             commit = store.commit
 

@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from foldaway.stores.open import open_store
+from foldaway.stores.sqlite.database import drafted
+from foldaway.stores.values import NewSession
+
 pytestmark = pytest.mark.usefixtures("home")
 
 
@@ -174,8 +178,31 @@ def test_doctor_asks_the_process_behind_a_plug_in(
     monkeypatch.setenv("HOME", str(home))
     assert foldaway("install", "pi", "--yes").code == 0
     assert foldaway("doctor", "--json").reports[0]["problems"] == []
+    assert not (home / "foldaway" / "sessions").exists()
     file = home / ".pi" / "agent" / "extensions" / "foldaway" / "foldaway.json"
     for command in (["/nowhere/foldaway"], None):
         file.write_text(json.dumps({"package": "foldaway-agents", "command": command}))
         (found,) = foldaway("doctor", "--json").reports
         assert ["foldaway install pi" in one for one in found["problems"]] == [True]
+
+
+def test_doctor_deletes_what_a_killed_backup_left_beside_the_store(
+    foldaway: Any, home: Path, tmp_path: Path
+) -> None:
+    """And a later backup what is beside its target; a copy that is being written stays."""
+    with open_store(home / "foldaway" / "sessions") as store:
+        store.create(NewSession(dialect="x"))
+    beside = home / "foldaway" / "sessions" / ".foldaway-abcdefgh.backup"
+    for name in ("", "-wal", "-journal"):
+        beside.with_name(beside.name + name).write_bytes(b"half")
+    other = home / "foldaway" / "sessions" / ".foldaway-notes"
+    other.write_bytes(b"not ours")
+    (found,) = foldaway("doctor", "--json").reports
+    assert "deleted 3 files of a backup that was killed" in found["hints"]
+    assert [one.name for one in beside.parent.glob(".*")] == [other.name]
+    target = tmp_path / "backups"
+    target.mkdir()
+    (target / beside.name).write_bytes(b"half")
+    with drafted(str(target / "another.db"), ".backup") as busy:
+        assert foldaway("sessions", "backup", str(target / "now.db")).code == 0
+        assert sorted(map(str, target.iterdir())) == [busy, str(target / "now.db")]

@@ -474,7 +474,7 @@ class Conversation:
             case _:
                 info = self.store.session(session.id)
                 made = self.store.create(info.branch(), parent_id=info.id, descent="branch")
-                self.session = Session(self.store, made.id, **WINDOW)
+                self.session = Session(self.store, session_id=made.id, **WINDOW)
         self.names.append(self.session.id)
 
 

@@ -133,12 +133,12 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
                 elif step == "pin":
                     session.pin(0)
                 else:
-                    session = Session(cutting, session.id, **WINDOW)
+                    session = Session(cutting, session_id=session.id, **WINDOW)
             except Cut:
                 if step == "append" and store.session(session.id).length > len(acknowledged):
                     acknowledged += exchange(at)  # it was done, only the answer was cut off
-        again = Session(store, first.id, **WINDOW)
-        session = Session(store, session.id, **WINDOW)
+        again = Session(store, session_id=first.id, **WINDOW)
+        session = Session(store, session_id=session.id, **WINDOW)
         log = [json.loads(row.body) for row in store.read(again.id)]
         assert log == acknowledged
         assert check(again.messages) == []

@@ -38,6 +38,7 @@ from foldaway.installing.checking import problems_of
 from foldaway.installing.clients import clients
 from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
 from foldaway.policy import Policy
+from foldaway.stores.sqlite.database import clear_drafts
 from foldaway.stores.values import Health
 
 _MB = 1_000_000
@@ -137,7 +138,8 @@ def doctor(deep: bool, as_json: bool, **given: Any) -> int:
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
     that `foldaway import` would read. What is installed into agents is called as they do. Nothing
-    is changed, and no server is called but the gateway that is named. The exit code is 1 if
+    is changed, except that copies beside the store are deleted that a killed backup left; no
+    server is called but the gateway that is named. The exit code is 1 if
     something is broken.
 
     \b
@@ -211,6 +213,8 @@ def _check_store(
         problems.append(str(error))
         return StoreState(place=place, profile=settings.profile, exists=False)
     problems.extend(f"{health.where}: {problem}" for problem in health.problems)
+    if health.backend == "sqlite" and (gone := clear_drafts(os.path.dirname(health.where))):
+        hints.append(f"deleted {counted(len(gone), 'file')} of a backup that was killed")
     if health.backend == "sqlite" and not _is_writable(health.where):
         problems.append(
             f"{health.where}: nothing can be written, the file or its folder may not be changed; "

@@ -79,7 +79,7 @@ class Chat:
         )  # fmt: skip
         name = store.find(resume).id if resume else ""
         self.session = Session(
-            store, name, model=model, context_length=context_length, policy=policy,
+            store, session_id=name, model=model, context_length=context_length, policy=policy,
             summarizer=summarizer, redact=redact, background=background, hooks=ours,
             new=NewSession(dialect=dialect, goal=goal),
         )  # fmt: skip

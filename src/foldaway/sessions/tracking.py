@@ -265,7 +265,7 @@ Key: TypeAlias = tuple[int, int, bytes]
 
 def ending_at(view: View, length: int) -> View | None:
     """Return the part of a view that shows the first messages of the log, None if one of its items
-    reaches beyond them.
+    reaches beyond them, or a summary is all that is left of the last one: nothing would follow it.
     """
     items: list[Kept | Rewritten | Folded] = []
     for item in view.items:
@@ -276,7 +276,7 @@ def ending_at(view: View, length: int) -> View | None:
                 return None
             item = Kept(item.start, length)
         items.append(item)
-    return View(tuple(items), length)
+    return None if items and isinstance(items[-1], Folded) else View(tuple(items), length)
 
 
 def edits_to(

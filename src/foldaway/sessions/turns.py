@@ -159,7 +159,7 @@ class InboxTurn:
             return False
         message, stop = _merged(payloads(rows)), self._cursor.taken + len(rows)
         session.make_room(message)
-        at = self._store.session(session.id).length
+        at = self._store.session(session.begin()).length
         self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
         session.append(message)
         self._cursor = replace(self._cursor, taken=stop)
