@@ -33,7 +33,8 @@ WIDE_COLUMNS = 80
 SHOWN_FILES = 5
 """Files that could not be read that are listed."""
 NOTE_WORDS = {
-    "torn": "lines that are not whole", "too long": "lines beyond the limit", "duplicate": "entries that came twice",
+    "torn": "lines that are not whole", "too long": "lines beyond the limit",
+    "duplicate": "entries that came twice",
     "unanswered": "calls without a result", "without call": "results without a call",
     "left out": "entries that hold no message", "taken back": "what the user undid in the agent",
 }  # fmt: skip

@@ -203,7 +203,7 @@ class KeptConversation:
 
     @property
     def key(self) -> str:
-        """The key that was given, which opens it again; without one, `session_id=session.id` does."""
+        """The key that was given; it opens the session again, and without one its id does."""
         return self._key
 
     @property

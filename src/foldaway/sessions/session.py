@@ -97,8 +97,8 @@ class Session(FollowingConversation):
         `store` is a folder, a file, the address of a server or a `Store`; without one all is kept
         in memory. `key` is the host's own name for the conversation: the same key opens it
         again. `session_id` opens a session by its id instead; `UnknownSession` if there is none:
-        no key does, so that keys may come from users. `new` says what else a new session is known by: title, goal,
-        folder. `same` tells `follow` which of the host's messages are the same. With
+        no key does, so that keys may come from users. `new` says what else a new session is known
+        by: title, goal, folder. `same` tells `follow` which of the host's messages are the same. With
         `on_error="pass"`, `follow` gives the host's own list back if the session fails. The rest
         is as for `Compressor`.
         """

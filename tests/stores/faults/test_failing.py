@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def _check(tmp_path: Path, name: str, *, is_all: bool) -> None:
             Session(store, f"going {number}").append(*talk(0, 2))
             if number == 0:  # how many calls there are, opening included
                 store.close()
-                assert attempt(lambda: work(store, 0), fails_at=0)
+                assert attempt(partial(work, store, 0), fails_at=0)
                 calls, wanted = FAULTS.calls, list(_places(FAULTS.calls, is_all=is_all))
                 continue
             if number > len(wanted):
@@ -74,7 +75,7 @@ def _check(tmp_path: Path, name: str, *, is_all: bool) -> None:
             store.close()  # so that files are opened again
             before = _log(store)
             store.close()
-            done = attempt(lambda: work(store, number), fails_at=wanted[number - 1])
+            done = attempt(partial(work, store, number), fails_at=wanted[number - 1])
             if not done:
                 went_wrong.add(FAULTS.failed)
             after = _log(store)
