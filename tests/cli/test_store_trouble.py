@@ -105,7 +105,7 @@ def test_the_remedy_for_a_torn_file_leads_out_of_it(foldaway: Any, talked: str, 
     file.write_bytes(held)
     seen = foldaway("sessions", "list")
     assert seen.code == 2
-    assert f"sqlite3 {file} .recover" in seen.err
+    assert f"foldaway doctor --store {file} --salvage" in seen.err
     assert "backup" in seen.err
     assert "doctor" not in seen.err
 

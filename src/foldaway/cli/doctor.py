@@ -21,7 +21,7 @@ from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import counted, shortened
-from foldaway.cli.inputs import json_option, options, print_json
+from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.install import AgentState, state_of_agent
 from foldaway.cli.settings import Window, settings_from, window_of
 from foldaway.cli.stores import is_missing, store_options, store_place
@@ -38,6 +38,7 @@ from foldaway.installing.checking import problems_of
 from foldaway.installing.clients import clients
 from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
 from foldaway.policy import Policy
+from foldaway.sessions.salvaging import salvage as salvage_store
 from foldaway.stores.sqlite.database import clear_drafts
 from foldaway.stores.values import Health
 
@@ -130,9 +131,13 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     ("--deep", bool, "", "Read every page and every message of the store."),
     ("--gateway", str, "URL", "Send a request through this gateway, without a key."),
 )
+@click.option(
+    "--salvage", is_flag=False, flag_value="", metavar="[OUT]",
+    help="Copy what can be read of a damaged store to a new file, by default beside it.",
+)  # fmt: skip
 @store_options
 @json_option
-def doctor(deep: bool, as_json: bool, **given: Any) -> int:
+def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     """Check the store, memory, settings and installed packages.
 
     Shows the health of the store, the memory files, versions, the settings in effect, the window
@@ -145,13 +150,40 @@ def doctor(deep: bool, as_json: bool, **given: Any) -> int:
     \b
     foldaway doctor
     foldaway doctor --deep --json
+    foldaway doctor --salvage saved.db
     """
+    if salvage is not None:
+        return _salvage(given, salvage, as_json=as_json)
     found = _diagnose(given, deep=deep)
     if as_json:
         print_json(found)
     else:
         show_diagnosis(found)
     return 0 if found.healthy else 1
+
+
+def _salvage(given: dict[str, Any], target: str, *, as_json: bool) -> int:
+    """Copy what can be read of a damaged store, and say what is lost; 1 if something is."""
+    settings = settings_from(given)
+    path = str(store_place(given, settings))
+    if "://" in path:
+        raise usage_error("--salvage is for a store in a file; restore a server from its backups")
+    path = os.path.join(path, f"{settings.profile}.db") if os.path.isdir(path) else path
+    found = salvage_store(path, target or f"{os.path.splitext(path)[0]}-salvaged.db")
+    if as_json:
+        print_json(found)
+        return 1 if found.lost else 0
+    picture = Picture()
+    sessions, messages = counted(found.sessions, "session"), counted(found.messages, "message")
+    picture.line((f"{found.path}: {sessions}, {messages}", "bold"))
+    for one in found.lost:
+        places = ", ".join(f"m{at}" for at in one.positions)
+        parts = [places, "its title, model and compactions" if one.is_nameless else ""]
+        lost = "; ".join(filter(None, parts))
+        picture.line(
+            ("  lost: ", "yellow"), shortened(f"{one.session_id} {one.title}"), f"  {lost}"
+        )
+    return 1 if found.lost else 0
 
 
 def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:

@@ -177,13 +177,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
     return _ToDo(name, there, rows, len(rows) - is_known, is_rewrite)
 
 
-def _taken(
-    found: ImportedSession,
-    info: SessionInfo | None,
-    added: int,
-    *,
-    is_new: bool,
-) -> Taken:
+def _taken(found: ImportedSession, info: SessionInfo | None, added: int, *, is_new: bool) -> Taken:
     return Taken(
         path=found.path, agent=found.agent, source_id=found.source_id, session=info,
         added=added, known=len(found.times) - added, is_new=is_new, notes=found.notes,

@@ -65,9 +65,7 @@ class KeptRun(msgspec.Struct):
     folded: tuple[int, ...] = ()
 
 
-def in_turn(
-    method: Callable[Concatenate[Any, P], T],
-) -> Callable[Concatenate[Any, P], T]:
+def in_turn(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Return a method of a conversation that one thread at a time runs."""
 
     @wraps(method)

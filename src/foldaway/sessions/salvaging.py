@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -21,7 +22,7 @@ from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import DIALECTS, dialect_named
 from foldaway.engine.saved import unpack_view
 from foldaway.errors import FoldawayError, StoreUnavailable
-from foldaway.stores.bodies import address_of, content_of, expand, pack
+from foldaway.stores.bodies import address_of, content_of, expand, pack, unpack
 from foldaway.stores.database import Row, Statements
 from foldaway.stores.sqlite.database import SqliteDatabase, open_sqlite
 from foldaway.stores.sqlite.opening import connect, make_ready
@@ -36,16 +37,27 @@ _TABLES = {
     "pins": "tenant, session, position", "turns": "tenant, session, number", "meta": "name",
 }  # fmt: skip
 """All that is copied, by what it is sorted. The indexes are made anew."""
+_AFTER_ROWS = (
+    "UPDATE sessions SET frame = NULL WHERE frame NOT IN (SELECT key FROM bodies)",
+    "UPDATE sessions SET parent = '', descent = '', forked_at = 0 WHERE parent <> ''"
+    " AND parent NOT IN (SELECT id FROM sessions)",
+    "UPDATE sessions SET root = id WHERE root NOT IN (SELECT id FROM sessions)",
+    "DELETE FROM segments WHERE owner NOT IN (SELECT key FROM sessions)",
+    "DELETE FROM segments WHERE session NOT IN (SELECT key FROM sessions)",
+)
+"""What no longer has what it refers to."""
 _STEPS = (*range(1, _PAGE, 16), *(2**power for power in range(12, 62)))
 """How far behind a damaged place it is tried again: a page has at most some hundred rows."""
 
 
 class LostPart(Struct, frozen=True):
-    """Messages of a session that could not be read; their places say so now."""
+    """What could not be read of a session: messages, whose places say so now, or more."""
 
     session_id: str
     title: str
-    positions: tuple[int, ...]
+    positions: tuple[int, ...] = ()
+    is_nameless: bool = False
+    """Whether its title, model, times and compactions are lost."""
 
 
 class Salvaged(Struct, frozen=True, kw_only=True):
@@ -54,7 +66,6 @@ class Salvaged(Struct, frozen=True, kw_only=True):
     path: str
     sessions: int
     messages: int
-    """Those that are whole."""
     lost: tuple[LostPart, ...]
 
 
@@ -64,32 +75,29 @@ def salvage(path: str, target: str) -> Salvaged:
     Places of messages that are lost stay, so that references and views fit. `StoreUnavailable` if
     nothing can be read, or the new file is there already.
     """
-    if os.path.lexists(target) or not os.path.isdir(os.path.dirname(os.path.abspath(target))):
+    folder = os.path.dirname(os.path.abspath(target))
+    if os.path.lexists(target) or not os.path.isdir(folder):
         what = "there is a file of that name, or its folder does not exist"
         raise StoreUnavailable(target, what, remedy="name a new file in a folder that exists")
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(target))) as place:
+    with tempfile.TemporaryDirectory(dir=folder) as place:
         copy, draft = f"{place}/copy.db", f"{place}/draft.db"
         try:
-            shutil.copyfile(path, copy)
-            with suppress(FileNotFoundError):
-                shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+            for ending in ("", "-wal") if os.path.exists(f"{path}-wal") else ("",):
+                shutil.copyfile(path + ending, copy + ending)
         except OSError as error:
             what = f"the file cannot be read ({error.strerror})"
             raise StoreUnavailable(path, what, remedy="see that the disk works") from error
         for _ in _openings(copy, place):
-            with suppress(apsw.Error), closing(apsw.Connection(copy)) as source:
+            with closing(apsw.Connection(copy)) as source:
                 if any(_rows(source, "sessions")) or any(_rows(source, "messages")):
                     make_ready(draft)
+                    _copy(source, draft)
                     with closing(open_sqlite(draft)) as database:
-                        _copy(source, draft)
-                        lost = database.write(lambda tx: _mend(database, tx))
+                        names = _names_in_indexes(source)
+                        found = database.write(partial(_mend, database, names, target))
                         database.complete_index(None)
-                        counts = database.read(_counts)
                     os.replace(draft, target)
-                    whole = counts[1] - len({(one[0], at) for one, at in lost})
-                    return Salvaged(
-                        path=target, sessions=counts[0], messages=whole, lost=_named(lost)
-                    )
+                    return found
     raise StoreUnavailable(path, "no session in it can be read", remedy="put a backup in its place")
 
 
@@ -174,45 +182,58 @@ def _copy(source: apsw.Connection, draft: str) -> None:
                     target.execute(sql, row[1:] if order == "rowid" else row)
 
 
-def _mend(database: SqliteDatabase, tx: Statements) -> list[tuple[Row, int]]:
-    """Make what was copied a whole store; return sessions (id, title) with places that are lost."""
+def _names_in_indexes(source: apsw.Connection) -> dict[int, list[str]]:
+    """Return ids, sources and source ids of sessions by their numbers, without their rows."""
+    found: dict[int, list[str]] = {}
+    for columns, index in (("id", "by_id"), ("source, source_id", "by_source")):
+        where = "WHERE source_id <> ''" if index == "by_source" else ""
+        with suppress(apsw.Error):
+            for key, *names in source.execute(
+                f"SELECT key, {columns} FROM sessions INDEXED BY sessions_{index} {where}"
+            ):
+                found.setdefault(key, []).extend(names)
+    return found
+
+
+def _mend(
+    database: SqliteDatabase, names: dict[int, list[str]], target: str, tx: Statements
+) -> Salvaged:
+    """Make what was copied a whole store, and return what is lost."""
     _drop_damaged_bodies(tx)
-    _name_orphans(tx)
-    tx.run("UPDATE sessions SET frame = NULL WHERE frame NOT IN (SELECT key FROM bodies)")
-    tx.run(
-        "UPDATE sessions SET parent = '', descent = '', forked_at = 0 WHERE parent <> ''"
-        " AND parent NOT IN (SELECT id FROM sessions)"
-    )
-    tx.run("UPDATE sessions SET root = id WHERE root NOT IN (SELECT id FROM sessions)")
-    tx.run("DELETE FROM segments WHERE owner NOT IN (SELECT key FROM sessions)")
+    nameless = set(_name_orphans(tx, names))
+    for sql in _AFTER_ROWS:
+        tx.run(sql)
     sessions = tx.rows("SELECT key, tenant, id, title, length, dialect, updated FROM sessions")
-    needed = {row[0]: set(range(row[4])) for row in sessions}
+    lost = {row[0]: set(range(row[4])) for row in sessions}
     shared = tx.rows("SELECT session, owner, start, stop FROM segments")
     for session, _, start, stop in shared:
-        needed.get(session, set()).difference_update(range(start, stop))
+        lost[session].difference_update(range(start, stop))
     for _, owner, start, stop in shared:
-        needed[owner].update(range(start, stop))
+        lost[owner].update(range(start, stop))
     for session, position in tx.rows(
         "SELECT session, position FROM messages WHERE body IN (SELECT key FROM bodies)"
     ):
-        needed.get(session, set()).discard(position)
+        lost[session].discard(position)
     for key, tenant, _, _, _, dialect, updated in sessions:
         encode = dialect_named(dialect if dialect in DIALECTS else "openai-chat").encode
         said = pack(dump(encode(Message("user", (Text(LOST),)))), "")
-        body = database.put_bodies(tx, [said])[0] if needed[key] else None
-        for at in needed[key]:
+        body = database.put_bodies(tx, [said])[0] if lost[key] else None
+        for at in lost[key]:
             tx.run("DELETE FROM messages WHERE session = ? AND position = ?", (key, at))
             row = (tenant, key, at, body, "user", "", updated, "", 0, 1)
             tx.run("INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     _drop_damaged_views(tx)
-    pieces = [*((row[0], row[0], 0, row[4]) for row in sessions), *shared]
-    named = {row[0]: (row[2], row[3]) for row in sessions}
-    return [
-        (named[session], at)
-        for session, owner, start, stop in pieces
-        for at in sorted(needed[owner])
-        if session in named and start <= at < stop
-    ]
+    for session, owner, start, stop in shared:
+        lost[session] |= {at for at in lost[owner] if start <= at < stop}
+    whole = tx.row("SELECT count(*) FROM messages WHERE generated = 0 OR tokens > 0") or (0,)
+    gone = [LostPart(one[0], "", (), True) for key, one in names.items() if key not in lost]
+    return Salvaged(
+        path=target, sessions=len(sessions), messages=int(whole[0]),
+        lost=(*(
+            LostPart(row[2], row[3], tuple(sorted(lost[row[0]])), row[0] in nameless)
+            for row in sessions if lost[row[0]] or row[0] in nameless
+        ), *gone),
+    )  # fmt: skip
 
 
 def _drop_damaged_bodies(tx: Statements) -> None:
@@ -221,7 +242,9 @@ def _drop_damaged_bodies(tx: Statements) -> None:
     for (key,) in tx.rows("SELECT key FROM bodies"):
         row = tx.row("SELECT tenant, key, parts, packed FROM bodies WHERE key = ?", (key,))
         made = b""
-        with suppress(zstandard.ZstdError, IndexError):
+        with suppress(zstandard.ZstdError, IndexError, msgspec.DecodeError):
+            if row and key not in known and key not in cut:  # nothing else says that it is whole
+                msgspec.json.decode(unpack(tx, *row)[0])
             made = address_of(content_of(tx, *row), is_part=key in cut) if row else b""
         if made and key not in known and row:
             tx.run("INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)", (row[0], made, key))
@@ -230,23 +253,26 @@ def _drop_damaged_bodies(tx: Statements) -> None:
     tx.run("DELETE FROM addresses WHERE body NOT IN (SELECT key FROM bodies)")
 
 
-def _name_orphans(tx: Statements) -> None:
-    """Make a session for messages whose own is lost."""
+def _name_orphans(tx: Statements, names: dict[int, list[str]]) -> Iterator[int]:
+    """Make sessions for messages whose own are lost; yield their numbers."""
     for key, tenant, length, began, ended in tx.rows(
         "SELECT session, tenant, max(position) + 1, min(time), max(time) FROM messages"
-        " WHERE session NOT IN (SELECT key FROM sessions) GROUP BY session, tenant"
+        " WHERE session NOT IN (SELECT key FROM sessions) GROUP BY session"
     ):
-        name, title = f"salvaged-{key}", f"Salvaged session {key}"
+        name, source, source_id, *_ = *names.get(key, [f"salvaged-{key}"]), "", ""
         tx.run(
-            "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, '', ?, '', 0, 'openai-chat', ?, '',"
-            " '', '', '', 'main', '', 'in-place', ?, ?, NULL, '', ?, 0, 0, 0, '', ?, NULL)",
-            (key, tenant, name, name, title, began, ended, length, title.casefold()),
+            "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, '', ?, '', 0, 'openai-chat', '', '',"
+            " '', ?, ?, 'main', '', 'in-place', ?, ?, NULL, '', ?, 0, 0, 0, '', '', NULL)",
+            (key, tenant, name, name, source, source_id, began, ended, length),
         )
+        yield key
 
 
 def _drop_damaged_views(tx: Statements) -> None:
     dialects = dict(tx.rows("SELECT key, dialect FROM sessions"))
-    for number, session, *packed in tx.rows("SELECT rowid, session, items, state, report FROM views"):
+    for number, session, *packed in tx.rows(
+        "SELECT rowid, session, items, state, report FROM views"
+    ):
         try:
             items, state, report = map(expand, packed)
             unpack_view(items, dialects[session])
@@ -257,18 +283,4 @@ def _drop_damaged_views(tx: Statements) -> None:
     tx.run(
         "UPDATE sessions SET view = 0, compactions = 0 WHERE view <> 0 AND NOT EXISTS (SELECT 1"
         " FROM views v WHERE v.session = sessions.key AND v.number = sessions.view)"
-    )
-
-
-def _counts(tx: Statements) -> tuple[int, int]:
-    rows = [tx.row(f"SELECT count(*) FROM {table}") for table in ("sessions", "messages")]
-    return int((rows[0] or (0,))[0]), int((rows[1] or (0,))[0])
-
-
-def _named(lost: list[tuple[Row, int]]) -> tuple[LostPart, ...]:
-    found: dict[Row, list[int]] = {}
-    for one, at in lost:
-        found.setdefault(one, []).append(at)
-    return tuple(
-        LostPart(name, title, tuple(sorted(set(places)))) for (name, title), places in found.items()
     )

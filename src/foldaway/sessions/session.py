@@ -98,9 +98,9 @@ class Session(FollowingConversation):
         in memory. `key` is the host's own name for the conversation: the same key opens it
         again. `session_id` opens a session by its id instead; `UnknownSession` if there is none:
         no key does, so that keys may come from users. `new` says what else a new session is known
-        by: title, goal, folder. `same` tells `follow` which of the host's messages are the same. With
-        `on_error="pass"`, `follow` gives the host's own list back if the session fails. The rest
-        is as for `Compressor`.
+        by: title, goal, folder. `same` tells `follow` which of the host's messages are the same.
+        With `on_error="pass"`, `follow` gives the host's own list back if the session fails. The
+        rest is as for `Compressor`.
         """
         self._address = store if isinstance(store, (str, os.PathLike)) else None
         options = SessionOptions(

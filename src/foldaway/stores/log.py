@@ -27,14 +27,7 @@ from foldaway.stores.rows import (
     plain,
     refuse_closed,
 )
-from foldaway.stores.values import (
-    Line,
-    NewMessage,
-    OutlineRow,
-    StoredMessage,
-    Stretch,
-    TokenSum,
-)
+from foldaway.stores.values import Line, NewMessage, OutlineRow, StoredMessage, Stretch, TokenSum
 
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200

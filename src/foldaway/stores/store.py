@@ -483,6 +483,6 @@ class Store:
         return StoreUnavailable(
             self._database.where,
             "a message in it is damaged",
-            remedy="put a backup in its place; without one, `foldaway doctor --deep` names what "
-            "is damaged, and every other session can still be exported",
+            remedy="put a backup in its place; without one, `foldaway doctor --salvage` copies "
+            "every session that can still be read to a new store",
         )
