@@ -124,15 +124,10 @@ class FollowingConversation(KeptConversation):
 
     @in_turn
     def follow(
-        self,
-        messages: Sequence[Any] | None = None,
-        *,
-        request: Mapping[str, Any] | bytes | None = None,
-        usage: object = None,
-        force: bool = False,
-        focus: str = "",
-        when: When = "new",
-    ) -> Followed:
+        self, messages: Sequence[Any] | None = None, *,
+        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
+        focus: str = "", when: When = "new",
+    ) -> Followed:  # fmt: skip
         """Take the host's whole list and return what to send in its place.
 
         The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
@@ -150,15 +145,10 @@ class FollowingConversation(KeptConversation):
             return self._passed(messages, request, error)
 
     async def afollow(
-        self,
-        messages: Sequence[Any] | None = None,
-        *,
-        request: Mapping[str, Any] | bytes | None = None,
-        usage: object = None,
-        force: bool = False,
-        focus: str = "",
-        when: When = "new",
-    ) -> Followed:
+        self, messages: Sequence[Any] | None = None, *,
+        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
+        focus: str = "", when: When = "new",
+    ) -> Followed:  # fmt: skip
         """Do what `follow` does, for hosts that await a summarizer."""
         try:
             begun = self._begin_follow(messages, request, usage, is_sent=when == "never")

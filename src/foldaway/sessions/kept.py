@@ -216,11 +216,9 @@ class KeptConversation:
         """The session as it was known last; as it would begin, if it is not begun."""
         if self._known_info is not None:
             return self._known_info
-        new = msgspec.structs.asdict(self._described(self._first_dialect))
-        return SessionInfo(
-            **{**new, "id": "", "started": 0.0}, root_id="", profile=self._store.profile,
-            updated=0.0,
-        )  # fmt: skip
+        new: dict[str, Any] = msgspec.structs.asdict(self._described(self._first_dialect))
+        new |= {"id": "", "root_id": "", "started": 0.0, "updated": 0.0}
+        return SessionInfo(**new, profile=self._store.profile)
 
     def _is_there(self) -> bool:
         """Return whether the store has the session; another handle may have begun it."""

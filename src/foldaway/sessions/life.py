@@ -48,14 +48,9 @@ class Tended(Struct, frozen=True, kw_only=True):
 
 
 def compact_idle(
-    store: Store,
-    *,
-    idle_seconds: float | None = None,
-    within_days: float = _WITHIN_DAYS,
-    dry_run: bool = False,
-    clock: Callable[[], float] = time.time,
-    **settings: Any,
-) -> tuple[Tended, ...]:
+    store: Store, *, idle_seconds: float | None = None, within_days: float = _WITHIN_DAYS,
+    dry_run: bool = False, clock: Callable[[], float] = time.time, **settings: Any,
+) -> tuple[Tended, ...]:  # fmt: skip
     """Compact sessions that will soon be due and that no provider has in its cache any more.
 
     `idle_seconds` is by default how long the provider of the model keeps a cached prompt; sessions
@@ -88,14 +83,9 @@ def compact_idle(
 
 
 def expire(
-    store: Store,
-    *,
-    idle_days: float,
-    memory: MemoryManager | None = None,
-    reason: str = EXPIRED,
-    dry_run: bool = False,
-    clock: Callable[[], float] = time.time,
-) -> tuple[Tended, ...]:
+    store: Store, *, idle_days: float, memory: MemoryManager | None = None, reason: str = EXPIRED,
+    dry_run: bool = False, clock: Callable[[], float] = time.time,
+) -> tuple[Tended, ...]:  # fmt: skip
     """End sessions that were not used for so long; memory hears of each one last time.
 
     A session whose memory cannot take it stays open and is tried again the next time. One that is

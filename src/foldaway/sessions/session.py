@@ -71,27 +71,14 @@ class Session(FollowingConversation):
     """
 
     def __init__(
-        self,
-        store: Store | str | os.PathLike[str] | None = None,
-        key: str = "",
-        *,
-        model: str | Model = "",
-        context_length: int | None = None,
-        policy: Policy | None = None,
-        provider: str | None = None,
-        summarizer: Summarizer | Writers | str | None = None,
-        redact: Redact | None = None,
-        tools: Sequence[Payload] = (),
-        background: bool = False,
-        hooks: Hooks = _NOBODY,
-        media: MediaReducer = without_older_media,
-        same: Same | None = None,
-        on_error: Literal["raise", "pass"] = "raise",
-        lease_seconds: float = TTL_SECONDS,
-        clock: Clock = time.time,
-        new: NewSession | None = None,
-        session_id: str = "",
-    ) -> None:
+        self, store: Store | str | os.PathLike[str] | None = None, key: str = "", *,
+        model: str | Model = "", context_length: int | None = None, policy: Policy | None = None,
+        provider: str | None = None, summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None, tools: Sequence[Payload] = (), background: bool = False,
+        hooks: Hooks = _NOBODY, media: MediaReducer = without_older_media, same: Same | None = None,
+        on_error: Literal["raise", "pass"] = "raise", lease_seconds: float = TTL_SECONDS,
+        clock: Clock = time.time, new: NewSession | None = None, session_id: str = "",
+    ) -> None:  # fmt: skip
         """Open a conversation, or begin one with the first message that comes.
 
         `store` is a folder, a file, the address of a server or a `Store`; without one all is kept
@@ -288,16 +275,9 @@ class Session(FollowingConversation):
         return self._handle(made.id, hooks=hooks)
 
     def delegate(
-        self,
-        task: str = "",
-        *,
-        budget: float | None = None,
-        context: Handed = _HANDED,
-        title: str = "",
-        goal: str = "",
-        model: str = "",
-        key: str = "",
-    ) -> Session:
+        self, task: str = "", *, budget: float | None = None, context: Handed = _HANDED,
+        title: str = "", goal: str = "", model: str = "", key: str = "",
+    ) -> Session:  # fmt: skip
         """Return a session of its own for a subagent; `key` is the host's own name for it.
 
         The `task` is its goal and its first message, with the `context` that it gets of this
@@ -480,13 +460,9 @@ class Session(FollowingConversation):
 
     @in_turn
     def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | str | None = None,
-        *,
-        as_json: bool = False,
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, as_json: bool = False,
         **ignored: Any,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Answer a call of one of `tools`; a sentence if it cannot be answered, never an error.
 
         `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the

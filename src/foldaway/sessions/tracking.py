@@ -280,12 +280,9 @@ def ending_at(view: View, length: int) -> View | None:
 
 
 def edits_to(
-    view: View,
-    log: Sequence[Message],
-    place: ListPlace,
-    appended: Mapping[int, int],
+    view: View, log: Sequence[Message], place: ListPlace, appended: Mapping[int, int],
     payload: Callable[[Message], Any],
-) -> tuple[Edit, ...]:
+) -> tuple[Edit, ...]:  # fmt: skip
     """Return the steps from a host's list to what the model should see.
 
     `appended` has the positions of the log that the rest of the list became, with their places

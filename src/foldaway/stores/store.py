@@ -77,15 +77,9 @@ class Store:
         return self._database.read_only
 
     def create(
-        self,
-        new: NewSession,
-        *,
-        parent_id: str = "",
-        descent: Descent = "",
-        at: int | None = None,
-        messages: Sequence[NewMessage] = (),
-        replaces: SessionInfo | None = None,
-    ) -> SessionInfo:
+        self, new: NewSession, *, parent_id: str = "", descent: Descent = "", at: int | None = None,
+        messages: Sequence[NewMessage] = (), replaces: SessionInfo | None = None,
+    ) -> SessionInfo:  # fmt: skip
         """Make a session, with its first `messages` in the same transaction.
 
         A `branch` shares the log of its parent up to the position `at`, the whole if it is
@@ -163,15 +157,9 @@ class Store:
         return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
 
     def change(
-        self,
-        session_id: str,
-        *,
-        title: str | None = None,
-        goal: str | None = None,
-        model: str | None = None,
-        dialect: str | None = None,
-        frame: bytes | None = None,
-    ) -> SessionInfo:
+        self, session_id: str, *, title: str | None = None, goal: str | None = None,
+        model: str | None = None, dialect: str | None = None, frame: bytes | None = None,
+    ) -> SessionInfo:  # fmt: skip
         """Set what is not None."""
         return self._write(lambda tx: lineage.change(
             self._space, tx, session_id,
@@ -265,14 +253,9 @@ class Store:
         ))  # fmt: skip
 
     def rotate(
-        self,
-        session_id: str,
-        child: NewSession,
-        new: NewView,
-        *,
-        expect: int,
+        self, session_id: str, child: NewSession, new: NewView, *, expect: int,
         fence: int | None = None,
-    ) -> SessionInfo:
+    ) -> SessionInfo:  # fmt: skip
         """End a session and return the child that goes on with its log, under the new view.
 
         Title, goal, model, frame, pins and state are carried over. It raises what `commit` does.
@@ -360,13 +343,9 @@ class Store:
         if vacuum:
             self._database.reclaim()
         return Erased(
-            sessions=gone.sessions,
-            messages=gone.messages,
-            bodies=gone.bodies,
-            bytes_before=before,
-            bytes_after=self._database.stored_bytes(),
-            kept_for=gone.kept_for,
-        )
+            sessions=gone.sessions, messages=gone.messages, bodies=gone.bodies, bytes_before=before,
+            bytes_after=self._database.stored_bytes(), kept_for=gone.kept_for,
+        )  # fmt: skip
 
     def look_through(
         self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None

@@ -32,17 +32,10 @@ def health(space: Space, *, deep: bool) -> Health:
         problems.append(error.what)
     sessions, messages, text_bytes, unindexed = counts
     return Health(
-        backend=database.backend,
-        version=database.version(),
-        where=database.where,
-        schema=database.schema(),
-        sessions=sessions,
-        messages=messages,
-        text_bytes=text_bytes,
-        stored_bytes=database.stored_bytes(),
-        unindexed=unindexed,
-        problems=tuple(problems),
-    )
+        backend=database.backend, version=database.version(), where=database.where,
+        schema=database.schema(), sessions=sessions, messages=messages, text_bytes=text_bytes,
+        stored_bytes=database.stored_bytes(), unindexed=unindexed, problems=tuple(problems),
+    )  # fmt: skip
 
 
 def _counts(space: Space, tx: Statements) -> tuple[int, int, int, int]:

@@ -37,7 +37,7 @@ class Faults:
         self.calls += 1
         if self.calls == self.fails_at:
             self.failed = name
-            error = apsw.IOError(f"{name} was made to fail")
+            error: Any = apsw.IOError(f"{name} was made to fail")
             error.extendedresult = _CODES[name]
             error.result = _CODES[name] & 0xFF
             raise error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -45,48 +44,43 @@ def _erase(store: Store, number: int) -> None:
         store.erase([going.id])
 
 
+def _open(store: Store, number: int) -> None:
+    open_store(store.where).close()
+
+
+def _backup(store: Store, number: int) -> None:
+    store.backup(f"{store.where}-{number}.copy")
+
+
 WORK: dict[str, Work] = {
-    "append": _append, "compact": _compact, "import": _import, "erase": _erase,
+    "append": _append, "compact": _compact, "import": _import, "erase": _erase, "open": _open,
+    "backup": _backup,
 }  # fmt: skip
 
 
-def _places(count: int, *, is_all: bool) -> Iterator[int]:
-    step = 1 if is_all else max(1, count // _SAMPLED)
-    return iter(range(1, count + 1, step))
-
-
 def _check(tmp_path: Path, name: str, *, is_all: bool) -> None:
-    work = WORK[name]
+    work, place, went_wrong = WORK[name], tmp_path / "sessions", set[str]()
     with failing_disk():
-        place = tmp_path / "sessions"
         store = open_store(place)
-        kept = Session(store, "kept", **WINDOW)
-        kept.append(*talk(0, 20))
-        went_wrong = set[str]()
-        for number in itertools.count():
+        Session(store, "kept", **WINDOW).append(*talk(0, 20))
+        Session(store, "going 0").append(*talk(0, 2))
+        store.close()  # so that files are opened again
+        assert attempt(partial(work, store, 0), fails_at=0)
+        step = 1 if is_all else max(1, FAULTS.calls // _SAMPLED)
+        for number in range(1, FAULTS.calls + 1, step):
             Session(store, f"going {number}").append(*talk(0, 2))
-            if number == 0:  # how many calls there are, opening included
-                store.close()
-                assert attempt(partial(work, store, 0), fails_at=0)
-                calls, wanted = FAULTS.calls, list(_places(FAULTS.calls, is_all=is_all))
-                continue
-            if number > len(wanted):
-                break
-            store.close()  # so that files are opened again
             before = _log(store)
             store.close()
-            done = attempt(partial(work, store, number), fails_at=wanted[number - 1])
-            if not done:
-                went_wrong.add(FAULTS.failed)
+            done = attempt(partial(work, store, number), fails_at=number)
+            went_wrong |= {FAULTS.failed} if not done else set()
             after = _log(store)
             assert after[: len(before)] == before
             assert len(after) - len(before) in ((1,) if name == "append" and done else (0, 1))
-            kept = Session(store, "kept", **WINDOW)  # the same process goes on
-            kept.append({"role": "user", "content": f"after {number}"})
+            said = {"role": "user", "content": f"after {number}"}
+            Session(store, "kept", **WINDOW).append(said)  # the same process goes on
             with open_store(place) as again:
-                assert _log(again)[-1] == dump({"role": "user", "content": f"after {number}"})
+                assert _log(again)[-1] == dump(said)
                 assert again.health().problems == ()
-        assert calls > 5
         assert went_wrong
         store.close()
 

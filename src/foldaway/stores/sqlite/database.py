@@ -62,20 +62,21 @@ _PAGES_AT_ONCE = 1000
 
 def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
     """Return the database in a file, made if it is not there; raise `StoreUnavailable`."""
-    held = connect(path) if path.startswith(MEMORY) else None
-    if read_only:
-        if not os.path.exists(path):
-            raise StoreUnavailable(
-                path, "there is no such file", remedy="name another, or open it for writing"
-            )
-        connection = connect(path, read_only=True)
-        try:
-            check_readable(connection, path)
-        finally:
-            connection.close()
-    else:
-        make_ready(path)
-    return SqliteDatabase(path, tenant, read_only=read_only, held=held)
+    with named(path):  # closing a connection may fail too
+        held = connect(path) if path.startswith(MEMORY) else None
+        if read_only:
+            if not os.path.exists(path):
+                raise StoreUnavailable(
+                    path, "there is no such file", remedy="name another, or open it for writing"
+                )
+            connection = connect(path, read_only=True)
+            try:
+                check_readable(connection, path)
+            finally:
+                connection.close()
+        else:
+            make_ready(path)
+        return SqliteDatabase(path, tenant, read_only=read_only, held=held)
 
 
 class SqliteDatabase:
@@ -254,7 +255,8 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close all connections."""
-        self._connections.close()
+        with named(self.where):
+            self._connections.close()
 
 
 class _Open:
