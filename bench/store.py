@@ -196,7 +196,7 @@ def _session(held: int, path: Path) -> Figures:
         tenth.append(*messages[: len(messages) // 10])
         for name in (tenth.id, session.id):
             start = time.process_time()
-            resumed = Session(store, name, context_length=CONTEXT_LENGTH)
+            resumed = Session(store, session_id=name, context_length=CONTEXT_LENGTH)
             found["resume"][resumed.info.length] = (time.process_time() - start) * 1e3
         start = time.process_time()
         report = resumed.compact(force=True)

@@ -523,7 +523,7 @@ def test_after_an_erasure_no_byte_is_left_and_nothing_else_is_gone(
             assert new == old or (is_alice(old) and json.loads(new)["content"] == ERASED)
         assert not any(map(is_alice, after[name]))
         assert store.references(name) == references[name]
-        session = Session(store, name, **WINDOW)
+        session = Session(store, session_id=name, **WINDOW)
         assert not foldaway.check(session.messages)
         for reference in references[name]:
             told = session.recall(reference.ref)

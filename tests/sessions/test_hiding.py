@@ -42,7 +42,7 @@ from foldaway.stores.open import open_store
 where, tenant, name, more = sys.argv[1:]
 small = Policy(floor_tokens=500, summary_min_tokens=100)
 with open_store(where, tenant=tenant) as store:
-    session = Session(store, name, context_length=8_000, policy=small)
+    session = Session(store, session_id=name, context_length=8_000, policy=small)
     before = session.messages
     session.append(*json.loads(more))
     session.compact(force=True)

@@ -161,8 +161,8 @@ def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
         # a command whose process was killed is not done again
         assert (before, after) in ((["a", "b"], ["c", "d"]), (["a", "b", "c", "d"],) * 2), point
         assert Inbox(store, key).waiting() == 0
-        for name in (first.id, key):
-            log = Session(store, name).messages
+        for name in (first.id, ""):
+            log = Session(store, key, session_id=name).messages
             assert check(log, dialect="openai-chat") == []
             assert log[-1]["content"] == "done"
         if ended == 0:
