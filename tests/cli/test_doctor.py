@@ -206,3 +206,22 @@ def test_doctor_deletes_what_a_killed_backup_left_beside_the_store(
     with drafted(str(target / "another.db"), ".backup") as busy:
         assert foldaway("sessions", "backup", str(target / "now.db")).code == 0
         assert sorted(map(str, target.iterdir())) == [busy, str(target / "now.db")]
+
+
+def test_doctor_salvages_a_damaged_store(
+    foldaway: Any, talked: str, home: Path, tmp_path: Path
+) -> None:
+    """A new store, what is lost by session and place, and the damaged file as it was."""
+    file = home / "foldaway" / "sessions" / "default.db"
+    data = b"\xff" * 100 + file.read_bytes()[100:]
+    file.write_bytes(data)
+    assert "--salvage" in foldaway("sessions", "list").err
+    seen = foldaway("doctor", "--salvage")
+    assert (seen.code, file.read_bytes()) == (0, data)
+    saved = file.with_name("default-salvaged.db")
+    assert f"{saved.name}: 1 session, 41 messages" in seen.text.replace("\n", "")
+    assert talked[-8:] in foldaway("sessions", "list", "--store", saved).text
+    assert foldaway("doctor", "--salvage", saved).code == 2
+    assert foldaway("doctor", "--salvage", "--store", "postgresql://h/x").code == 2
+    (found,) = foldaway("doctor", "--salvage", tmp_path / "b.db", "--json").reports
+    assert (found["sessions"], found["messages"], found["lost"]) == (1, 41, [])

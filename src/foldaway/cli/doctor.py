@@ -143,9 +143,8 @@ def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
     that `foldaway import` would read. What is installed into agents is called as they do. Nothing
-    is changed, except that copies beside the store are deleted that a killed backup left; no
-    server is called but the gateway that is named. The exit code is 1 if
-    something is broken.
+    is changed, except that copies that a killed backup left beside the store are deleted; no
+    server is called but the gateway that is named. The exit code is 1 if something is broken.
 
     \b
     foldaway doctor
@@ -172,17 +171,15 @@ def _salvage(given: dict[str, Any], target: str, *, as_json: bool) -> int:
     found = salvage_store(path, target or f"{os.path.splitext(path)[0]}-salvaged.db")
     if as_json:
         print_json(found)
-        return 1 if found.lost else 0
-    picture = Picture()
-    sessions, messages = counted(found.sessions, "session"), counted(found.messages, "message")
-    picture.line((f"{found.path}: {sessions}, {messages}", "bold"))
-    for one in found.lost:
-        places = ", ".join(f"m{at}" for at in one.positions)
-        parts = [places, "its title, model and compactions" if one.is_nameless else ""]
-        lost = "; ".join(filter(None, parts))
-        picture.line(
-            ("  lost: ", "yellow"), shortened(f"{one.session_id} {one.title}"), f"  {lost}"
-        )
+    else:
+        picture = Picture()
+        sessions, messages = counted(found.sessions, "session"), counted(found.messages, "message")
+        picture.line((f"{found.path}: {sessions}, {messages}", "bold"))
+        for one in found.lost:
+            parts = [f"m{at}" for at in one.positions]
+            parts += ["its title, model and compactions"] if one.is_nameless else []
+            name = shortened(f"{one.session_id} {one.title}".rstrip())
+            picture.line(("  lost: ", "yellow"), f"{name}: {', '.join(parts)}")
     return 1 if found.lost else 0
 
 

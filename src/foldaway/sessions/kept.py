@@ -48,7 +48,7 @@ from foldaway.transcript import View
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_NOTHING = "there is nothing to fold yet"
+NO_PAST = "there is nothing to fold yet"
 Force: TypeAlias = bool | Callable[[Decision], bool]
 """Whether to compact also if it is not due; a function is asked, and once more when nobody else
 can change the conversation."""
@@ -454,7 +454,7 @@ class KeptConversation:
         is nothing to do, or somebody else is at it.
         """
         if self._known_info is None:
-            yield KeptRun(unchanged(self._engine, _NOTHING), is_wanted=False)
+            yield KeptRun(unchanged(self._engine, NO_PAST), is_wanted=False)
             return
         if callable(force) and not force(decision):
             yield KeptRun(unchanged(self._engine, "there is room"), is_wanted=False)

@@ -121,18 +121,14 @@ def _openings(copy: str, place: str) -> Iterator[None]:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         made = Path(model).read_bytes()
         count = (os.path.getsize(copy) // _PAGE).to_bytes(4)
-        _write(copy, 0, made[:28] + count + bytes(8) + made[40:100])
+        with open(copy, "r+b") as file:
+            file.write(made[:28] + count + bytes(8) + made[40:100])
+            file.flush()
+            yield
+            for page in listed:
+                start = file.seek(100 if page == 1 else (page - 1) * _PAGE)
+                file.write(made[start : page * _PAGE])
         yield
-        for page in listed:
-            start = 100 if page == 1 else (page - 1) * _PAGE
-            _write(copy, start, made[start : page * _PAGE])
-        yield
-
-
-def _write(path: str, at: int, data: bytes) -> None:
-    with open(path, "r+b") as file:
-        file.seek(at)
-        file.write(data)
 
 
 def _rows(source: apsw.Connection, table: str, columns: str = "*") -> Iterator[Row]:

@@ -39,7 +39,7 @@ from foldaway.sessions.following import messages_of
 from foldaway.sessions.handing import Handed, task_with_context
 from foldaway.sessions.hooks import Hooks, Switched, announce_switch
 from foldaway.sessions.host import FollowingConversation
-from foldaway.sessions.kept import in_turn
+from foldaway.sessions.kept import NO_PAST, in_turn
 from foldaway.sessions.leasing import TTL_SECONDS
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of, payloads
@@ -55,7 +55,6 @@ from foldaway.writing.writers import Writers
 T = TypeVar("T")
 _NOBODY = Hooks()
 _HANDED = Handed()
-_NO_PAST = "there is nothing to fold yet"
 _PLACE = re.compile(r"m(\d{1,9})")
 _SMALLER = 0.98
 """What a request must come to beside the one that was refused, to be worth another try."""
@@ -199,13 +198,13 @@ class Session(FollowingConversation):
         it is not appended. A conversation of only its newest messages is left as it is.
         """
         if not self._has_past():
-            return unchanged(self._engine, _NO_PAST)
+            return unchanged(self._engine, NO_PAST)
         return self.compact(force=self._lacks_room(incoming))
 
     async def amake_room(self, *incoming: Any) -> Report:
         """Do what `make_room` does, for hosts that await a summarizer."""
         if not self._has_past():
-            return unchanged(self._engine, _NO_PAST)
+            return unchanged(self._engine, NO_PAST)
         return await self.acompact(force=self._lacks_room(incoming))
 
     def _has_past(self) -> bool:

@@ -441,16 +441,10 @@ class Store:
         self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
-        try:
-            return self._database.read(work)
-        except zstandard.ZstdError as error:
-            raise self._damaged() from error
+        return self._sound(lambda: self._database.read(work))
 
     def _write(self, work: Callable[[Statements], T]) -> T:
-        try:
-            return self._database.write(work)
-        except zstandard.ZstdError as error:
-            raise self._damaged() from error
+        return self._sound(lambda: self._database.write(work))
 
     def _sound(self, call: Callable[[], T]) -> T:
         try:

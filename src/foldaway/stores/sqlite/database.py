@@ -353,21 +353,20 @@ def drafted(path: str, suffix: str) -> Generator[str]:
         os.replace(draft, path)
         sync_folder(Path(folder))
     finally:
-        os.close(number)  # not earlier: its lock says that somebody is at it
+        if number >= 0:  # not closed earlier: its lock says that somebody is at it
+            os.close(number)
         for leftover in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):
                 os.unlink(leftover)
 
 
 def _make_draft(folder: str, suffix: str) -> tuple[int, str]:
-    while True:
-        number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
-        if fcntl is None:
-            return os.open(os.devnull, os.O_RDONLY), draft
-        fcntl.flock(number, fcntl.LOCK_EX)
-        if os.path.exists(draft):
-            return number, draft
-        os.close(number)  # `clear_drafts` was faster than the lock
+    number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
+    if fcntl is None:
+        os.close(number)
+        return -1, draft
+    fcntl.flock(number, fcntl.LOCK_EX)
+    return number, draft
 
 
 def clear_drafts(folder: str) -> list[str]:
