@@ -143,8 +143,8 @@ def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
     that `foldaway import` would read. What is installed into agents is called as they do. Nothing
-    is changed, except that copies that a killed backup left beside the store are deleted; no
-    server is called but the gateway that is named. The exit code is 1 if something is broken.
+    is changed, only what killed backups left beside the store is deleted, and no server is called
+    but the gateway that is named. The exit code is 1 if something is broken.
 
     \b
     foldaway doctor
