@@ -222,7 +222,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
         cwd="/home/zoë quux berlin", frame=frame,
     )  # fmt: skip
     store.create(new)
-    session = Session(store, "s")
+    session = Session(store, session_id="s")
     session.append(said("Hello."), *SPELLINGS[:2], *SPELLINGS[2:4], SPELLINGS[4])
     session.pin(0, "zoë quux berlin asked")
     done = erase_words(store, words=["Zoë Quux Berlin"])
@@ -234,7 +234,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
     assert json.loads(info.frame)["system"] == f"You serve {ERASED}"
     assert json.loads(info.frame)["n"] == 1
     assert [pin.note for pin in store.pins("s")] == [""]
-    again = Session(store, "s")
+    again = Session(store, session_id="s")
     assert not foldaway.check(again.messages)
     assert again.messages[3]["tool_calls"][0]["function"] == {"name": "write", "arguments": "{}"}
 
@@ -290,7 +290,7 @@ def test_a_request_stays_valid_in_every_wire_format(store: Store, dialect: str) 
     done = erase_words(store, words=[SECRET])
     assert done.proof is not None
     assert done.proof.left == ()
-    shown = Session(store, "k").messages
+    shown = Session(store, session_id="k").messages
     assert len(shown) == len(WIRES[dialect])
     assert SECRET not in json.dumps(shown)
     assert not foldaway.check(shown, dialect=dialect)
