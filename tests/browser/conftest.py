@@ -52,7 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             mine = [one for one in page.sessions if one.source and one.source in agent]
             for info in sorted(mine, key=lambda one: -one.length)[:2]:
                 if info.length >= _LEAST:
-                    Session(store, info.id).compact(force=True)
+                    Session(store, session_id=info.id).compact(force=True)
     return folder
 
 

@@ -156,7 +156,7 @@ def test_the_log_is_read_by_position_and_is_whole(api: Api) -> None:
 def test_a_view_is_what_the_model_sees_or_saw(api: Api) -> None:
     """The current one, one by its number, the log as it is; page by page."""
     now = api.get(f"/sessions/{api.long}/view", most=500)
-    seen = Session(api.store, api.long, context_length=WINDOW).messages
+    seen = Session(api.store, session_id=api.long, context_length=WINDOW).messages
     assert (now["view"], now["total"]) == (1, len(seen))
     assert len(now["messages"]) == len(seen) < 30
     assert now["messages"] == api.get(f"/sessions/{api.long}/view", number=1)["messages"]
@@ -255,7 +255,9 @@ def test_an_error_cannot_confirm_a_guess_at_a_secret(api: Api) -> None:
 def test_a_compaction_is_previewed_done_and_undone(fresh: Api) -> None:
     """A preview changes nothing and says what the compaction then does."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(30, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(30, "giraffe")[4:]
+    )
     before = fresh.get(path)
     shown = fresh.post(f"{path}/preview", keep_last=2, focus="the animals")
     assert shown["report"]["status"] == "compacted"
@@ -274,7 +276,9 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
     the fates cover the log; nothing changes.
     """
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(40, "giraffe")[4:]
+    )
     before = fresh.get(path)
     shown = fresh.post(f"{path}/budgets", budgets=[90, 20, 50, 20, 100], focus="animals")
     assert [row["percent"] for row in shown["budgets"]] == [20, 50, 90, 100]
@@ -306,7 +310,9 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
 def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
     """The message of the user that the summary stands before counts as rewritten, not as kept."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(40, "giraffe")[4:]
+    )
     shown = fresh.post(f"{path}/preview", target_tokens=1_500)
     assert [row["fate"] for row in shown["written"]] == ["rewritten"]
     fresh.post(f"{path}/compact", target_tokens=1_500)
@@ -317,7 +323,7 @@ def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
 def test_a_compaction_is_tried_again_on_how_it_was_then(fresh: Api) -> None:
     """Before a view the log is as long as it was, and the same compaction gives the same."""
     path = f"/sessions/{fresh.short}"
-    session = Session(fresh.store, fresh.short, context_length=WINDOW)
+    session = Session(fresh.store, session_id=fresh.short, context_length=WINDOW)
     session.append(*talk(30, "giraffe")[4:])
     first = session.compact(force=True)
     session.append(*talk(70, "lion")[30:])

@@ -40,12 +40,9 @@ _MOST_WAITING = 20_000
 """Messages of sessions that are held back until their parents come: two long sessions."""
 
 _DESCENT: Mapping[Relation, Descent] = {
-    "sidechain": "delegation",
-    "subagent": "delegation",
-    "branch": "branch",
-    "resumed": "compression",
-    "compression": "compression",
-}
+    "sidechain": "delegation", "subagent": "delegation", "branch": "branch",
+    "resumed": "compression", "compression": "compression",
+}  # fmt: skip
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -67,12 +64,9 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 def take_all(
-    store: Store | None,
-    found: Iterable[ImportedSession | NotReadable],
-    *,
-    mode: Mode = "in-place",
+    store: Store | None, found: Iterable[ImportedSession | NotReadable], *, mode: Mode = "in-place",
     dry_run: bool = False,
-) -> Iterator[Taken]:
+) -> Iterator[Taken]:  # fmt: skip
     """Take sessions in the order in which they come; each is durable when it is yielded.
 
     `mode` is how later compactions of new ones are kept. A dry run says the same and changes
@@ -187,13 +181,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
     return _ToDo(name, there, rows, len(rows) - is_known, path, new, is_rewrite)
 
 
-def _taken(
-    found: ImportedSession,
-    info: SessionInfo | None,
-    added: int,
-    *,
-    is_new: bool,
-) -> Taken:
+def _taken(found: ImportedSession, info: SessionInfo | None, added: int, *, is_new: bool) -> Taken:
     return Taken(
         path=found.path, agent=found.agent, source_id=found.source_id, session=info,
         added=added, known=len(found.times) - added, is_new=is_new, notes=found.notes,
@@ -308,12 +296,9 @@ def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
 
 
 def _goes_on(
-    store: Store,
-    found: ImportedSession,
-    there: SessionInfo | None,
-    keys: Sequence[str],
+    store: Store, found: ImportedSession, there: SessionInfo | None, keys: Sequence[str],
     known: frozenset[str],
-) -> bool:
+) -> bool:  # fmt: skip
     """Return whether the stored session and the one of the file are the same, one maybe longer."""
     if there is None:
         return False

@@ -33,18 +33,11 @@ def health(space: Space, *, deep: bool) -> Health:
         problems.append(error.what)
     sessions, messages, text_bytes, unindexed = counts
     return Health(
-        backend=database.backend,
-        version=database.version(),
-        where=database.where,
-        schema=database.schema(),
-        written_by=written_by,
-        sessions=sessions,
-        messages=messages,
-        text_bytes=text_bytes,
-        stored_bytes=database.stored_bytes(),
-        unindexed=unindexed,
+        backend=database.backend, version=database.version(), where=database.where,
+        schema=database.schema(), written_by=written_by, sessions=sessions, messages=messages,
+        text_bytes=text_bytes, stored_bytes=database.stored_bytes(), unindexed=unindexed,
         problems=tuple(problems),
-    )
+    )  # fmt: skip
 
 
 def _written_by(tx: Statements) -> str:

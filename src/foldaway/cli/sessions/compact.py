@@ -81,7 +81,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         hide = redactor_of(store, policy=redaction_policy(settings))
         kept = Session(
             store,
-            was.id,
+            session_id=was.id,
             model=Model(
                 window.model,
                 window.tokens,

@@ -46,12 +46,9 @@ SCHEMA = "foldaway"
 OLDEST_SERVER = 140000
 """`pg_terminate_backend` that waits came with PostgreSQL 14."""
 _SETTINGS = {
-    "connect_timeout": "10",
-    "application_name": "foldaway",
-    "keepalives_idle": "30",
-    "tcp_user_timeout": "30000",
-    "client_encoding": "utf8",
-}
+    "connect_timeout": "10", "application_name": "foldaway", "keepalives_idle": "30",
+    "tcp_user_timeout": "30000", "client_encoding": "utf8",
+}  # fmt: skip
 _BEGIN = f"BEGIN; SET LOCAL search_path TO {SCHEMA}; "
 _TRIGRAM_INDEX = "messages_by_trigrams"
 MOST = 8
