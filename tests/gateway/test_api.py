@@ -31,12 +31,15 @@ from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
 from foldaway.gateway.app import GatewayServer, make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events, TooManyReaders
+from foldaway.gateway.guard import Owner
 from foldaway.sessions import Session
 from foldaway.sessions.retention import Retention
 from foldaway.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 WINDOW = 8_000
+OWNER = "the secret of the owner"
+GIVEN = {"x-foldaway-token": OWNER}
 JSON = {"content-type": "application/json"}
 
 
@@ -70,8 +73,8 @@ class Api:
         self.store, self.events = store, Events()
         self.long, self.short = fill(store)
         chosen = GatewayOptions(context_length=WINDOW, token=token, most_bytes=1 << 20)
-        app = make_app(store, chosen, self.events, **options)
-        headers = {"x-foldaway-token": token} if token else {}
+        app = make_app(store, chosen, self.events, owner=Owner(token=OWNER), **options)
+        headers = {"x-foldaway-token": token or OWNER}
         self.client = TestClient(app, "http://127.0.0.1", headers=headers)
 
     def get(self, path: str, status: int = 200, **query: Any) -> Any:
@@ -227,14 +230,11 @@ def test_no_answer_holds_a_secret_and_nothing_else_is_hidden(api: Api) -> None:
     assert len(hidden) == 1
 
 
-def test_what_is_not_redacted_needs_a_token() -> None:
-    """On a gateway without one every program of this machine may ask."""
+@pytest.mark.parametrize("token", ["", "s3cret"])
+def test_what_is_not_redacted_is_shown_to_whoever_has_a_token(token: str) -> None:
+    """It is the owner's; by default it is redacted all the same."""
     with open_store(":memory:") as store:
-        api = Api(store)
-        path = f"/sessions/{api.long}/messages"
-        assert api.get(path, 403, redact="false")["error"]["kind"] == "TokenNeeded"
-    with open_store(":memory:") as store:
-        api = Api(store, token="s3cret")
+        api = Api(store, token=token)
         path = f"/sessions/{api.long}/messages"
         assert api.get(path, redact="false")["messages"][2]["message"] == talk(3)[2]
         assert SECRET not in json.dumps(api.get(path))
@@ -629,7 +629,8 @@ def test_the_page_names_every_route(api: Api) -> None:
 def served(api: Api) -> Generator[str]:
     """Yield the address of a real server; it must stop by itself, whoever still listens."""
     listening = socket.create_server(("127.0.0.1", 0))
-    app = make_app(api.store, GatewayOptions(context_length=WINDOW), api.events)
+    options = GatewayOptions(context_length=WINDOW)
+    app = make_app(api.store, options, api.events, owner=Owner(token=OWNER))
     config = uvicorn.Config(app, log_level="critical", lifespan="on")
     server = GatewayServer(config, api.events)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -644,7 +645,7 @@ def served(api: Api) -> Generator[str]:
 
 def test_events_arrive_as_they_happen_and_end_with_the_server(fresh: Api) -> None:
     """A change by the API is one; a stream that is open does not keep the server alive."""
-    with httpx.Client(timeout=10) as client:
+    with httpx.Client(timeout=10, headers=GIVEN) as client:
         with served(fresh) as address:
             request = client.build_request("GET", f"{address}{ROOT}/events")
             answer = client.send(request, stream=True)
@@ -652,7 +653,8 @@ def test_events_arrive_as_they_happen_and_end_with_the_server(fresh: Api) -> Non
             lines = answer.iter_lines()
             assert next(lines).startswith(":")
             fresh.events.publish({"kind": "request", "tokens": 3})
-            done = httpx.post(f"{address}{ROOT}/sessions/{fresh.short}/pins/0", json={})
+            path = f"{ROOT}/sessions/{fresh.short}/pins/0"
+            done = httpx.post(address + path, json={}, headers=GIVEN)
             assert done.status_code == 200
             told = [json.loads(line[6:]) for line in (next(lines) for _ in range(4)) if line]
         assert told == [

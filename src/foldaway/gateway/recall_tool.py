@@ -36,9 +36,9 @@ _DECLARATIONS = ("functionDeclarations", "function_declarations")
 class RecallTool:
     """What a gateway knows of its own tool in one conversation."""
 
-    def __init__(self, store: Store, key: str, source: str) -> None:
+    def __init__(self, store: Store, source: str) -> None:
         """Take where the conversation is kept."""
-        self._store, self._key, self._source = store, key, source
+        self._store, self._source = store, source
         self._is_offered: bool | None = None
         self._is_noted = False
         self._hidden: dict[tuple[str, ...], HiddenCalls] = {}
@@ -53,11 +53,11 @@ class RecallTool:
         """Whether it was looked up in the store whether the conversation has the tool."""
         return self._is_offered is not None
 
-    def look_up(self, is_new: bool) -> None:
-        """Take up what the store holds; a conversation that it does not hold gets the tool only if
-        it `is_new`. In a thread.
+    def look_up(self, key: str, is_new: bool) -> None:
+        """Take up what the store holds under a key; a conversation that it does not hold gets the
+        tool only if it `is_new`. In a thread.
         """
-        known = find_by_key(self._store, self._key, self._source)
+        known = find_by_key(self._store, key, self._source)
         if known is None:
             self._is_offered = is_new if self._is_offered is None else self._is_offered
             return
