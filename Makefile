@@ -1,6 +1,7 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all tests
+#   make test-shared  of these, only those that use data outside this repository (FOLDAWAY_DATA)
 #   make test-fast  the pure parts in a minute, while you work
 #   make docs    the documentation as a site, in build/site, with search
 #   make release-check  what would be published, built and tried in fresh environments
@@ -23,7 +24,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
+.PHONY: demo demo-model gate test test-shared test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -32,10 +33,14 @@ demo-model: $(MODEL)/.stamp
 	@$(MODEL)/bin/python bench/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
 # bytecode is kept whatever the machine says: without it every start of a command compiles it again
-test: export PYTHONDONTWRITEBYTECODE =
+test test-shared: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
 	@echo "$$(grep -rhE '^ *(async )?def test_' tests --include='test_*.py' | wc -l) test functions"
+
+# what skips without the data; here it has to run
+test-shared: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "shared and not soak" --need-shared
 
 # the pure packages, two examples a law, no database and no processes: while you work
 FAST := adapters caching compaction dialects engine facts reduction search tokens transcript

@@ -150,7 +150,7 @@ def _ours(side: str, path: Path) -> Figures:
             start = time.process_time()
             store.complete_index()
             found["index"] = {"cpu_us": (time.process_time() - start) * 1e6 / len(messages)}
-            service = Session(store, session.id, context_length=CONTEXT_LENGTH)
+            service = Session(store, session_id=session.id, context_length=CONTEXT_LENGTH)
             commits: list[float] = []
             commit = store.commit
 
@@ -196,7 +196,7 @@ def _session(held: int, path: Path) -> Figures:
         tenth.append(*messages[: len(messages) // 10])
         for name in (tenth.id, session.id):
             start = time.process_time()
-            resumed = Session(store, name, context_length=CONTEXT_LENGTH)
+            resumed = Session(store, session_id=name, context_length=CONTEXT_LENGTH)
             found["resume"][resumed.info.length] = (time.process_time() - start) * 1e3
         start = time.process_time()
         report = resumed.compact(force=True)

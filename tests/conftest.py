@@ -5,6 +5,9 @@ law of `make test` on more examples (`--examples`). Examples are new in every ru
 `.ci/run` (`--same-examples`): there a change is judged, and the same change has the same result.
 One that failed is kept and comes first in the next run; its report says how to reproduce it.
 Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
+What uses data or tools outside this repository (`FOLDAWAY_DATA`, `FOLDAWAY_AGENTS`) is marked
+`shared`: without them it skips and says so, and `make test-shared` runs exactly this. A test that
+skips so without the mark fails, so none can be left out there.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--soak`; `FOLDAWAY_SOAK=1` does the same."""
     parser.addoption("--soak", action="store_true", help="10,000 examples for every law")
     parser.addoption("--same-examples", action="store_true", help="the same ones in every run")
+    parser.addoption("--need-shared", action="store_true", help="fail if shared data is missing")
     parser.addoption("--examples", type=int, help="this many new examples for every law")
 
 
@@ -73,6 +77,41 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_SHARED = ("FOLDAWAY_DATA", "FOLDAWAY_AGENTS")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip for want of shared data into a failure if `make test-shared` would miss it."""
+    report = yield
+    is_marked = item.get_closest_marker("shared") is not None
+    _refuse_skip(report, item.config, is_marked)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Do the same for a whole module."""
+    report = yield
+    if report.skipped:
+        _refuse_skip(report, collector.config, "pytest.mark.shared" in collector.path.read_text())
+    return report
+
+
+def _refuse_skip(
+    report: pytest.TestReport | pytest.CollectReport, config: pytest.Config, is_marked: bool
+) -> None:
+    is_needed = config.getoption("--need-shared")
+    is_missing = report.skipped and any(name in str(report.longrepr) for name in _SHARED)
+    if is_missing and (is_needed or not is_marked):
+        what = "has to run" if is_needed else "needs the mark pytest.mark.shared"
+        report.outcome, report.longrepr = "failed", f"{report.longrepr}\n{report.nodeid} {what}"
 
 
 BACKENDS = ("sqlite", "postgresql")

@@ -275,7 +275,7 @@ HELP = re.compile(r"^  (foldaway [a-z].*)$", re.MULTILINE)
 HISTORY = ("CHANGELOG.md",)
 LATER = (
     "chat.md", "erasure.md", "hosts.md", "inspector.md", "integrations.md", "local-model.md",
-    "messaging.md", "summaries.md",
+    "messaging.md", "store-format.md", "summaries.md",
 )  # fmt: skip
 LATER_HELP = re.compile(
     r"<!-- help: (?:brief|chat|hook|install|open|run|sessions erase|uninstall) -->\n"

@@ -46,6 +46,10 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "gateway.request": (logging.INFO, "a request was answered; `note` says what was decided"),
     "gateway.fault": (logging.WARNING, "a request was sent as it came after an error of ours"),
     "gateway.api_failed": (logging.ERROR, "the API failed with an error of ours"),
+    "gateway.audit_failed": (
+        logging.WARNING,
+        "a line of the audit log could not be written",
+    ),
     "inspector.failed": (logging.ERROR, "a page failed with an error of ours"),
     "gateway.no_spans": (logging.WARNING, "spans were asked for without the extra `otel`"),
 }

@@ -191,7 +191,7 @@ def test_a_session_that_goes_on_elsewhere_is_not_shown_there(store: Store, proje
         NewSession(dialect="openai-chat", id="second", cwd=str(projects / "theirs")),
         parent_id=mine.id, descent="compression",
     )  # fmt: skip
-    assert child.cwd != mine.info.cwd
+    assert child.cwd != store.session("first").cwd
     limited = Library(store, project=project_at(projects / "mine"))
     for text in all_answers(limited, "first", "fa-0", "hello"):
         assert "second" not in text

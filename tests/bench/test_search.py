@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 from recall import DATA, ask, quality
 
 
+@pytest.mark.shared
 @pytest.mark.soak
 @pytest.mark.skipif(not (DATA / "qa").exists(), reason="no shared data: set FOLDAWAY_DATA")
 def test_a_question_finds_its_evidence_better_than_plain_forms_do() -> None:

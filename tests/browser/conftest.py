@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             mine = [one for one in page.sessions if one.source and one.source in agent]
             for info in sorted(mine, key=lambda one: -one.length)[:2]:
                 if info.length >= _LEAST:
-                    Session(store, info.id).compact(force=True)
+                    Session(store, session_id=info.id).compact(force=True)
     return folder
 
 
@@ -98,13 +99,17 @@ def chromium() -> Iterator[Any]:
 class Visitor:
     """A browser that was let in, and what must not happen in it."""
 
-    def __init__(self, browser: Any, address: str) -> None:
-        """Enter with the address that works once."""
+    def __init__(self, browser: Any, address: str, token: str = "") -> None:
+        """Enter with the address that works once, or by typing the token."""
         self.browser, self.origin = browser, f"http://{urlsplit(address).netloc}"
         self.wrong: list[str] = []
         first = browser.new_context()
         page = first.new_page()
         page.goto(address)
+        if token:
+            page.get_by_label("The token of this server").fill(token)
+            page.get_by_role("button", name="Enter").click()
+            page.wait_for_url("**/inspector")
         self.state = first.storage_state()
         self.start = page.url
         first.close()
@@ -159,6 +164,6 @@ def visitor(chromium: Any, inspector: str) -> Visitor:
 
 
 @pytest.fixture
-def visit(chromium: Any) -> Callable[[str], Visitor]:
+def visit(chromium: Any) -> Callable[..., Visitor]:
     """Enter another inspector."""
-    return lambda address: Visitor(chromium, address)
+    return partial(Visitor, chromium)

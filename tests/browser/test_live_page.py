@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.inspector.serving import gateway_with_pages
+from tests.inspector.serving import TOKEN, gateway_with_pages
 
 from foldaway.testing.model_server import ModelServer
 
@@ -46,12 +46,12 @@ def talk(url: str, name: str, steps: range) -> None:
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_happens_appears_by_itself(
-    visit: Callable[[str], Any], gateway: str, size: str, theme: str
+    visit: Callable[..., Any], gateway: str, size: str, theme: str
 ) -> None:
     """A conversation appears, fills its window and is compacted while somebody looks, and what
     has the focus keeps it.
     """
-    visitor, name = visit(f"{gateway}/inspector/live"), f"{size} {theme}"
+    visitor, name = visit(f"{gateway}/inspector/live", TOKEN), f"{size} {theme}"
     page = visitor.page("/inspector/live", size=size, theme=theme)
     page.get_by_text("connected", exact=True).wait_for()
     talk(gateway, name, range(2))
@@ -69,10 +69,10 @@ def test_what_happens_appears_by_itself(
 
 
 def test_notices_come_before_and_after_a_compaction(
-    visit: Callable[[str], Any], gateway: str
+    visit: Callable[..., Any], gateway: str
 ) -> None:
     """By the browser if its user asked for that, and on the page in any case."""
-    page = visit(f"{gateway}/inspector/live").page("/inspector/live")
+    page = visit(f"{gateway}/inspector/live", TOKEN).page("/inspector/live")
     page.evaluate("""() => {
         window.shown = [];
         window.Notification = class { constructor(title) { window.shown.push(title); } };

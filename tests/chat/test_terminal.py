@@ -112,7 +112,7 @@ def said() -> list[tuple[str, str]]:
     """Return who said what in the session that was used last, from the store."""
     with open_store(Path("home") / "sessions") as store:
         (info,) = store.sessions(SessionFilter(), most=1).sessions
-        session = Session(store, info.id)
+        session = Session(store, session_id=info.id)
         assert check(session.messages, provider="openai-chat") == []
         log = session.engine.log.messages
     return [(one.role, "\n".join(texts(one))) for one in log if one.role != "system"]

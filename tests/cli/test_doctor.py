@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from foldaway.stores.open import open_store
+from foldaway.stores.sqlite.database import drafted
+from foldaway.stores.values import NewSession
+
 pytestmark = pytest.mark.usefixtures("home")
 
 
@@ -174,8 +178,50 @@ def test_doctor_asks_the_process_behind_a_plug_in(
     monkeypatch.setenv("HOME", str(home))
     assert foldaway("install", "pi", "--yes").code == 0
     assert foldaway("doctor", "--json").reports[0]["problems"] == []
+    assert not (home / "foldaway" / "sessions").exists()
     file = home / ".pi" / "agent" / "extensions" / "foldaway" / "foldaway.json"
     for command in (["/nowhere/foldaway"], None):
         file.write_text(json.dumps({"package": "foldaway-agents", "command": command}))
         (found,) = foldaway("doctor", "--json").reports
         assert ["foldaway install pi" in one for one in found["problems"]] == [True]
+
+
+def test_doctor_deletes_what_a_killed_backup_left_beside_the_store(
+    foldaway: Any, home: Path, tmp_path: Path
+) -> None:
+    """And a later backup what is beside its target; a copy that is being written stays."""
+    with open_store(home / "foldaway" / "sessions") as store:
+        store.create(NewSession(dialect="x"))
+    beside = home / "foldaway" / "sessions" / ".foldaway-abcdefgh.backup"
+    for name in ("", "-wal", "-journal"):
+        beside.with_name(beside.name + name).write_bytes(b"half")
+    other = home / "foldaway" / "sessions" / ".foldaway-notes"
+    other.write_bytes(b"not ours")
+    (found,) = foldaway("doctor", "--json").reports
+    assert "deleted 3 files of a backup that was killed" in found["hints"]
+    assert [one.name for one in beside.parent.glob(".*")] == [other.name]
+    target = tmp_path / "backups"
+    target.mkdir()
+    (target / beside.name).write_bytes(b"half")
+    with drafted(str(target / "another.db"), ".backup") as busy:
+        assert foldaway("sessions", "backup", str(target / "now.db")).code == 0
+        assert sorted(map(str, target.iterdir())) == [busy, str(target / "now.db")]
+
+
+def test_doctor_salvages_a_damaged_store(
+    foldaway: Any, talked: str, home: Path, tmp_path: Path
+) -> None:
+    """A new store, what is lost by session and place, and the damaged file as it was."""
+    file = home / "foldaway" / "sessions" / "default.db"
+    data = b"\xff" * 100 + file.read_bytes()[100:]
+    file.write_bytes(data)
+    assert "--salvage" in foldaway("sessions", "list").err
+    seen = foldaway("doctor", "--salvage")
+    assert (seen.code, file.read_bytes()) == (0, data)
+    saved = file.with_name("default-salvaged.db")
+    assert f"{saved.name}: 1 session, 41 messages" in seen.text.replace("\n", "")
+    assert talked[-8:] in foldaway("sessions", "list", "--store", saved).text
+    assert foldaway("doctor", "--salvage", saved).code == 2
+    assert foldaway("doctor", "--salvage", "--store", "postgresql://h/x").code == 2
+    (found,) = foldaway("doctor", "--salvage", tmp_path / "b.db", "--json").reports
+    assert (found["sessions"], found["messages"], found["lost"]) == (1, 41, [])

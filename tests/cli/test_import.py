@@ -139,7 +139,11 @@ def test_limits_are_settings(foldaway: Any, claude: Path, put: Any) -> None:
     path = claude / "s1.jsonl"
     path.write_bytes(path.read_bytes() + line("s1", "u2", "x" * 1_000_000))
     (report,) = foldaway("import", "--json", "--config", config).reports
-    assert report["agents"][0]["notes"] == {"left out": 1}
+    assert report["agents"][0]["notes"] == {"too long": 1}
+    assert report["unreadable"][0]["path"] == str(path)
+    assert f"{path.name}, line 2: is longer than 1 MB" in report["unreadable"][0]["problem"]
+    said = foldaway("import", "--config", config).out.replace(b"\n", b"")
+    assert f"{path.name}, line 2".encode() in said
     (report,) = foldaway("import", "--json").reports
     assert (report["agents"][0]["messages"], report["agents"][0]["notes"]) == (1, {})
     most = put("e.toml", b"[input]\n" + b"max_line_mb = 9223372036854775807\n")

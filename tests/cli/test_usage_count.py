@@ -44,6 +44,7 @@ def rows_of(report: Any, key: str) -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.shared
 @pytest.mark.soak
 def test_usage_is_what_was_counted_independently(
     foldaway: Any, home: Path, counted: list[count_usage.Answer]

@@ -65,6 +65,18 @@ def test_a_compress_line_is_taken_apart(line: str, wanted: CompressLine) -> None
     assert compress_line(asked) == wanted
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["here -1", "keep three", "keep 0", "here 2.5 the parser", "keep two tests", "above m-1"],
+)
+def test_a_wrong_number_compacts_nothing(store: Store, line: str) -> None:
+    """A person who meant a number is told so: the line is not taken for what to focus on."""
+    commands = begun(store)
+    answer = commands.run(f"/compress {line}")
+    assert (answer.status, commands.session.info.compactions) == ("failed", 0)
+    assert "write /compress [here N" in answer.headline
+
+
 @given(st.text())
 def test_any_line_has_an_answer_and_nothing_else_is_a_command(line: str) -> None:
     commands = Commands(Session(**OPTIONS))

@@ -455,7 +455,8 @@ def test_an_unknown_dialect_is_named() -> None:
         convert([], "anthropic")
 
 
-@pytest.mark.skipif(not (DATA / "native").is_dir(), reason="the shared transcripts are not here")
+@pytest.mark.shared
+@pytest.mark.skipif(not (DATA / "native").is_dir(), reason="no shared data: set FOLDAWAY_DATA")
 def test_real_sharegpt_files_convert_to_chat_without_loss() -> None:
     """Glaive and Hermes records: calls, results, thoughts, tools and the fields around them."""
     for path in sorted((DATA / "native").glob("sharegpt*/*.gz")):
@@ -467,7 +468,8 @@ def test_real_sharegpt_files_convert_to_chat_without_loss() -> None:
                 assert convert(record, "openai-chat").losses == ()
 
 
-@pytest.mark.skipif(not (DATA / "sessions").is_dir(), reason="the shared sessions are not here")
+@pytest.mark.shared
+@pytest.mark.skipif(not (DATA / "sessions").is_dir(), reason="no shared data: set FOLDAWAY_DATA")
 @pytest.mark.parametrize("every", [21, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("to", ["openai-responses", "anthropic"])
 def test_real_sessions_convert_and_only_their_reasoning_is_lost(to: str, every: int) -> None:

@@ -213,7 +213,8 @@ def test_the_dialect_is_known_by_from_and_value() -> None:
     assert likeness([{"role": "user", "content": "x"}, 3], {}) == 0
 
 
-@pytest.mark.skipif(not (DATA / "native").is_dir(), reason="the shared transcripts are not here")
+@pytest.mark.shared
+@pytest.mark.skipif(not (DATA / "native").is_dir(), reason="no shared data: set FOLDAWAY_DATA")
 def test_real_files_come_out_as_they_went_in_and_every_call_has_its_result() -> None:
     """Glaive and Hermes files, untouched originals."""
     seen = 0

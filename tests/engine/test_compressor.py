@@ -184,6 +184,7 @@ def test_the_tools_answer_in_sentences() -> None:
     assert "trying again cannot help" in made.answer_tool("foldaway_recall", {"ref": "fa-0"})
     assert "Ask 2" in made.answer_tool("foldaway_search", {"text": "Ask 2"})
     assert "nothing" in made.answer_tool("foldaway_search", {"text": "qqqq"})
+    assert "with text" in made.answer_tool("foldaway_search", {"query": "Ask 2"})
     assert "no tool" in made.answer_tool("other", {})
 
 

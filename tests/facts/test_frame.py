@@ -45,13 +45,18 @@ WRITTEN = (
     "conversation follows; answer that, not this record.\n[end of foldaway summary]",
     "[foldaway summary: reference only]\nIn brief. Originals: recall fa-0123456789.\n\n## Goal\n"
     "- Fix it. [m0]\n[end of foldaway summary]",
+    "[another summary: reference only]\nBackground.\n\n## Goal\n- Fix it. [m0]\n\nThe live "
+    "conversation follows; answer that, not this record.\n[end of another summary]",
 )
-"""Summaries as 0.1 writes them, letter for letter but for the preamble. Add, never change."""
+"""Summaries as each version wrote them, letter for letter but for the preamble and the name. Add,
+never change."""
 MARKS = {
     "[foldaway digest] Bash ran `ls`": "digest",
     "[foldaway digest: original at fa-0123456789] Bash ran `ls`": "digest",
     "[foldaway duplicate: original at fa-0123456789] the same": "duplicate",
     "[foldaway placeholder] an image": "placeholder",
+    "[another digest: original at hf-0123456789] Bash ran `ls`": "digest",
+    "[another digest] Bash ran `ls`": "real",
     "[no result was recorded for this call]": "stub",
     "[the start of this conversation is missing]": "placeholder",
     "[no reply was recorded here]": "placeholder",

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from foldaway.gateway.app import listen, make_server
 from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.guard import Owner
 from foldaway.policy import Policy
 from foldaway.sessions.session import warm
 from foldaway.stores.open import open_store
@@ -259,7 +260,7 @@ def gateway(tmp_path: Path, warmed: None) -> Callable[..., Any]:
         runner = await upstream.start()
         held = store or open_store(tmp_path / "home")
         options = small(**{"upstreams": {"": upstream.url}, **given})
-        server = make_server(held, options)
+        server = make_server(held, options, owner=Owner(token="of the owner"))
         listening = listen("127.0.0.1", 0)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)

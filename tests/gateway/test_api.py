@@ -31,12 +31,15 @@ from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
 from foldaway.gateway.app import GatewayServer, make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events, TooManyReaders
+from foldaway.gateway.guard import Owner
 from foldaway.sessions import Session
 from foldaway.sessions.retention import Retention
 from foldaway.stores import NewSession, Store, open_store
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 WINDOW = 8_000
+OWNER = "the secret of the owner"
+GIVEN = {"x-foldaway-token": OWNER}
 JSON = {"content-type": "application/json"}
 
 
@@ -70,8 +73,8 @@ class Api:
         self.store, self.events = store, Events()
         self.long, self.short = fill(store)
         chosen = GatewayOptions(context_length=WINDOW, token=token, most_bytes=1 << 20)
-        app = make_app(store, chosen, self.events, **options)
-        headers = {"x-foldaway-token": token} if token else {}
+        app = make_app(store, chosen, self.events, owner=Owner(token=OWNER), **options)
+        headers = {"x-foldaway-token": token or OWNER}
         self.client = TestClient(app, "http://127.0.0.1", headers=headers)
 
     def get(self, path: str, status: int = 200, **query: Any) -> Any:
@@ -156,7 +159,7 @@ def test_the_log_is_read_by_position_and_is_whole(api: Api) -> None:
 def test_a_view_is_what_the_model_sees_or_saw(api: Api) -> None:
     """The current one, one by its number, the log as it is; page by page."""
     now = api.get(f"/sessions/{api.long}/view", most=500)
-    seen = Session(api.store, api.long, context_length=WINDOW).messages
+    seen = Session(api.store, session_id=api.long, context_length=WINDOW).messages
     assert (now["view"], now["total"]) == (1, len(seen))
     assert len(now["messages"]) == len(seen) < 30
     assert now["messages"] == api.get(f"/sessions/{api.long}/view", number=1)["messages"]
@@ -227,14 +230,11 @@ def test_no_answer_holds_a_secret_and_nothing_else_is_hidden(api: Api) -> None:
     assert len(hidden) == 1
 
 
-def test_what_is_not_redacted_needs_a_token() -> None:
-    """On a gateway without one every program of this machine may ask."""
+@pytest.mark.parametrize("token", ["", "s3cret"])
+def test_what_is_not_redacted_is_shown_to_whoever_has_a_token(token: str) -> None:
+    """It is the owner's; by default it is redacted all the same."""
     with open_store(":memory:") as store:
-        api = Api(store)
-        path = f"/sessions/{api.long}/messages"
-        assert api.get(path, 403, redact="false")["error"]["kind"] == "TokenNeeded"
-    with open_store(":memory:") as store:
-        api = Api(store, token="s3cret")
+        api = Api(store, token=token)
         path = f"/sessions/{api.long}/messages"
         assert api.get(path, redact="false")["messages"][2]["message"] == talk(3)[2]
         assert SECRET not in json.dumps(api.get(path))
@@ -255,7 +255,9 @@ def test_an_error_cannot_confirm_a_guess_at_a_secret(api: Api) -> None:
 def test_a_compaction_is_previewed_done_and_undone(fresh: Api) -> None:
     """A preview changes nothing and says what the compaction then does."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(30, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(30, "giraffe")[4:]
+    )
     before = fresh.get(path)
     shown = fresh.post(f"{path}/preview", keep_last=2, focus="the animals")
     assert shown["report"]["status"] == "compacted"
@@ -274,7 +276,9 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
     the fates cover the log; nothing changes.
     """
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(40, "giraffe")[4:]
+    )
     before = fresh.get(path)
     shown = fresh.post(f"{path}/budgets", budgets=[90, 20, 50, 20, 100], focus="animals")
     assert [row["percent"] for row in shown["budgets"]] == [20, 50, 90, 100]
@@ -306,7 +310,9 @@ def test_a_budget_is_previewed_as_the_compaction_to_it_is_done(fresh: Api) -> No
 def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
     """The message of the user that the summary stands before counts as rewritten, not as kept."""
     path = f"/sessions/{fresh.short}"
-    Session(fresh.store, fresh.short, context_length=WINDOW).append(*talk(40, "giraffe")[4:])
+    Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
+        *talk(40, "giraffe")[4:]
+    )
     shown = fresh.post(f"{path}/preview", target_tokens=1_500)
     assert [row["fate"] for row in shown["written"]] == ["rewritten"]
     fresh.post(f"{path}/compact", target_tokens=1_500)
@@ -317,7 +323,7 @@ def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
 def test_a_compaction_is_tried_again_on_how_it_was_then(fresh: Api) -> None:
     """Before a view the log is as long as it was, and the same compaction gives the same."""
     path = f"/sessions/{fresh.short}"
-    session = Session(fresh.store, fresh.short, context_length=WINDOW)
+    session = Session(fresh.store, session_id=fresh.short, context_length=WINDOW)
     session.append(*talk(30, "giraffe")[4:])
     first = session.compact(force=True)
     session.append(*talk(70, "lion")[30:])
@@ -623,7 +629,8 @@ def test_the_page_names_every_route(api: Api) -> None:
 def served(api: Api) -> Generator[str]:
     """Yield the address of a real server; it must stop by itself, whoever still listens."""
     listening = socket.create_server(("127.0.0.1", 0))
-    app = make_app(api.store, GatewayOptions(context_length=WINDOW), api.events)
+    options = GatewayOptions(context_length=WINDOW)
+    app = make_app(api.store, options, api.events, owner=Owner(token=OWNER))
     config = uvicorn.Config(app, log_level="critical", lifespan="on")
     server = GatewayServer(config, api.events)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -638,7 +645,7 @@ def served(api: Api) -> Generator[str]:
 
 def test_events_arrive_as_they_happen_and_end_with_the_server(fresh: Api) -> None:
     """A change by the API is one; a stream that is open does not keep the server alive."""
-    with httpx.Client(timeout=10) as client:
+    with httpx.Client(timeout=10, headers=GIVEN) as client:
         with served(fresh) as address:
             request = client.build_request("GET", f"{address}{ROOT}/events")
             answer = client.send(request, stream=True)
@@ -646,7 +653,8 @@ def test_events_arrive_as_they_happen_and_end_with_the_server(fresh: Api) -> Non
             lines = answer.iter_lines()
             assert next(lines).startswith(":")
             fresh.events.publish({"kind": "request", "tokens": 3})
-            done = httpx.post(f"{address}{ROOT}/sessions/{fresh.short}/pins/0", json={})
+            path = f"{ROOT}/sessions/{fresh.short}/pins/0"
+            done = httpx.post(address + path, json={}, headers=GIVEN)
             assert done.status_code == 200
             told = [json.loads(line[6:]) for line in (next(lines) for _ in range(4)) if line]
         assert told == [

@@ -44,7 +44,8 @@ def questioned(kit: Any, wire: str) -> dict[str, Any]:
 
 
 async def sessions_in(stand: Any) -> str:
-    async with stand.client.get(f"{stand.url}/foldaway/sessions") as got:
+    given = {"x-foldaway-token": "of the owner"}
+    async with stand.client.get(f"{stand.url}/foldaway/sessions", headers=given) as got:
         return await got.text()
 
 

@@ -296,7 +296,7 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
         raise StoreUnavailable("here", "is locked", remedy="wait")
 
     with ThreadPoolExecutor(2) as pool:
-        recall = RecallTool(open_store(":memory:"), "key", "agent")
+        recall = RecallTool(open_store(":memory:"), "agent")
         conversation = Conversation(opened, pool, recall)
         turn = Turn("key", "model", "agent", b"{}", False)
         first = asyncio.create_task(conversation.take_down(turn, {}))

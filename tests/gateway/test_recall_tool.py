@@ -32,6 +32,14 @@ from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
 WIRES = ("messages", "chat", "responses", "gemini")
+
+
+class EqualReasoning(str):
+    """A wire on which all reasoning items have the same sealed content."""
+
+    __slots__ = ()
+
+
 ON = {"recall_tool": True}
 RECALL, READ = "foldaway_recall", "read_file"
 OWN = (RECALL, {"ref": "m0"})
@@ -57,6 +65,8 @@ def toolkit() -> ModuleType | None:
 
 
 RULES = toolkit()
+pytestmark = pytest.mark.shared
+"""With the toolkit its rules are checked too."""
 
 
 def broken(wire: str, body: dict[str, Any]) -> list[str]:
@@ -94,7 +104,10 @@ class Provider:
             return web.json_response({"error": {"message": "no", "type": "x"}}, status=answer)
         self.count += 1
         asked = json.loads(body)
-        whole, events = ANSWERS[self.wire](asked, answer, self.count)
+        if isinstance(self.wire, EqualReasoning):
+            whole, events = of_responses(asked, answer, self.count, thought="the same")
+        else:
+            whole, events = ANSWERS[self.wire](asked, answer, self.count)
         if not (asked.get("stream") or "stream" in request.path):
             self.said.append(json.dumps(whole).encode())
             return web.Response(body=self.said[-1], content_type="application/json")
@@ -194,10 +207,13 @@ def of_chat(asked: dict[str, Any], said: Said, number: int) -> tuple[Any, list[b
     return whole, [*map(sse, events), *([] if "cut" in said else [b"data: [DONE]\n\n"])]
 
 
-def of_responses(asked: dict[str, Any], said: Said, number: int) -> tuple[Any, list[bytes]]:
+def of_responses(
+    asked: dict[str, Any], said: Said, number: int, *, thought: str = ""
+) -> tuple[Any, list[bytes]]:
+    thought = thought or f"{number}"
     items: list[dict[str, Any]] = [
         {"type": "reasoning", "id": f"rs_{number}", "summary": [],
-         "encrypted_content": RULES.seal("reasoning", f"{number}") if RULES else "x"}
+         "encrypted_content": RULES.seal("reasoning", thought) if RULES else thought}
     ]  # fmt: skip
     for at, one in enumerate(said):
         match one:
@@ -441,10 +457,15 @@ def goes_on(one: Any, other: Any) -> bool:
 
 
 both = pytest.mark.parametrize("streams", [True, False])
-every = pytest.mark.parametrize("wire", WIRES)
-some = pytest.mark.parametrize(
-    "wire", ["messages", *(pytest.param(one, marks=pytest.mark.soak) for one in WIRES[1:])]
+EQUAL_REASONING = EqualReasoning("responses")
+every = pytest.mark.parametrize(
+    "wire", [*WIRES, pytest.param(EQUAL_REASONING, id="equal-reasoning")]
 )
+some = pytest.mark.parametrize(
+    "wire",
+    ["messages", *(pytest.param(one, marks=pytest.mark.soak) for one in WIRES[1:]),
+     pytest.param(EQUAL_REASONING, marks=pytest.mark.soak, id="equal-reasoning")],
+)  # fmt: skip
 """What hardly depends on the wire: the rest of them in the soak."""
 
 
@@ -716,7 +737,7 @@ def test_a_message_that_a_compaction_rewrote_stays_as_it_is() -> None:
         return json.dumps({"messages": messages}).encode()
 
     whole, rewritten = body(think, text, think, call), body(text, call)
-    known = {"call toolu_1": hidden}
+    known = {hidden.anchors: hidden}
     assert restored(rewritten, MESSAGES, known) == rewritten
     made = json.loads(restored(whole, MESSAGES, known))["messages"]
     assert made[1:] == [*closed, {"role": "assistant", "content": [think, call]}]

@@ -54,6 +54,7 @@ async def replay(stand: Any, path: Path) -> list[tuple[bytes, bytes, str]]:
     return found
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
 async def test_requests_of_real_agents_arrive_as_they_were_or_smaller_and_valid(

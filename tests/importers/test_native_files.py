@@ -39,6 +39,7 @@ def native(name: str) -> Path:
     return NATIVE / name
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_original_reads_with_the_counts_that_were_taken_by_hand(name: str) -> None:
     """Sessions, messages, calls and results are those of the file, under the agent that wrote."""
@@ -52,13 +53,18 @@ def test_every_original_reads_with_the_counts_that_were_taken_by_hand(name: str)
     assert {session.agent for session in sessions} == {AGENTS.get(folder, folder)}
 
 
+@pytest.mark.shared
 def test_every_original_is_in_the_table() -> None:
     """A file that is added to the shared data needs its counts here."""
     native("")
     assert {str(path.relative_to(NATIVE)) for path in FILES} == set(COUNTS)
 
 
-@pytest.mark.parametrize("path", [*FILES, *OURS], ids=lambda path: path.name[:40])
+@pytest.mark.parametrize(
+    "path",
+    [*(pytest.param(path, marks=pytest.mark.shared) for path in FILES), *OURS],
+    ids=lambda path: path.name[:40],
+)
 def test_every_session_goes_to_openai_chat_and_passes_check(path: Path) -> None:
     """What is broken in the file itself is mended, and only that."""
     profile = profile_for("openai-chat")
@@ -82,6 +88,8 @@ def explained(session: ImportedSession) -> set[str]:
     return rules
 
 
+@pytest.mark.shared
+@pytest.mark.skipif(not FILES, reason="no shared data: set FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name[:40])
 def test_importing_an_original_twice_gives_the_same_keys(path: Path) -> None:
     """No message is new the second time, and no two of a session share a key."""

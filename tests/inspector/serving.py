@@ -9,10 +9,13 @@ from pathlib import Path
 
 from foldaway.gateway.app import listen, make_server
 from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.guard import Owner
 from foldaway.inspector.app import gateway_pages
 from foldaway.policy import Policy
 from foldaway.stores.open import open_store
 from foldaway.testing.model_server import ModelServer
+
+TOKEN = "the secret of the owner"
 
 
 @contextmanager
@@ -24,7 +27,8 @@ def gateway_with_pages(folder: Path, model: ModelServer, window: int) -> Iterato
     )  # fmt: skip
     with open_store(folder / "store") as store:
         listening = listen("127.0.0.1", 0)
-        server = make_server(store, options, pages=gateway_pages(folder, "0"))
+        owner = Owner(token=TOKEN)
+        server = make_server(store, options, pages=gateway_pages(folder, "0"), owner=owner)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from foldaway.gateway.actions import make_context
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
-from foldaway.gateway.guard import PAGE_KEY, Guard, Terms, page_key
+from foldaway.gateway.guard import PAGE_KEY, Guard, Owner, Terms, page_key
 from foldaway.inspector.app import pages_of
 from foldaway.inspector.compare import picture
 from foldaway.inspector.lab_runs import policy_for
@@ -67,14 +67,17 @@ class Pages:
         api = make_context(store, options, events, Retention(), lambda session: None)
         shelf = Shelf(api, lambda made: make_context(
             made, options, events, Retention(), lambda session: None))  # fmt: skip
-        self.terms = Terms(page_key=page_key())
+        self.terms = Terms(page_key=page_key(), owner=Owner(token="secret"))
         reader = SpendingReader(store, (), cache_folder=folder, version="0", found=shelf.add_files)
         inspector = Inspector(
             shelf=shelf, spending=reader, terms=self.terms, lab_places=(folder / "labs",),
             live=LiveFiles((), shelf.show, file_name_of),
         )  # fmt: skip
-        app = Guard(Starlette(routes=pages_of(inspector)), self.terms)
-        self.client = TestClient(app, "http://127.0.0.1")
+        routes = pages_of(inspector)
+        self.client = TestClient(
+            Guard(Starlette(routes=routes), self.terms, routes), "http://127.0.0.1"
+        )
+        self.client.post("/inspector/enter", data={"token": "secret"})
 
     def get(self, path: str, status: int = 200) -> str:
         found = self.client.get(f"/inspector/lab{path}")
@@ -139,7 +142,7 @@ def test_a_session_that_is_too_short_says_so(store: Store, pages: Pages) -> None
     session = Session(store, "tiny", context_length=64_000)
     session.append({"role": "user", "content": "hello"})
     address = f"/inspector/lab/session/{session.id}"
-    pages.client.post(address)
+    pages.client.post(address, headers={PAGE_KEY: pages.terms.page_key})
     assert "too short" in pages.ended(address)["said"]
     assert "too short" in pages.get(f"?session={session.id}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.inspector.serving import gateway_with_pages
+from tests.inspector.serving import TOKEN, gateway_with_pages
 
 from foldaway.gateway.events import SessionChanged
 from foldaway.gateway.figures import GatewayFault, Outcome
@@ -29,6 +29,7 @@ from foldaway.testing.model_server import ModelServer, Sends
 
 WINDOW = 16_000
 STATE = "/inspector/live/state"
+GIVEN = {"x-foldaway-token": TOKEN}
 
 
 class Talk:
@@ -70,7 +71,7 @@ def gateway(tmp_path: Path, model: ModelServer) -> Iterator[str]:
 def until(url: str, is_there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Return the state as soon as something is in it: what follows an answer comes after it."""
     for _ in range(500):
-        state = httpx.get(f"{url}{STATE}").json()
+        state = httpx.get(f"{url}{STATE}", headers=GIVEN).json()
         if is_there(state):
             return state
         time.sleep(0.01)
@@ -91,7 +92,7 @@ def test_a_page_that_comes_later_sees_fill_decisions_and_money(gateway: str) -> 
     assert "compaction 1:" in html
     assert titles.index("Compacted") > 0
     assert titles[0] in ("A compaction is near", "A compaction may come")
-    page = httpx.get(f"{gateway}/inspector/live")
+    page = httpx.get(f"{gateway}/inspector/live", headers=GIVEN)
     assert "connecting" in page.text
     assert 'href="/inspector/session/' in page.text
 
@@ -99,7 +100,8 @@ def test_a_page_that_comes_later_sees_fill_decisions_and_money(gateway: str) -> 
 def test_events_hold_no_content(gateway: str) -> None:
     """Not a word of a conversation is in the events that are sent."""
     kinds: set[str] = set()
-    with httpx.stream("GET", f"{gateway}/foldaway/events", timeout=60) as stream:
+    events = f"{gateway}/foldaway/events"
+    with httpx.stream("GET", events, timeout=60, headers=GIVEN) as stream:
         lines = stream.iter_lines()
         assert next(lines) == ": foldaway"
         talk = Talk(gateway)

@@ -675,6 +675,7 @@ def real_sessions() -> Iterator[Path]:
         yield from sorted((DATA / "native" / agent).glob("*.gz"))
 
 
+@pytest.mark.shared
 def test_real_sessions_are_rendered() -> None:
     """Messages of six agents become valid HTML, whose size and time are bounded."""
     paths = list(real_sessions())

@@ -13,6 +13,7 @@ from tests.inspector.native import visit, write_session
 
 from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
+from foldaway.gateway.guard import Owner
 from foldaway.inspector.app import PAGES, gateway_pages
 from foldaway.inspector.site import HERE, POLICY, as_json
 from foldaway.sessions import Session
@@ -148,13 +149,19 @@ def test_a_gateway_has_the_pages_for_browsers_and_passes_the_rest_on(tmp_path: P
     with open_store(":memory:") as store:
         Session(store, "one", context_length=8_000).append(*talk(4))
         options = GatewayOptions(upstreams={"": "http://127.0.0.1:9"})
-        app = make_app(store, options, pages=gateway_pages(tmp_path, "1"))
+        owner = Owner(token="secret", entry_key="once")
+        app = make_app(store, options, pages=gateway_pages(tmp_path, "1"), owner=owner)
         with TestClient(app, "http://127.0.0.1", follow_redirects=False) as client:
+            assert client.get("/", headers=HTML).headers["location"] == "/inspector/enter"
+            assert client.get("/").status_code == 502
+            assert client.get("/inspector/enter?key=once").status_code == 303
             assert client.get("/", headers=HTML).headers["location"] == "/inspector"
             assert client.get("/inspector").status_code == 200
             assert client.get("/").status_code == 502
             secret = client.post("/inspector/session/one/secret", json={})
-            assert secret.status_code == 403
+            assert secret.status_code == 403  # without the key of the page
+        with TestClient(app, "http://127.0.0.1", follow_redirects=False) as other:
+            assert other.get("/inspector/enter?key=once").status_code == 403
 
 
 def test_a_gateway_with_a_token_asks_browsers_for_it(tmp_path: Path) -> None:

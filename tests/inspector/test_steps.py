@@ -88,6 +88,7 @@ def text_at(store: Store, info: SessionInfo, position: int) -> str:
 # Laws on real sessions
 
 
+@pytest.mark.shared
 def test_every_entry_leads_to_a_message_of_the_log(compacted: tuple[Store, SessionInfo]) -> None:
     """All but the note that no model wrote it; positions were in the log at the compaction."""
     found = steps_of(compacted)
@@ -101,6 +102,7 @@ def test_every_entry_leads_to_a_message_of_the_log(compacted: tuple[Store, Sessi
     assert sum(len(one.summary.entries) for one in found if one.summary) > 5
 
 
+@pytest.mark.shared
 def test_an_entry_that_quotes_the_user_has_its_words_from_there(
     compacted: tuple[Store, SessionInfo],
 ) -> None:
@@ -116,6 +118,7 @@ def test_an_entry_that_quotes_the_user_has_its_words_from_there(
             assert words in text_at(store, info, entry.positions[0])
 
 
+@pytest.mark.shared
 def test_the_words_of_an_entry_are_in_its_message_or_the_call_before(
     compacted: tuple[Store, SessionInfo],
 ) -> None:
@@ -132,6 +135,7 @@ def test_the_words_of_an_entry_are_in_its_message_or_the_call_before(
     assert sum(shares) >= 0.85 * len(shares) > 0
 
 
+@pytest.mark.shared
 def test_what_was_used_later_is_kept_recallable_or_lost(
     compacted: tuple[Store, SessionInfo],
 ) -> None:
@@ -149,6 +153,7 @@ def test_what_was_used_later_is_kept_recallable_or_lost(
                 assert fact.text in text_at(store, info, fact.used_at)
 
 
+@pytest.mark.shared
 def test_as_many_messages_are_kept_and_rewritten_on_both_sides(
     compacted: tuple[Store, SessionInfo],
 ) -> None:
@@ -168,6 +173,7 @@ def test_as_many_messages_are_kept_and_rewritten_on_both_sides(
         assert not gone & left
 
 
+@pytest.mark.shared
 def test_what_was_sent_with_a_view_is_in_its_balance(compacted: tuple[Store, SessionInfo]) -> None:
     """The request after each compaction counts, and says what is estimated."""
     for one in steps_of(compacted):
@@ -319,6 +325,7 @@ def stored(store: Store, found: dict[str, Any], source: str) -> SessionInfo:
     return store.session(info.id)
 
 
+@pytest.mark.shared
 def test_a_compaction_of_the_agent_is_judged_by_its_summary() -> None:
     """What its summary names is kept and the rest is lost: nothing of it can be recalled."""
     has_own = (one for one in real_lists("claude-code__cli") if one["meta"].get("compactions"))
@@ -432,6 +439,7 @@ def test_requests_that_would_not_have_fit_are_not_compared() -> None:
     assert (none.compared, none.usd, none.usd_saved) == (0, None, None)
 
 
+@pytest.mark.shared
 def test_a_whole_session_is_replayed_without_and_with_foldaway() -> None:
     """The same answers; what does not fit the window is counted, and part of the bill is named."""
     messages = next(real_lists("pi__pi-mono"))["messages"][:300]

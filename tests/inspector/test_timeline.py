@@ -322,6 +322,7 @@ AGENTS = {"claude-code": 60, "codex": 30, "opencode": 15, "pi": 900, "openhands"
 """Agents and the messages of a session that is long enough to look at."""
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("agent", AGENTS)
 def test_real_sessions_have_plausible_windows(store: Store, agent: str) -> None:
     """Prompts grow with the log up to a window of a known size, and results have their share."""

@@ -44,6 +44,7 @@ def sent(server: ModelServer) -> list[Any]:
     return server.requests[-1].body["messages"]
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("wire", [
     "chat", *(pytest.param(name, marks=pytest.mark.soak) for name in ("responses", "messages")),
 ])  # fmt: skip

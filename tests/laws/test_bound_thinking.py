@@ -128,6 +128,7 @@ def hosts(frame: str, model: str, drops: bool, sign: Sign, judge: Judge) -> Host
     return Host(Session(model=made, policy=SMALL), model, frame, sign, judge)
 
 
+@pytest.mark.shared
 @EVERY_FRAME
 @pytest.mark.parametrize("model", [BINDS, FREE])
 @pytest.mark.parametrize("drops", [False, True])

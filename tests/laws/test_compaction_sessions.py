@@ -25,6 +25,7 @@ WINDOWS = (8_000, 64_000, 200_000)
 
 if not FILES:
     pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 
 NAMES = [path.name.split(".")[0] for path in FILES]

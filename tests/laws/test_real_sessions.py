@@ -22,6 +22,7 @@ FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 
 if not FILES:
     pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 
 @pytest.fixture(scope="module", params=FILES, ids=[path.name.split(".")[0] for path in FILES])

@@ -114,6 +114,7 @@ def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str, times: in
         assert extract_user_words(text) == text
 
 
+@pytest.mark.shared
 def test_real_messages_keep_their_words_and_no_template() -> None:
     """Of the shared sessions: what has no mark is unchanged, what is left of others has none."""
     data = Path(os.environ.get("FOLDAWAY_DATA") or Path(__file__).parents[2] / "../shared/data")

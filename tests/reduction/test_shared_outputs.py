@@ -40,6 +40,7 @@ def bench() -> ModuleType:
     return module
 
 
+@pytest.mark.shared
 @pytest.mark.soak
 def test_what_matters_survives_in_the_shared_outputs(bench: ModuleType) -> None:
     """At a quarter of the tokens the gates hold, and never less stays than of head and tail.

@@ -16,7 +16,7 @@ class Answers(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        known = "refuse" not in sys.argv
+        known = "refuse" not in sys.argv and self.headers["x-foldaway-token"] == "the token"
         self.send_response(200 if known else 403)
         self.end_headers()
         self.wfile.write(b": foldaway\n\n" if known else b"{}")

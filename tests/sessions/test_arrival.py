@@ -51,7 +51,7 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     assert session.messages[2]["content"] == json.dumps(json.loads(ROWS), separators=(",", ":"))
     assert session.messages[4]["content"].startswith("[foldaway duplicate")
     for level in ("off", "bounded"):
-        again = Session(store, session.id, **by(level))
+        again = Session(store, session_id=session.id, **by(level))
         assert again.messages == session.messages
     assert session.branch(4).messages == session.messages[:4]
     for number in range(3, 12):
@@ -59,11 +59,11 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     before = session.messages
     assert session.compact(force=True).status == "compacted"
     session.append(*step(12, ROWS))
-    other = Session(store, session.id, **by("off"))
+    other = Session(store, session_id=session.id, **by("off"))
     assert other.messages == session.messages
     assert other.undo()
     assert other.messages[: len(before)] == before
-    fresh = Session(store, session.id, **by("bounded"))
+    fresh = Session(store, session_id=session.id, **by("bounded"))
     assert fresh.messages == other.messages
 
 
@@ -73,7 +73,7 @@ def test_the_store_alone_leads_back_from_a_marker(store: Store) -> None:
     reference = session.messages[4]["content"][33:46]
     (place,) = store.places(reference, session_id=session.id)
     assert place.reference.positions == (4, 5)
-    again = Session(store, session.id, **by("off"))
+    again = Session(store, session_id=session.id, **by("off"))
     assert again.recall(reference)[0]["content"] == ROWS
 
 
@@ -84,12 +84,12 @@ def test_what_was_sent_by_somebody_else_stays_as_it_is(store: Store) -> None:
     old = [FIRST, *step(1, ROWS), *step(2, ROWS)]
     rows = [new_message(Message("user", (), wire=one), 1) for one in old]
     store.append(info.id, rows)
-    session = Session(store, info.id, **by("lossless"))
+    session = Session(store, session_id=info.id, **by("lossless"))
     assert session.messages == old
     session.append(*step(3, ROWS))
     assert session.messages[:-2] == old
     assert session.messages[-1]["content"].startswith("[foldaway duplicate")
-    again = Session(store, info.id, **by("off"))
+    again = Session(store, session_id=info.id, **by("off"))
     assert again.messages == session.messages
 
 

@@ -222,7 +222,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
         cwd="/home/zoë quux berlin", frame=frame,
     )  # fmt: skip
     store.create(new)
-    session = Session(store, "s")
+    session = Session(store, session_id="s")
     session.append(said("Hello."), *SPELLINGS[:2], *SPELLINGS[2:4], SPELLINGS[4])
     session.pin(0, "zoë quux berlin asked")
     done = erase_words(store, words=["Zoë Quux Berlin"])
@@ -234,7 +234,7 @@ def test_words_are_found_however_they_are_written(store: Store) -> None:
     assert json.loads(info.frame)["system"] == f"You serve {ERASED}"
     assert json.loads(info.frame)["n"] == 1
     assert [pin.note for pin in store.pins("s")] == [""]
-    again = Session(store, "s")
+    again = Session(store, session_id="s")
     assert not foldaway.check(again.messages)
     assert again.messages[3]["tool_calls"][0]["function"] == {"name": "write", "arguments": "{}"}
 
@@ -290,7 +290,7 @@ def test_a_request_stays_valid_in_every_wire_format(store: Store, dialect: str) 
     done = erase_words(store, words=[SECRET])
     assert done.proof is not None
     assert done.proof.left == ()
-    shown = Session(store, "k").messages
+    shown = Session(store, session_id="k").messages
     assert len(shown) == len(WIRES[dialect])
     assert SECRET not in json.dumps(shown)
     assert not foldaway.check(shown, dialect=dialect)
@@ -474,7 +474,7 @@ class Conversation:
             case _:
                 info = self.store.session(session.id)
                 made = self.store.create(info.branch(), parent_id=info.id, descent="branch")
-                self.session = Session(self.store, made.id, **WINDOW)
+                self.session = Session(self.store, session_id=made.id, **WINDOW)
         self.names.append(self.session.id)
 
 
@@ -523,7 +523,7 @@ def test_after_an_erasure_no_byte_is_left_and_nothing_else_is_gone(
             assert new == old or (is_alice(old) and json.loads(new)["content"] == ERASED)
         assert not any(map(is_alice, after[name]))
         assert store.references(name) == references[name]
-        session = Session(store, name, **WINDOW)
+        session = Session(store, session_id=name, **WINDOW)
         assert not foldaway.check(session.messages)
         for reference in references[name]:
             told = session.recall(reference.ref)

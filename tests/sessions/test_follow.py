@@ -8,6 +8,7 @@ import json
 import operator
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -222,6 +223,21 @@ def test_words_beside_our_summary_are_the_users_and_are_kept() -> None:
     assert any(asked == one.get("content") for one in said) or asked in dumped(said)
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_list_that_is_cut_anywhere_ends_with_what_was_cut(dialect: str) -> None:
+    """A summary says that the conversation follows: so something does, wherever a host goes back
+    to, also exactly to the end of what was folded.
+    """
+    session, whole = Session(**WINDOW), spoken(dialect, 24)
+    for stop in range(8, len(whole) + 1, 8):
+        session.follow(whole[:stop])
+    assert session.info.compactions
+    for stop in range(1, len(whole) + 1):
+        last = dumped(session.follow(whole[:stop]).messages[-1])
+        words = re.findall(r"(?:Question|Answer) \d+", dumped(whole[stop - 1]))
+        assert "[foldaway summary" not in last or (words and last.count(words[0]) == 1), stop
+
+
 def test_a_shorter_list_loses_nothing_and_another_end_is_a_branch() -> None:
     """What was known stays in its session, and references lead to it from every branch."""
     session, whole = Session(key="host"), talk(30)
@@ -387,6 +403,7 @@ def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path
 REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of FOLDAWAY_DATA")
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
 def test_requests_of_real_agents_are_followed_without_a_false_branch(path: Path) -> None:
@@ -492,7 +509,7 @@ def test_results_are_shown_as_the_host_has_them_after_a_restart_too(
         session.follow([*talk(3, 70), *whole[-4:]])
     first = session.follow(whole)
     assert not first.is_changed
-    assert dumped(Session(tmp_path, session.id).messages) == dumped(whole)
+    assert dumped(Session(tmp_path, session_id=session.id).messages) == dumped(whole)
     again = Session(tmp_path, "k", context_length=100_000).follow(whole)
     assert dumped(again.messages) == dumped(whole)
     appended = Session(context_length=100_000)
@@ -576,14 +593,13 @@ def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
 def test_no_session_goes_on_under_the_key_of_another_conversation(
     count: int, tmp_path: Path
 ) -> None:
-    """Whether it has begun or not, and by its id neither; nothing is written there."""
+    """Whether it has begun or not; nothing is written there."""
     other = Session(tmp_path, "other")
     other.append(*talk(1))
     session = Session(tmp_path, "mine")
     session.append(*talk(count, 5))
-    for key in ("other", other.id):
-        with pytest.raises(Conflict):
-            session.continue_as(key)
+    with pytest.raises(Conflict):
+        session.continue_as("other")
     with pytest.raises(InvalidSetting, match="key"):
         session.continue_as("")
     session.append(*talk(1, 6))
@@ -602,7 +618,7 @@ def test_the_key_leads_to_what_was_begun_in_its_place(tmp_path: Path) -> None:
         assert again.messages == talk(1, number)
         session = session.reset()
     for number, name in enumerate(ids):
-        assert Session(tmp_path, name).messages == talk(1, number)
+        assert Session(tmp_path, session_id=name).messages == talk(1, number)
     assert Session(tmp_path, "k").messages == []
 
 

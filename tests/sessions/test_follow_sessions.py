@@ -24,6 +24,7 @@ from foldaway.sessions.session import Session
 FILES = sorted((DATA / "sessions").glob("*.jsonl.gz"))
 if not FILES:
     pytest.skip(f"no shared sessions at {DATA}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 POLICY = Policy(floor_tokens=500, summary_min_tokens=100)
 STEPS = 6

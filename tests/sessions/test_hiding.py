@@ -42,7 +42,7 @@ from foldaway.stores.open import open_store
 where, tenant, name, more = sys.argv[1:]
 small = Policy(floor_tokens=500, summary_min_tokens=100)
 with open_store(where, tenant=tenant) as store:
-    session = Session(store, name, context_length=8_000, policy=small)
+    session = Session(store, session_id=name, context_length=8_000, policy=small)
     before = session.messages
     session.append(*json.loads(more))
     session.compact(force=True)
@@ -83,7 +83,7 @@ def a_store() -> Generator[Store]:
 def test_another_process_goes_on_with_the_same_placeholders(home: Any) -> None:
     """It sees the same bytes, and what it writes about the same secret has the same tag."""
     session = compacted(home.open(), talk(20, SECRET))
-    before = tags(session.messages)
+    was, before = session.messages, tags(session.messages)
     assert [len(tag) for tag in before] == [8]
     made = subprocess.run(
         [sys.executable, "-c", _RESUMES, home.where, home.tenant, session.id,
@@ -91,7 +91,7 @@ def test_another_process_goes_on_with_the_same_placeholders(home: Any) -> None:
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     shown, after = json.loads(made.stdout)
-    assert shown == session.messages
+    assert shown == was
     assert tags(after) == before
 
 

@@ -53,7 +53,7 @@ def test_any_ancestor_goes_on_again_as_it_was(store: Store) -> None:
     assert again.messages[: len(seen)] == seen
     assert again.info.parent_id == middle
     again.append(*talk(90, 1))
-    assert Session(store, leaf, **WINDOW).messages == shown
+    assert Session(store, session_id=leaf, **WINDOW).messages == shown
     with pytest.raises(UnknownSession):
         session.branch(of="nobody")
 
@@ -66,7 +66,7 @@ def test_an_undo_of_a_session_that_goes_on_elsewhere_says_where(store: Store) ->
     session.compact(force=True)
     with pytest.raises(Conflict, match=session.id):
         store.undo(parent)
-    assert Session(store, parent, **WINDOW).undo()
+    assert Session(store, session_id=parent, **WINDOW).undo()
 
 
 def test_a_parent_is_known_by_its_branches_and_stays_open(store: Store) -> None:

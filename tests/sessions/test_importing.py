@@ -57,6 +57,7 @@ def native(name: str) -> Path:
     return NATIVE / name
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("name", COUNTS)
 def test_an_original_is_kept_with_its_counts_once_and_goes_out_as_chat(
     store: Store, name: str
@@ -101,6 +102,7 @@ def broken_in_file(source: ImportedSession) -> set[str]:
 FOLDERS = sorted({name.split("/")[0] for name in COUNTS})
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize(
     "folders",
     [[name for name in FOLDERS if "sharegpt" not in name],

@@ -81,7 +81,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
     is followed, an append is not repeated, and the next compaction works."""
     with open_store(tmp_path) as store:
         new = NewSession(dialect="openai-chat", mode=mode)
-        name = Session(store, new=new, **WINDOW).id
+        name = Session(store, new=new, **WINDOW).begin()
         cutting: Any = Interrupted(store, 1, after=after, method=method)
         work: list[Callable[[Session], object]] = [
             *(lambda one, number=number: one.append(*exchange(number)) for number in range(6)),
@@ -91,7 +91,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         session: Session | None = None
         for step in work:
             with suppress(Cut):
-                session = session or Session(cutting, name, **WINDOW)
+                session = session or Session(cutting, session_id=name, **WINDOW)
                 step(session)
         assert session is not None
         assert cutting.cut_off or (method, mode) in NOT_CALLED
@@ -99,7 +99,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         for number in range(10, 16):
             session.append(*exchange(number))
         assert session.compact(force=True).status == "compacted"
-        newest = Session(store, name, **WINDOW)
+        newest = Session(store, session_id=name, **WINDOW)
         assert newest.messages == session.messages
         assert newest.id == session.id
         log = [json.loads(row.body) for row in store.read(session.id)]
@@ -133,12 +133,12 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
                 elif step == "pin":
                     session.pin(0)
                 else:
-                    session = Session(cutting, session.id, **WINDOW)
+                    session = Session(cutting, session_id=session.id, **WINDOW)
             except Cut:
                 if step == "append" and store.session(session.id).length > len(acknowledged):
                     acknowledged += exchange(at)  # it was done, only the answer was cut off
-        again = Session(store, first.id, **WINDOW)
-        session = Session(store, session.id, **WINDOW)
+        again = Session(store, session_id=first.id, **WINDOW)
+        session = Session(store, session_id=session.id, **WINDOW)
         log = [json.loads(row.body) for row in store.read(again.id)]
         assert log == acknowledged
         assert check(again.messages) == []

@@ -45,7 +45,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
     messages = broken(2)
     assert check(messages, dialect="anthropic")
     info = imported(kept, messages)
-    session = Session(kept, info.id, **WINDOW)
+    session = Session(kept, session_id=info.id, **WINDOW)
     assert not check(session.messages, dialect="anthropic")
     assert session.messages == session.messages
     session.append({"role": "assistant", "content": "So be it."})
@@ -57,7 +57,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
 def test_the_report_names_what_was_repaired(kept: Store) -> None:
     """Whether something was folded or not; a branch of an import is one too."""
     info = imported(kept, broken(20))
-    session = Session(kept, info.id, **WINDOW)
+    session = Session(kept, session_id=info.id, **WINDOW)
     branch = session.branch(len(broken(20)))
     for one in (session, branch):
         report = one.compact(force=True)
@@ -106,4 +106,4 @@ def test_what_a_host_appends_itself_is_sent_as_it_is(kept: Store) -> None:
     session = Session(kept, **WINDOW)
     talk = [*broken(2)[:-2], {"role": "user", "content": "I said list it."}]
     session.append(*talk)
-    assert Session(kept, session.id, **WINDOW).messages == talk
+    assert Session(kept, session_id=session.id, **WINDOW).messages == talk

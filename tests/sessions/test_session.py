@@ -30,7 +30,7 @@ def test_a_session_taken_up_again_shows_the_same_bytes(store: Store) -> None:
     session = begun(store)
     report = session.compact(force=True)
     session.append(*talk(20, 2))
-    again = Session(store, session.id, **WINDOW)
+    again = Session(store, session_id=session.id, **WINDOW)
     assert report.status == "compacted"
     assert report.persistence == "in place"
     assert json.dumps(again.messages) == json.dumps(session.messages)
@@ -46,7 +46,7 @@ def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
     before = session.messages
     session.compact(force=True)
     session.append(*talk(20, 1))
-    again = Session(store, session.id, **WINDOW)
+    again = Session(store, session_id=session.id, **WINDOW)
     assert again.undo()
     assert again.messages == before + talk(20, 1)
     assert not again.undo()
@@ -89,7 +89,7 @@ def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     assert done.folded
     assert len(done.folded_ids) == len(done.folded)
     session.append(*talk(20, 1))
-    assert Session(store, parent, **WINDOW).id == session.id
+    assert Session(store, session_id=parent, **WINDOW).id == session.id
     assert session.undo()
     assert session.messages == before + talk(20, 1)
 
@@ -181,7 +181,7 @@ def test_leases_that_do_not_work_are_done_without_and_said_once(
 def test_two_processes_append_and_both_see_everything(store: Store) -> None:
     """What the other one wrote is taken up; nothing is lost or written twice."""
     first = begun(store)
-    second = Session(store, first.id, **WINDOW)
+    second = Session(store, session_id=first.id, **WINDOW)
     first.append(*talk(20, 1))
     second.append(*talk(21, 1))
     first.append(*talk(22, 1))
@@ -225,7 +225,7 @@ def test_the_system_prompt_is_rendered_at_the_start_and_after_compactions_only(
     session = begun(store, hooks=hooks)
     assert session.messages[0]["content"] == "You help. Memory 1."
     session.append(*talk(20, 1))
-    again = Session(store, session.id, **WINDOW, hooks=hooks)
+    again = Session(store, session_id=session.id, **WINDOW, hooks=hooks)
     assert again.messages[0]["content"] == "You help. Memory 1."
     again.compact(force=True)
     assert again.messages[0]["content"] == "You help. Memory 2."
@@ -290,15 +290,15 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     session = Session(store, model=Model(counter=first))
     session.append(*messages)
     again = ByCharacters()
-    resumed = Session(store, session.id, model=Model(counter=again))
+    resumed = Session(store, session_id=session.id, model=Model(counter=again))
     assert again.asked == 0
     sizes = [tokens for _, tokens in resumed.engine.arrived(0)]
     assert sizes == [tokens for _, tokens in session.engine.arrived(0)]
-    other = Session(store, session.id)
+    other = Session(store, session_id=session.id)
     assert [tokens for _, tokens in other.engine.arrived(0)] != sizes
     other.append({"role": "user", "content": "And now?"})
     last = ByCharacters()
-    Session(store, session.id, model=Model(counter=last))
+    Session(store, session_id=session.id, model=Model(counter=last))
     assert last.asked > 0
 
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from tests.sessions.talking import WINDOW, talk
 
 from foldaway import Model
 from foldaway.caching import Prices
+from foldaway.errors import InvalidSetting
 from foldaway.memory import MemoryManager, MemoryProvider
 from foldaway.sessions.life import EXPIRING, compact_idle, expire
 from foldaway.sessions.session import Session
@@ -47,6 +49,22 @@ def test_idle_sessions_are_compacted_when_the_cache_has_lapsed(store: Store) -> 
     begin(store, "other", 14)
     assert compact_idle(store, clock=later(301), **hour) == ()
     assert len(compact_idle(store, clock=later(3_601), **hour)) == 1
+
+
+def test_a_wrong_setting_is_refused_before_a_session_is_looked_at(store: Store) -> None:
+    """Also in an empty store: a job that runs at night fails on the first day, not months later."""
+    with pytest.raises(TypeError, match="nonsense"):
+        compact_idle(store, nonsense=1)
+    with pytest.raises(InvalidSetting):
+        compact_idle(store, context_length="large")
+
+
+def test_what_a_branch_replaced_is_not_compacted(store: Store) -> None:
+    """The key leads to the branch: nobody sends the session before it again."""
+    full = begin(store, "full", 14)
+    branch = full.switch(full.branch(switches=False).id)
+    done = compact_idle(store, clock=later(301), **WINDOW)
+    assert [one.session.id for one in done] == [branch.id]
 
 
 def test_an_idle_compaction_that_does_not_pay_is_left_out(store: Store) -> None:

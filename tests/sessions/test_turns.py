@@ -32,10 +32,10 @@ T = TypeVar("T")
 KEY = "chat-7"
 
 
-def texts(store: Store, key: str = KEY) -> list[str]:
+def texts(store: Store, key: str = KEY, session_id: str = "") -> list[str]:
     """Return what the user said, paragraph by paragraph, in the log of a conversation."""
     found: list[str] = []
-    for message in Session(store, key).messages:
+    for message in Session(store, key, session_id=session_id).messages:
         found += message["content"].split("\n\n") if message["role"] == "user" else []
     return found
 
@@ -156,13 +156,13 @@ def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
         work(store, Inbox(store, key))
         first = store.by_source("", key)
         assert first is not None
-        before = texts(store, first.id)
+        before = texts(store, session_id=first.id)
         after = texts(store, key)
         # a command whose process was killed is not done again
         assert (before, after) in ((["a", "b"], ["c", "d"]), (["a", "b", "c", "d"],) * 2), point
         assert Inbox(store, key).waiting() == 0
-        for name in (first.id, key):
-            log = Session(store, name).messages
+        for name in (first.id, ""):
+            log = Session(store, key, session_id=name).messages
             assert check(log, dialect="openai-chat") == []
             assert log[-1]["content"] == "done"
         if ended == 0:
@@ -206,7 +206,7 @@ def test_a_command_in_the_middle_of_a_turn_waits_for_its_end(store: Store) -> No
     assert turn.take(fresh)
     answer(fresh, turn)
     assert list(turns) == []
-    assert texts(store, session.id) == ["first"]
+    assert texts(store, session_id=session.id) == ["first"]
     assert texts(store) == ["second"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import foldaway
 from foldaway.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
@@ -52,6 +53,28 @@ def test_an_id_and_a_source_id_are_taken_once(store: Store) -> None:
         store.create(new(source="codex", source_id="s"))
     assert store.create(new(source="pi", source_id="s")).id
     assert len({store.create(new()).id for _ in range(20)}) == 20
+
+
+def test_a_store_says_which_version_made_it(store: Store) -> None:
+    """So that a report of a fault can name it."""
+    assert store.health().written_by == f"created by {foldaway.__version__}"
+
+
+def test_a_session_that_is_named_by_a_path_can_get_another_name(store: Store) -> None:
+    """It is found by a message; its keys change too, but no session takes the name of another."""
+    store.create(new(id="one", source="pi", source_id="/a/b.json"), messages=[said("a", key="k")])
+    store.create(new(id="two", source="pi", source_id="b"), messages=[said("a", key="k")])
+    store.create(new(source="codex", source_id="/a/b.json"), messages=[said("a", key="k")])
+    assert store.named_by_path("pi", "k") == ["/a/b.json"]
+    assert store.named_by_path("pi", "other") == store.named_by_path("pi", "") == []
+    with pytest.raises(Conflict, match="two"):
+        store.adopt("one", "b", ["new"])
+    assert store.keys("one") == {"k"}
+    store.adopt("one", "b#2", ["new"])
+    found = store.by_source("pi", "b#2")
+    assert found is not None
+    assert (found.id, store.keys("one")) == ("one", {"new"})
+    assert store.by_source("pi", "/a/b.json") is None
 
 
 def test_a_session_may_be_made_with_its_messages(store: Store) -> None:

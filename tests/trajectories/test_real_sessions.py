@@ -19,7 +19,10 @@ from foldaway.trajectories.verify import verify
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")) / "sessions"
 SOME = {"sharegpt__glaive-en": 12, "tau-bench__gpt-4o-airline": 12, "swe-agent__SWE-agent": 6}
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the shared sessions")
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not DATA.is_dir(), reason="no shared data: set FOLDAWAY_DATA"),
+]
 
 
 def _records(name: str, most: int, dialect: str) -> list[Any]:

@@ -79,14 +79,14 @@ class HermesEngine(ContextEngine):
     def __deepcopy__(self, memo: dict[int, Any]) -> HermesEngine:
         """Return another handle: hosts copy an engine for each of their agents."""
         made = copy.copy(self)
-        made._work_on(self._name)
+        made._work_on(*self._name)
         return made
 
-    def _work_on(self, key: str, **changed: Any) -> None:
+    def _work_on(self, key: str, session_id: str = "", **changed: Any) -> None:
         """Open a session, perhaps with other settings; the figures of hosts are its own."""
         settings = {**self._settings, **changed}
         hooks = replace(settings.get("hooks", Hooks()), before_compaction=self._before_compaction)
-        session = Session(self._store, key, **{**settings, "hooks": hooks})
+        session = Session(self._store, key, session_id=session_id, **{**settings, "hooks": hooks})
         engine = session.engine
         budget, policy = engine.settings.budget, engine.settings.policy
         self.session, self._settings = session, settings
@@ -96,9 +96,10 @@ class HermesEngine(ContextEngine):
         self.compression_count = engine.state.count
 
     @property
-    def _name(self) -> str:
-        """The name that opens the session again: its id, or its key until it has begun."""
-        return self.session.id if self.session.engine.length else self.session.key
+    def _name(self) -> tuple[str, str]:
+        """The key and the id that open the session again; no id before its first message."""
+        session = self.session
+        return session.key, session.id if session.engine.length else ""
 
     def _before_compaction(self, info: SessionInfo) -> str:
         """Return what the model that writes a summary is shown beside the messages."""
@@ -284,7 +285,7 @@ class HermesEngine(ContextEngine):
         output_tokens = details.get("output_tokens")
         reserved = was.output_tokens if output_tokens is None else int(output_tokens)
         given = replace(given, output_tokens=reserved)
-        self._work_on(self._name, model=given, context_length=context_length)
+        self._work_on(*self._name, model=given, context_length=context_length)
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows."""

@@ -21,7 +21,7 @@ from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
 from foldaway.cli.files import counted, shortened
-from foldaway.cli.inputs import json_option, options, print_json
+from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.install import AgentState, state_of_agent
 from foldaway.cli.settings import Window, settings_from, window_of
 from foldaway.cli.stores import is_missing, store_options, store_place
@@ -39,6 +39,8 @@ from foldaway.installing.checking import problems_of
 from foldaway.installing.clients import clients
 from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
 from foldaway.policy import Policy
+from foldaway.sessions.salvaging import salvage as salvage_store
+from foldaway.stores.sqlite.database import clear_drafts
 from foldaway.stores.values import Health
 
 _MB = 1_000_000
@@ -130,27 +132,56 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     ("--deep", bool, "", "Read every page and every message of the store."),
     ("--gateway", str, "URL", "Send a request through this gateway, without a key."),
 )
+@click.option(
+    "--salvage", is_flag=False, flag_value="", metavar="[OUT]",
+    help="Copy what can be read of a damaged store to a new file, by default beside it.",
+)  # fmt: skip
 @store_options
 @json_option
-def doctor(deep: bool, as_json: bool, **given: Any) -> int:
+def doctor(deep: bool, salvage: str | None, as_json: bool, **given: Any) -> int:
     """Check the store, memory, settings and installed packages.
 
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
     that `foldaway import` would read. What is installed into agents is called as they do. Nothing
-    is changed, and no server is called but the gateway that is named. The exit code is 1 if
-    something is broken.
+    is changed, only what killed backups left beside the store is deleted, and no server is called
+    but the gateway that is named. The exit code is 1 if something is broken.
 
     \b
     foldaway doctor
     foldaway doctor --deep --json
+    foldaway doctor --salvage saved.db
     """
+    if salvage is not None:
+        return _salvage(given, salvage, as_json=as_json)
     found = _diagnose(given, deep=deep)
     if as_json:
         print_json(found)
     else:
         show_diagnosis(found)
     return 0 if found.healthy else 1
+
+
+def _salvage(given: dict[str, Any], target: str, *, as_json: bool) -> int:
+    """Copy what can be read of a damaged store, and say what is lost; 1 if something is."""
+    settings = settings_from(given)
+    path = str(store_place(given, settings))
+    if "://" in path:
+        raise usage_error("--salvage is for a store in a file; restore a server from its backups")
+    path = os.path.join(path, f"{settings.profile}.db") if os.path.isdir(path) else path
+    found = salvage_store(path, target or f"{os.path.splitext(path)[0]}-salvaged.db")
+    if as_json:
+        print_json(found)
+    else:
+        picture = Picture()
+        sessions, messages = counted(found.sessions, "session"), counted(found.messages, "message")
+        picture.line((f"{found.path}: {sessions}, {messages}", "bold"))
+        for one in found.lost:
+            parts = [f"m{at}" for at in one.positions]
+            parts += ["its title, model and compactions"] if one.is_nameless else []
+            name = shortened(f"{one.session_id} {one.title}".rstrip())
+            picture.line(("  lost: ", "yellow"), f"{name}: {', '.join(parts)}")
+    return 1 if found.lost else 0
 
 
 def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
@@ -212,6 +243,8 @@ def _check_store(
         problems.append(str(error))
         return StoreState(place=place, profile=settings.profile, exists=False)
     problems.extend(f"{health.where}: {problem}" for problem in health.problems)
+    if health.backend == "sqlite" and (gone := clear_drafts(os.path.dirname(health.where))):
+        hints.append(f"deleted {counted(len(gone), 'file')} of a backup that was killed")
     if health.backend == "sqlite" and not _is_writable(health.where):
         problems.append(
             f"{health.where}: nothing can be written, the file or its folder may not be changed; "
@@ -380,6 +413,7 @@ def _store_rows(state: StoreState) -> dict[str, str]:
     return rows | {
         "at": health.where,
         "database": f"{health.backend} {health.version}, schema {health.schema}",
+        "written": health.written_by,
         "holds": f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}",
         "size": f"{health.stored_bytes / _MB:,.1f} MB for {health.text_bytes / _MB:,.1f} MB of "
                 f"messages (×{share:.2f})",

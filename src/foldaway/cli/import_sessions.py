@@ -33,7 +33,8 @@ WIDE_COLUMNS = 80
 SHOWN_FILES = 5
 """Files that could not be read that are listed."""
 NOTE_WORDS = {
-    "torn": "lines that are not whole", "duplicate": "entries that came twice",
+    "torn": "lines that are not whole", "too long": "lines beyond the limit",
+    "duplicate": "entries that came twice",
     "unanswered": "calls without a result", "without call": "results without a call",
     "left out": "entries that hold no message", "taken back": "what the user undid in the agent",
 }  # fmt: skip
@@ -62,7 +63,7 @@ class FromAgent(Struct, kw_only=True):
 
 
 class Unread(Struct, frozen=True):
-    """A file that looked like a session and is none, or could not be read."""
+    """A file that looked like a session and is none, or could not be read; or a line of one."""
 
     path: str
     problem: str
@@ -98,6 +99,9 @@ class Imported(Struct, kw_only=True):
         row.known += one.known
         for note in one.notes:
             row.notes[note.kind] = row.notes.get(note.kind, 0) + 1
+            if note.kind == "too long":
+                problem = f"{one.path}, {note.where}: {note.said}"
+                self.unreadable.append(Unread(one.path, problem))
         if is_listed:
             self.sessions.append(_row(one))
 

@@ -9,14 +9,15 @@ import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foldaway.cli import say
-from foldaway.errors import MissingExtra
+from foldaway.errors import FoldawayError, MissingExtra
 from foldaway.running.agents import PORT, Agent, agent_named, known_agents, start_for
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _run_behind(
     gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof"]
     running = PORT if listening is None or (not options and _is_ours(PORT)) else 0
     mask = block_signals()
-    front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options))
+    front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options),
+                  lambda: _token(options))  # fmt: skip
     front.start()
     try:
         code = run_in_foreground(command[0], command, variables, mask)
@@ -124,10 +126,27 @@ def _is_ours(port: int) -> bool:
 
 def _upstreams(options: Sequence[str]) -> Mapping[str, str]:
     """Return the addresses that a gateway with these options would have."""
-    from foldaway.cli.serve import serve, upstreams_in
+    from foldaway.cli.serve import upstreams_in
+
+    return upstreams_in(_given(options))
+
+
+def _given(options: Sequence[str]) -> Mapping[str, Any]:
+    from foldaway.cli.serve import serve
 
     with serve.make_context("serve", list(options)) as context:
-        return upstreams_in(context.params)
+        return context.params
+
+
+def _token(options: Sequence[str]) -> str:
+    """Return the owner's token of a gateway with these options, "" if there is none."""
+    from foldaway.config import home_folder
+    from foldaway.gateway.api_token import read_token
+
+    named = _given(options)["home"] if "--home" in " ".join(options) else None
+    with suppress(FoldawayError):
+        return read_token(Path(named) if named else home_folder())
+    return ""
 
 
 def _say_what_was_done(agent: Agent, totals: RunTotals, seconds: float) -> None:

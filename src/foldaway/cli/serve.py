@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,12 @@ _UPSTREAM = re.compile(
     ("--refuse-websockets", bool, "",
      "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
      "WebSocket is not compacted."),
-    ("--token", str, "TEXT", "What clients must send in the header x-foldaway-token."),
+    ("--token", str, "TEXT",
+     "What clients must send in the header x-foldaway-token. Other users see it in the list of "
+     "processes: `token_variable` of the settings, or FOLDAWAY_GATEWAY_TOKEN_VARIABLE, names a "
+     "variable that has it."),
+    ("--socket", click.Path(path_type=Path), "PATH",
+     "Listen on this Unix socket too; the user who runs the gateway needs no token there."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
      "What is written to standard error, as lines of JSON without content: faults (the default), "
@@ -81,8 +88,11 @@ def serve(**given: Any) -> int:
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
     """
     try:
+        from foldaway.gateway.api_token import make_token, token_file
         from foldaway.gateway.app import serve as run
+        from foldaway.gateway.audit import Audit
         from foldaway.gateway.conversations import GatewayOptions
+        from foldaway.gateway.guard import Owner
         from foldaway.inspector.app import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "foldaway serve") from None
@@ -114,11 +124,18 @@ def serve(**given: Any) -> int:
     if given["until_eof"]:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
     kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
-    pages = gateway_pages(Path(given["home"]) if given["home"] else home_folder(), __version__)
+    home = Path(given["home"]) if given["home"] else home_folder()
+    pages = gateway_pages(home, __version__)
+    owner = Owner(
+        token=make_token(home), file=str(token_file(home)), entry_key=secrets.token_urlsafe(24),
+        audit=Audit(home / "audit.jsonl"),
+    )  # fmt: skip
+    tell = partial(_tell, entry_key=owner.entry_key, file=owner.file)
     with opened(given, "create") as store:
         is_shared = not Path(store.where).exists()
         try:
-            run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept, pages)
+            run(store, replace(chosen, is_shared=is_shared), host, port, tell, kept, pages, owner,
+                given["socket"])  # fmt: skip
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             return say(f"{host}:{port} cannot be listened on ({why}); --port takes another")
@@ -168,7 +185,10 @@ def _log_to_stderr(level: str) -> None:
         logging.getLogger("foldaway.gateway").setLevel(logging.INFO)
 
 
-def _tell(address: str) -> None:
+def _tell(address: str, *, entry_key: str, file: str) -> None:
     click.echo(f"foldaway: listening at {address}", err=True)
-    if is_terminal(sys.stderr):
+    if is_terminal(sys.stderr):  # a log has no place for a key
         click.echo(f"  now start your agent, as in: ANTHROPIC_BASE_URL={address} claude", err=True)
+        click.echo(f"  its pages, once: {address}/inspector/enter?key={entry_key}", err=True)
+    click.echo(f"  its pages are at {address}/inspector; they and the API ask for the token in "
+               f"{file}", err=True)  # fmt: skip

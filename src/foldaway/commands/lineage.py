@@ -57,7 +57,8 @@ def resume(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
     was, other = session.info, session.switch(to.id)
     return other, CommandAnswer(
         command="resume", headline=f"You are back in: {_named(other.info, reach)}",
-        figures=(Figure("messages", other.info.length, "messages"),), choices=(_back(was),),
+        figures=(Figure("messages", other.info.length, "messages"),),
+        choices=(_back(was),) if was.id else (),
     )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from foldaway.facts.tables import read_table
 _LINE = re.compile(r"/([A-Za-z][\w-]*)(?:@\w+)?(?:\s+(.*))?", re.DOTALL)
 """A name and the rest; chat platforms put the name of a bot behind an @."""
 _PLACE = re.compile(r"m?(\d{1,9})")
+_COUNT = re.compile(r"[-+−–]?[\d.,]+\w*|zero|one|two|three|four|five|six|seven|eight|nine|ten")
+"""A word that means how many, however it is written."""
 _FLAG = re.compile(r"(?:--|—|–)([a-z][a-z-]*)")
 """Phones write two hyphens as a dash."""
 
@@ -115,11 +117,11 @@ def compress_line(line: CommandLine) -> CompressLine:
             raise BadLine(f"no option {word}; write {SPECS['compress'].line}")
     keep_last = above = None
     match words:
-        case ["here" | "keep", number, *rest] if number[:1].isdigit():
+        case ["here" | "keep", number, *rest] if not rest or _COUNT.fullmatch(number):
             keep_last, words = line.number(number, "how many exchanges to keep"), rest
         case ["here"]:
             keep_last, words = 1, []
-        case ["above", place, *rest] if _PLACE.fullmatch(place):
+        case ["above", place, *rest] if re.match(r"m?[-+]?\d", place):
             above, words = line.place(place), rest
         case _:
             pass

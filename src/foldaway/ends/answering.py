@@ -177,8 +177,7 @@ class AgentSessions:
 
     def _whole_log(self, session: Session) -> list[Message]:
         """Return the log, and before it those of before the agent's own compactions."""
-        logs: list[Sequence[Message]] = [session.engine.log.messages]
-        info = self._store.session(session.id)
+        info, logs = session.info, list[Sequence[Message]]([session.engine.log.messages])
         while info.descent == "compression" and info.parent_id:
             info = self._store.session(info.parent_id)
             logs.insert(0, transcript_of(self._store, info).messages)

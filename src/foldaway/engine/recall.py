@@ -122,7 +122,10 @@ def answer_tool(
         except FoldawayError as error:
             return str(error)
     if name == "foldaway_search":
-        rows = look_for(str(arguments.get("text", "")), dropped, 10)
+        text = str(arguments.get("text") or "")
+        if not text.strip():
+            return "no text was given; call it again with text, the words to look for"
+        rows = look_for(text, dropped, 10)
         if not rows:
             return "nothing that was folded or shortened has that text or its words"
         return "\n".join(f"message {position}: {snippet}" for position, snippet in rows)

@@ -4,7 +4,8 @@ Transcripts that were written earlier hold these words and come back for the nex
 the texts that are recognized (`SUMMARY_OPEN`, `SUMMARY_CLOSE`, `SUMMARY_AFTERWORD`, the marks of
 digests, duplicates and placeholders, the notes of a repair, the note of a cut) may get further
 forms but must never lose one. `test_texts_of_earlier_versions_are_recognized` holds the forms of
-each version. The preamble is free to change: it is dropped, whatever it says.
+each version. The preamble is free to change: it is dropped, whatever it says. The name of the
+program was another one once, so any name counts in a whole frame and in a mark with a reference.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record
 MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
 _STARTS = frozenset("[TAS<")
 """With what our own words begin, and those of other compressors."""
-_MARK = Regex(r"\[foldaway (digest|duplicate|placeholder)(?:: original at fa-[0-9a-f]{10})?\] ")
+_OPEN = Regex(r"\[([a-z]{1,20}) summary: reference only\]")
+_MARK = Regex(
+    r"\[(?:foldaway (?=\w+\] )|[a-z]{1,20} (?=\w+:))(digest|duplicate|placeholder)"
+    r"(?:: original at [a-z]{2}-[0-9a-f]{10})?\] "
+)
 _REPAIRED: dict[str, Origin] = {
     "[no result was recorded for this call]": "stub",
     "[the start of this conversation is missing]": "placeholder",
@@ -105,8 +110,8 @@ def split_summary(text: str) -> Framed | None:
     None for any other text. Only the whole form counts: a user who quotes the opening words, or
     writes anything before them, is still a user.
     """
-    if text.startswith(SUMMARY_OPEN):
-        inner, mark, rest = text[len(SUMMARY_OPEN) :].partition(f"\n{SUMMARY_CLOSE}")
+    if opened := _OPEN.match(text):
+        inner, mark, rest = text[opened.end() :].partition(f"\n[end of {opened[1]} summary]")
         if not mark:
             return None
         body = inner.partition("\n\n")[2].strip("\n")

@@ -98,8 +98,8 @@ class ApiContext(Struct, frozen=True):
         """Return a handle on a session."""
         options = self.options
         return Session(
-            self.store, session_id, context_length=options.context_length, policy=options.policy,
-            summarizer=summarizer,
+            self.store, session_id=session_id, context_length=options.context_length,
+            policy=options.policy, summarizer=summarizer,
         )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from foldaway.gateway.api_values import (
     PinsAnswer,
 )
 from foldaway.gateway.asked import unpacked
+from foldaway.gateway.audit import CHANGED
 from foldaway.gateway.events import SessionChanged, TooManyReaders
 from foldaway.journal import log_event
 from foldaway.sessions.answers import beginning
@@ -189,26 +190,27 @@ def _route(row: Endpoint, api: ApiContext, prefix: str = ROOT) -> Route:
 
 async def _answered(row: Endpoint, api: ApiContext, request: Request) -> Response:
     asked = await _read(row, request, api.options.most_bytes)
-    if not getattr(asked, "redact", True) and not api.options.token:
-        raise _Refused(403, "TokenNeeded", "what is not redacted is shown only by a gateway that "
-                       "was started with --token; leave redact out")  # fmt: skip
     if iscoroutinefunction(row.action):
         return await cast("Callable[[ApiContext, Asked], Awaitable[Response]]", row.action)(
             api, asked
         )
-    body = await run_in_threadpool(_work, row, api, asked)
+    body, changed = await run_in_threadpool(_work, row, api, asked)
+    request.scope[CHANGED] = changed
     return Response(body, media_type=JSON, headers=_HEADERS)
 
 
-def _work(row: Endpoint, api: ApiContext, asked: Asked) -> bytes:
-    """Return an answer as JSON; it passes the redactor as a whole, which leaves JSON valid."""
+def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence[str]]:
+    """Return an answer as JSON, and the sessions that were changed. The answer passes the redactor
+    as a whole, which leaves JSON valid.
+    """
     hides = row.redacts and getattr(asked, "redact", True)
     found = row.action(api if hides else replace(api, show=as_it_is), asked)
-    for session in _changed(found):
+    changed = _changed(found)
+    for session in changed:
         api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
     body = dump(found)
-    return api.show(body.decode()).encode() if hides else body
+    return (api.show(body.decode()).encode() if hides else body), changed
 
 
 def _changed(found: object) -> tuple[str, ...]:
@@ -357,7 +359,7 @@ def openapi() -> dict[str, Any]:
                  "description": "Sessions that a gateway keeps. Times are seconds since 1970."},
         "paths": paths,
         "components": {"schemas": parts, "securitySchemes": {"token": token}},
-        "security": [{}, {"token": []}],
+        "security": [{"token": []}],
     }  # fmt: skip
 
 

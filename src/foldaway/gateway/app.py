@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import TypeAlias
 
 import uvicorn
@@ -22,13 +23,15 @@ from foldaway.gateway.api import api_routes
 from foldaway.gateway.conversations import Conversations, GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
-from foldaway.gateway.guard import Guard, Terms, page_key
+from foldaway.gateway.guard import Guard, Owner, Terms, page_key
 from foldaway.gateway.relay import Relay
+from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions.retention import Retention
 from foldaway.sessions.session import warm
 from foldaway.stores.store import Store
 
 _KEEPS_ALL = Retention()
+_NOBODY = Owner()
 MakePages: TypeAlias = Callable[[ApiContext, Terms], Sequence[BaseRoute]]
 """Makes the routes of pages for people, which come before what is passed on."""
 
@@ -44,8 +47,11 @@ def make_app(
     events: Events | None = None,
     retention: Retention = _KEEPS_ALL,
     pages: MakePages = no_pages,
-) -> ASGIApp:
-    """Return the application of a gateway; `events` is told what happens in it."""
+    owner: Owner = _NOBODY,
+) -> Guard:
+    """Return the application of a gateway; `events` is told what happens in it. Only the `owner`
+    sees and changes conversations.
+    """
     events = events or Events()
     figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options, events.publish)
@@ -70,16 +76,16 @@ def make_app(
         return Response(figures.text(), media_type="text/plain; version=0.0.4")
 
     api = make_context(store, options, events, retention, conversations.look_again)
-    terms = Terms(token=options.token, hosts=tuple(options.hosts), page_key=page_key())
+    terms = Terms(token=options.token, hosts=tuple(options.hosts), page_key=page_key(), owner=owner)
+    own = [*pages(api, terms), *api_routes(api)]
     routes = [
         Route("/healthz", healthy),
         Route("/readyz", ready),
         Route("/metrics", metrics),
-        *pages(api, terms),
-        *api_routes(api),
+        *own,
         Mount("/", app=relay),
     ]
-    return Guard(Starlette(routes=routes, lifespan=life), terms)
+    return Guard(Starlette(routes=routes, lifespan=life), terms, own)
 
 
 def serve(
@@ -90,13 +96,19 @@ def serve(
     ready: Callable[[str], None],
     retention: Retention = _KEEPS_ALL,
     pages: MakePages = no_pages,
+    owner: Owner = _NOBODY,
+    path: Path | None = None,
 ) -> None:
-    """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
+    """Serve until interrupted, also on a Unix socket if a `path` is given; `ready` is told the
+    address. Raises `OSError` if it is taken.
+    """
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    threading.Thread(target=warm, daemon=True).start()
-    ready(f"http://{shown}:{listening.getsockname()[1]}")
-    make_server(store, options, retention, pages).run(sockets=[listening])
+    with listen_on_path(path) if path else nullcontext() as unix:
+        threading.Thread(target=warm, daemon=True).start()
+        ready(f"http://{shown}:{listening.getsockname()[1]}")
+        server = make_server(store, options, retention, pages, owner)
+        server.run(sockets=[one for one in (listening, unix) if one])
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -113,17 +125,18 @@ def make_server(
     options: GatewayOptions,
     retention: Retention = _KEEPS_ALL,
     pages: MakePages = no_pages,
+    owner: Owner = _NOBODY,
 ) -> GatewayServer:
     """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
     events = Events()
-    return server_of(make_app(store, options, events, retention, pages), events)
+    return server_of(make_app(store, options, events, retention, pages, owner), events)
 
 
 def server_of(app: ASGIApp, events: Events) -> GatewayServer:
     """Return a server for an application whose streams end with it."""
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
-        server_header=False, date_header=False, proxy_headers=False,
+        server_header=False, date_header=False, proxy_headers=False, http=KnownPeer,
     )  # fmt: skip
     return GatewayServer(config, events)
 
@@ -139,4 +152,5 @@ class GatewayServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: end the streams, wait for other requests, close."""
         self._events.close()
+        remove_paths(sockets or ())
         await super().shutdown(sockets)

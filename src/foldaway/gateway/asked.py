@@ -6,8 +6,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import zstandard
 from msgspec import Struct, ValidationError
@@ -16,8 +16,11 @@ from foldaway.dialects.jsontext import parse, split_list, split_object
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import NotReadable
 from foldaway.gateway.client_compactions import CompactionSign, sign_of
-from foldaway.gateway.identity import agent_of, named_by_client, named_by_start
+from foldaway.gateway.identity import agent_of, bound_key, named_by_client, named_by_start
 from foldaway.gateway.wires import Route
+
+OwnerOf: TypeAlias = Callable[[Mapping[str, str], Mapping[str, Any]], str]
+"""Returns whose a request is, by its headers and its small fields."""
 
 _SMALL_FIELD = 4_096
 """Bytes of a field that is read to tell whose request it is; model, metadata and settings are far
@@ -42,6 +45,8 @@ class Turn(Struct, frozen=True):
     an answer that is on its way may change."""
     sign: CompactionSign | None = None
     """By what it is known as the client's own compaction, if it is one."""
+    owner: str = ""
+    """Whose it is, by `Owners`; the key has it too."""
 
 
 class Passing(Struct, frozen=True):
@@ -53,18 +58,23 @@ class Passing(Struct, frozen=True):
     """Of a client's compaction: the request, with the name that the client gives, if any."""
 
 
-def asked(route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int) -> Turn | Passing:
+def asked(
+    route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int,
+    owner_of: OwnerOf = lambda headers, frame: "",
+) -> Turn | Passing:  # fmt: skip
     """Return the conversation that a request belongs to, or why it passes."""
     plain = unpacked(body, headers.get("content-encoding", ""), most_bytes)
     if plain is None:
         return Passing("unknown encoding")
     try:
-        return _asked(route, headers, plain)
+        return _asked(route, headers, plain, owner_of)
     except (NotReadable, ValidationError):
         return Passing("not readable")
 
 
-def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Passing:
+def _asked(
+    route: Route, headers: Mapping[str, str], body: bytes, owner_of: OwnerOf
+) -> Turn | Passing:
     fields = split_object(body)
     held = fields.get(dialect_named(route.wire.dialect).list_key)
     if held is None or bytes(memoryview(held)[:1]) != b"[":
@@ -86,8 +96,9 @@ def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Pass
     model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}
-    key = f"{route.wire.name}:{name}" if name else ""
-    turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign)
+    owner = owner_of(headers, frame)
+    key = bound_key(f"{route.wire.name}:{name}", owner) if name else ""
+    turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign, owner)
     if is_aside or not name:
         reason = "side request" if is_aside else NOT_KNOWN_YET
         return Passing(reason, sign, turn if sign else None)

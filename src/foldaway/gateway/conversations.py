@@ -28,6 +28,8 @@ from foldaway.engine.run import Model
 from foldaway.errors import FoldawayError
 from foldaway.gateway.asked import Turn
 from foldaway.gateway.hidden import HiddenCalls
+from foldaway.gateway.identity import owner_in
+from foldaway.gateway.owners import Owners, stored_key
 from foldaway.gateway.reading import OwnCall
 from foldaway.gateway.recall_tool import RecallTool
 from foldaway.gateway.standings import Publish, Standings
@@ -403,6 +405,7 @@ class Conversations:
         """Take a store, which other gateways may share; `publish` hears what is decided."""
         self._store, self._options, self._windows = store, options, Windows(store)
         self._publish = publish
+        self.owners = Owners(store, is_shared=bool(options.token or options.hosts))
         self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="foldaway")
         self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
@@ -412,7 +415,7 @@ class Conversations:
         found = self._held.get(name)
         if found is None:
             recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
-                          None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
+                          None) or RecallTool(self._store, turn.agent)  # fmt: skip
             remembered = _Remembered(self._store, turn, self._options, self._windows)
             found = Conversation(
                 lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
@@ -425,9 +428,16 @@ class Conversations:
         self._held.move_to_end(name)
         return found
 
-    def recent(self, wire: str) -> list[Conversation]:
-        """Return the conversations of a wire that are held, the one that went on last first."""
-        return [one for (key, _), one in reversed(self._held.items()) if key.startswith(f"{wire}:")]
+    def recent(self, wire: str, owner: str) -> list[Conversation]:
+        """Return the conversations of a wire that an owner has here, the one that went on last
+        first.
+        """
+        return [one for (key, _), one in reversed(self._held.items())
+                if key.startswith(f"{wire}:") and owner_in(key) == owner]  # fmt: skip
+
+    def key_of(self, turn: Turn) -> str:
+        """Return the key under which the conversation of a request is stored. In a thread."""
+        return stored_key(self._store, turn.key, turn.owner, turn.agent, turn.body)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what work does that belongs to no session."""
@@ -435,7 +445,8 @@ class Conversations:
 
     def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options
-        known = find_by_key(self._store, turn.key, turn.agent)
+        key = self.key_of(turn)
+        known = find_by_key(self._store, key, turn.agent)
         family = self._store.lineage(known.root_id) if known else ()
         policy = options.policy or Policy()
         if policy.pays_from == Policy().pays_from:
@@ -445,7 +456,7 @@ class Conversations:
             prices=known_prices(turn.model) or options.prices,
         )  # fmt: skip
         session = Session(
-            self._store, turn.key,
+            self._store, key,
             model=model, policy=policy,
             context_length=window or options.context_length or self._windows.of(turn.model),
             summarizer=options.summarizer, background=options.summarizer is not None,

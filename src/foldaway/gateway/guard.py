@@ -1,37 +1,73 @@
-"""Who may ask a server of Foldaway: programs of this machine, its own pages, whoever has a token.
+"""Who may ask a server of Foldaway.
 
-A browser gets the token as a cookie, from the page that asks for it. What changes something, if a
-browser sends it, also needs the key of the page: a page of another site cannot read it.
+The way to the providers is open to programs of this machine, unless a token is set. What shows or
+changes conversations needs the token of the owner, or the owner's Unix socket. A browser gets the
+token as a cookie, from the page that asks for it. What changes something, if a browser sends it,
+also needs the key of the page: a page of another site cannot read it.
 """
 
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
+from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from foldaway.gateway.audit import Audit
 
 ENTRY = "/inspector/enter"
 """The one page that is shown without a token: it asks for it."""
 PAGE_KEY = "x-foldaway-page"
 """The header in which a page sends its key with everything that changes something."""
+BROWSER = "browser"
+"""Who has the cookie of a page."""
+PEER_UID = "foldaway.peer_uid"
+"""Where a connection has the user at the other end of a Unix socket."""
+_OWN_UID = os.geteuid() if hasattr(os, "geteuid") else None
 _OWN_NAMES = ("127.0.0.1", "localhost", "::1")
 _READS = ("GET", "HEAD")
+
+
+class Owner(Struct, frozen=True, kw_only=True):
+    """Who may see and change conversations."""
+
+    token: str = ""
+    """The secret of the owner; "" lets nobody in by it."""
+    file: str = ""
+    """Where the owner can read it."""
+    entry_key: str = ""
+    """What lets a browser in once."""
+    audit: Audit | None = None
+    """Where it is written who asked for what."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
     """Whom a server answers."""
 
     token: str = ""
-    """What must be sent; "" asks for none."""
+    """What everybody must send, also on the way to a provider; "" asks for none."""
     hosts: tuple[str, ...] = ()
     """Names under which it may be called, beside those of this machine."""
     page_key: str = ""
     """What pages send with a change; "" is a server without pages."""
+    owner: Owner = Owner()
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """What lets somebody see conversations."""
+        return tuple(one for one in (self.owner.token, self.token) if one)
+
+    def has(self, given: bytes) -> str:
+        """Return the token that somebody gave, "" if it is none."""
+        return next((one for one in self.tokens if hmac.compare_digest(given, one.encode())), "")
 
 
 def page_key() -> str:
@@ -42,21 +78,34 @@ def page_key() -> str:
 class Guard:
     """Refuses whoever may not ask: pages in a browser, other names of this machine, no token."""
 
-    def __init__(self, app: ASGIApp, terms: Terms) -> None:
-        """Stand before an application."""
-        self._app, self._terms = app, terms
+    def __init__(self, app: Starlette, terms: Terms, own: Sequence[BaseRoute] = ()) -> None:
+        """Stand before an application; its `own` routes need a token, the others if one is set."""
+        self.app, self._terms, self._own = app, terms, tuple(own)
         self._names = {*_OWN_NAMES, *terms.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        answer = self._refusal(scope, headers)
-        await (answer or self._app)(scope, receive, send)
+        is_own = any(one.matches(scope)[0] is not Match.NONE for one in self._own)
+        who = self._who(scope, headers)
+        answer = self._refusal(scope, headers, who, is_own=is_own)
+        audit = self._terms.owner.audit
+        if answer is None and is_own and audit is not None and who:
+            send = audit.heard(scope, who, send)
+        hop = [one.strip() for one in headers.get(b"connection", "").lower().split(",")]
+        scope["headers"] = [one for one in scope["headers"] if one[0].decode("latin-1") not in hop]
+        await (answer or self.app)(scope, receive, send)
 
-    def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> Response | None:
+    def _refusal(
+        self, scope: Scope, headers: dict[bytes, str], who: str, *, is_own: bool
+    ) -> Response | None:
+        if [name for name, _ in scope["headers"]].count(b"host") > 1:
+            return _refused("a request has one Host header; this one has more", 400)
+        if _peer_uid(scope) not in (None, _OWN_UID):
+            return _refused("this socket is for another user")
         if _name_in(f"//{headers.get(b'host', '')}") not in self._names:
             return _refused("this name is not served; allow it with --allow-host")
         origin = headers.get(b"origin")
@@ -67,35 +116,38 @@ class Guard:
             return _refused("pages of other ports may not ask")
         if scope["path"] == ENTRY:
             return None
-        if not self._has_token(scope, headers):
+        if not who and (is_own or self._terms.token):
             if _is_visit(scope, headers):
                 return RedirectResponse(ENTRY, 303)
-            return _refused("the header x-foldaway-token is missing or wrong")
-        if self._is_foreign_change(scope, headers):
+            file = self._terms.owner.file
+            where = f"; the token is in {file}" if file and is_own else ""
+            return _refused(f"the header x-foldaway-token is missing or wrong{where}")
+        if is_own and who == BROWSER and self._is_foreign_change(scope, headers):
             return _refused("a change needs the key of the page; reload it")
         return None
 
-    def _has_token(self, scope: Scope, headers: dict[bytes, str]) -> bool:
-        token = self._terms.token
-        if not token:
-            return True
+    def _who(self, scope: Scope, headers: dict[bytes, str]) -> str:
+        """Return by what somebody is let in, "" if by nothing."""
+        if (uid := _peer_uid(scope)) is not None:
+            return f"uid {uid}"
         given = headers.get(b"x-foldaway-token", "")
         if given:
-            return hmac.compare_digest(given.encode("latin-1"), token.encode())
-        return hmac.compare_digest(_cookie(scope, headers), cookie_for(token).encode())
+            return "token" if self._terms.has(given.encode("latin-1")) else ""
+        cookie = _cookie(scope, headers)
+        known = (cookie_for(one).encode() for one in self._terms.tokens)
+        return BROWSER if any(hmac.compare_digest(cookie, one) for one in known) else ""
 
     def _is_foreign_change(self, scope: Scope, headers: dict[bytes, str]) -> bool:
         """Return whether a browser changes something without the key of a page of ours."""
-        is_browser = b"origin" in headers or b"sec-fetch-site" in headers
-        key = self._terms.page_key.encode()
-        if not key or not is_browser or scope.get("method", "GET") in _READS:
+        if not self._terms.page_key or scope.get("method", "GET") in _READS:
             return False
-        if self._terms.token and headers.get(b"x-foldaway-token"):
-            return False  # no page of another site can send this header
-        if not scope["path"].startswith(("/foldaway", "/inspector", "/api/sessions")):
-            return False  # it goes on to a provider
         given = headers.get(PAGE_KEY.encode(), "").encode("latin-1")
-        return not hmac.compare_digest(given, key)
+        return not hmac.compare_digest(given, self._terms.page_key.encode())
+
+
+def _peer_uid(scope: Scope) -> int | None:
+    """Return who is at the other end of a Unix socket, None if it is none."""
+    return scope.get("state", {}).get(PEER_UID)
 
 
 def cookie_name(scope: Scope) -> str:
@@ -126,8 +178,8 @@ def _is_page(scope: Scope) -> bool:
     return scope["path"] == "/" or scope["path"].startswith("/inspector")
 
 
-def _refused(why: str) -> Response:
-    return JSONResponse({"error": {"message": f"foldaway: {why}"}}, 403)
+def _refused(why: str, status: int = 403) -> Response:
+    return JSONResponse({"error": {"message": f"foldaway: {why}"}}, status)
 
 
 def _port_of(address: str) -> int:

@@ -38,7 +38,7 @@ class HiddenCalls(Struct, frozen=True, kw_only=True):
     """What these were answered; it goes before the client's own results."""
 
 
-def restored(body: bytes, wire: Wire, known: Mapping[str, HiddenCalls]) -> bytes:
+def restored(body: bytes, wire: Wire, known: Mapping[tuple[str, ...], HiddenCalls]) -> bytes:
     """Return a request with the calls that its client did not see.
 
     What cannot be placed exactly is left out, together with its results.
@@ -101,7 +101,9 @@ def _call_ids(wire: Wire, message: Any) -> list[str]:
     return [str(one["id"]) for one in found if one.get("id")]
 
 
-def _with_calls(elements: list[bytes], wire: Wire, known: Mapping[str, HiddenCalls]) -> list[bytes]:
+def _with_calls(
+    elements: list[bytes], wire: Wire, known: Mapping[tuple[str, ...], HiddenCalls]
+) -> list[bytes]:
     """Return a list of messages in which each answer is as its provider gave it."""
     made, pending, used = list[bytes](), b"", set[str]()
     place = _PLACES[wire.name]
@@ -111,7 +113,7 @@ def _with_calls(elements: list[bytes], wire: Wire, known: Mapping[str, HiddenCal
             raw, pending = _with_results(raw, wire, pending) or raw, b""
         if at and any(mark in raw for mark in wire.marks):
             name = _anchor(wire, parse(raw), parse(made[-1]))
-            hidden = None if name in used else known.get(name)
+            hidden = None if name in used else known.get((name,))
             used.add(name)
         following = elements[at + 1] if at + 1 < len(elements) else b""
         placed = None if hidden is None else place(raw, hidden)
@@ -226,12 +228,15 @@ _PLACES: Mapping[str, Callable[[bytes, HiddenCalls], list[bytes] | None]] = {
 # Responses: a flat list, in which calls and results are elements of their own
 
 
-def _with_items(elements: list[bytes], known: Mapping[str, HiddenCalls]) -> list[bytes]:
-    items = [parse(raw) for raw in elements]
-    places = {_item_anchor(items, at): at for at in range(len(items))}
+def _with_items(elements: list[bytes], known: Mapping[tuple[str, ...], HiddenCalls]) -> list[bytes]:
+    items = [_fields(parse(raw)) for raw in elements]
+    names = [_item_anchor(items, at) for at in range(len(items))]
     more: dict[int, list[bytes]] = {}
-    for hidden in {id(one): one for one in known.values()}.values():
+    used = set[int]()
+    for hidden in known.values():
+        places = _find_answer(hidden.anchors, items, names, used)
         for at, raws in _item_places(hidden, items, places):
+            used.update(places.values())
             more.setdefault(at, []).extend(raws)
     made: list[bytes] = []
     for at, raw in enumerate(elements):
@@ -239,21 +244,47 @@ def _with_items(elements: list[bytes], known: Mapping[str, HiddenCalls]) -> list
     return [*made, *more.get(len(elements), ())]
 
 
+def _find_answer(
+    anchors: Sequence[str], items: Sequence[Mapping[str, Any]], names: list[str], used: set[int]
+) -> dict[int, int]:
+    """Return which item each anchor of an answer is, among items of the model in a row.
+
+    Items of two answers can look the same, so the row that has the most anchors and the fewest
+    other items counts; if two rows have as many, the first one that no answer has yet.
+    """
+    best, best_score = dict[int, int](), 0
+    for start, name in enumerate(names):
+        if name not in anchors or start in used:
+            continue
+        found, score, number = dict[int, int](), 0, 0
+        for at in range(start, len(items)):
+            if items[at].get("role", "assistant") != "assistant" or number == len(anchors):
+                break
+            if names[at] in anchors[number:] and at not in used:
+                number = anchors.index(names[at], number) + 1
+                found[number - 1] = at
+                score += 1
+            elif not str(items[at].get("type")).endswith("_output"):
+                score -= 1
+            if score > best_score:
+                best, best_score = dict(found), score
+    return best
+
+
 def _item_places(
-    hidden: HiddenCalls, items: list[Any], places: Mapping[str, int]
+    hidden: HiddenCalls, items: Sequence[Mapping[str, Any]], places: Mapping[int, int]
 ) -> list[tuple[int, list[bytes]]]:
     """Return what to insert before which items; nothing if not all of it has a place."""
+    if not places:
+        return []
     found: list[tuple[int, list[bytes]]] = []
     for number, call in hidden.own:
-        later = [places[name] for name in hidden.anchors[number:] if name in places]
-        earlier = [places[name] for name in hidden.anchors[:number] if name in places]
-        if not later and not earlier:
-            return []
+        later = [at for anchor, at in places.items() if anchor >= number]
+        earlier = [at for anchor, at in places.items() if anchor < number]
         found.append((min(later) if later else max(earlier) + 1, [call.encode()]))
     if hidden.results:
-        seen = [places[name] for name in hidden.anchors if name in places]
-        outputs = [at for at in range(max(seen) + 1, len(items))
-                   if str(_fields(items[at]).get("type")).endswith("_output")]  # fmt: skip
+        outputs = [at for at in range(max(places.values()) + 1, len(items))
+                   if str(items[at].get("type")).endswith("_output")]  # fmt: skip
         if not outputs:
             return []
         found.append((outputs[0], [one.encode() for one in hidden.results]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, cast
 
 from msgspec import Raw
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects.jsontext import dump_text, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import NotReadable
 from foldaway.gateway.wires import Wire
@@ -35,6 +36,8 @@ _AGENTS = (
     ("qwencode", "qwen-code"), ("copilot", "copilot"), ("cline", "cline"), ("hermes", "hermes"),
     ("aider", "aider"),
 )  # fmt: skip
+_BOUND = re.compile(r"@[0-9a-f]{16}$")
+"""With what a key ends that has an owner."""
 _MOST_CHARS = 200
 """Of an id; longer ones are no ids, and a store keeps no longer ones."""
 
@@ -44,23 +47,27 @@ def named_by_client(headers: Mapping[str, str], frame: Mapping[str, Any]) -> str
     for header in _HEADERS:
         if 0 < len(name := headers.get(header, "")) <= _MOST_CHARS:
             return name
+    return in_user_id(frame)[1]
+
+
+def in_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the account and the session in the user id of Claude Code, "" for what it has not: it
+    is JSON, or words joined by underscores.
+    """
     metadata = frame.get("metadata")
-    if isinstance(metadata, dict):
-        return _in_user_id(str(cast("dict[str, Any]", metadata).get("user_id", "")))
-    return ""
-
-
-def _in_user_id(text: str) -> str:
-    """Return the session in the user id of Claude Code: JSON, or words joined by underscores."""
+    held = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    text = str(held.get("user_id", ""))
     if text.startswith("{"):
         try:
-            found: Any = parse(text.encode())
+            found: dict[str, Any] = parse(text.encode())
         except NotReadable:
-            return ""
-        name = str(cast("dict[str, Any]", found).get("session_id", ""))
+            return "", ""
+        name = str(found.pop("session_id", ""))
+        account = dump_text(dict(sorted(found.items())))
     else:
-        name = text.rpartition("_session_")[2] if "_session_" in text else ""
-    return name if len(name) <= _MOST_CHARS else ""
+        account, mark, name = text.rpartition("_session_")
+        name = name if mark else ""
+    return account, name if len(name) <= _MOST_CHARS else ""
 
 
 def named_by_start(raws: Sequence[Raw], wire: Wire) -> str:
@@ -76,6 +83,17 @@ def named_by_start(raws: Sequence[Raw], wire: Wire) -> str:
         if message.role == "assistant":
             return f"start-{blake2b(b''.join(said), digest_size=16).hexdigest()}"
     return ""
+
+
+def bound_key(name: str, owner: str) -> str:
+    """Return the key of an owner's conversation; no other name can be made to look like it."""
+    return f"{name}@{owner}" if owner or _BOUND.search(name) else name
+
+
+def owner_in(key: str) -> str:
+    """Return the owner that a key names, "" if it names none."""
+    found = _BOUND.search(key)
+    return found[0][1:] if found else ""
 
 
 def agent_of(headers: Mapping[str, str]) -> str:

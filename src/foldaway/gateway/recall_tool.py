@@ -36,12 +36,12 @@ _DECLARATIONS = ("functionDeclarations", "function_declarations")
 class RecallTool:
     """What a gateway knows of its own tool in one conversation."""
 
-    def __init__(self, store: Store, key: str, source: str) -> None:
+    def __init__(self, store: Store, source: str) -> None:
         """Take where the conversation is kept."""
-        self._store, self._key, self._source = store, key, source
+        self._store, self._source = store, source
         self._is_offered: bool | None = None
         self._is_noted = False
-        self._hidden: dict[str, HiddenCalls] = {}
+        self._hidden: dict[tuple[str, ...], HiddenCalls] = {}
 
     @property
     def is_offered(self) -> bool:
@@ -53,11 +53,11 @@ class RecallTool:
         """Whether it was looked up in the store whether the conversation has the tool."""
         return self._is_offered is not None
 
-    def look_up(self, is_new: bool) -> None:
-        """Take up what the store holds; a conversation that it does not hold gets the tool only if
-        it `is_new`. In a thread.
+    def look_up(self, key: str, is_new: bool) -> None:
+        """Take up what the store holds under a key; a conversation that it does not hold gets the
+        tool only if it `is_new`. In a thread.
         """
-        known = find_by_key(self._store, self._key, self._source)
+        known = find_by_key(self._store, key, self._source)
         if known is None:
             self._is_offered = is_new if self._is_offered is None else self._is_offered
             return
@@ -65,7 +65,7 @@ class RecallTool:
             notes = frame_of(one).get("notes", {})
             self._is_noted |= bool(notes.get(_OFFERED))
             kept = msgspec.convert(notes.get(_HIDDEN, []), list[HiddenCalls])
-            self._hidden |= {hidden.anchors[0]: hidden for hidden in kept}
+            self._hidden |= {hidden.anchors: hidden for hidden in kept}
         self._is_offered = self._is_noted or bool(self._is_offered)
 
     def dressed(self, body: bytes, route: Route) -> bytes:
@@ -89,7 +89,7 @@ class RecallTool:
         while len(kept) > 1 and len(dump(kept)) > _MOST_BYTES:
             kept.pop(0)
         session.note(**{_OFFERED: True, _HIDDEN: kept})
-        self._hidden[hidden.anchors[0]] = hidden
+        self._hidden[hidden.anchors] = hidden
         self._is_noted = True
 
 

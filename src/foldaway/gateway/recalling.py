@@ -41,7 +41,9 @@ class Recalling:
         is_old = options.is_shared and may_have  # another gateway may have added to it
         if is_old if one.recall.is_known else may_have or not turn.is_first:
             begins = options.recall_tool and is_new(turn.body, route.wire)
-            looking = self._conversations.in_thread(lambda: one.recall.look_up(begins))
+            looking = self._conversations.in_thread(
+                lambda: one.recall.look_up(self._conversations.key_of(turn), begins)
+            )
             with suppress(TimeoutError):  # then it is as if it had none
                 await asyncio.wait_for(looking, deadline(len(turn.body), options))
 
@@ -87,7 +89,7 @@ class Recalling:
                 if isinstance(known, Passing):  # its first answer names it
                     named = extended(sent, route.wire, [dump(one) for one in shown])
                     plain = {**headers, "content-encoding": ""}
-                    known = asked(route, plain, named, len(named))
+                    known = asked(route, plain, named, len(named), self._conversations.owners.of)
                 if isinstance(known, Turn):
                     await self._conversations.of(known).hide(known, hidden)
             except Exception as error:  # noqa: BLE001 the next request goes without

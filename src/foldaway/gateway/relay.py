@@ -29,6 +29,7 @@ from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoi
 from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
 from foldaway.gateway.own_answers import OwnAnswer
+from foldaway.gateway.owners import key_in
 from foldaway.gateway.recalling import Recalling
 from foldaway.gateway.rounds import Rounds, pass_further
 from foldaway.gateway.spans import span_writer
@@ -117,6 +118,7 @@ class Relay:
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
         route = route_of(scope["method"], scope["path"], headers, scope["query_string"])
+        headers |= key_in(scope["query_string"])
         body = await _read(receive, self._options.most_bytes)
         if isinstance(body, str):
             if body == "too large":
@@ -152,7 +154,8 @@ class Relay:
         turn: Turn | Passing | None = None
         try:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
-            turn = asked(route, headers, body, self._options.most_bytes)
+            owner_of = self._conversations.owners.of
+            turn = asked(route, headers, body, self._options.most_bytes, owner_of)
             answered = await self._answered(route, turn, body)
             if answered is not None:
                 return answered

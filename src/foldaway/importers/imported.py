@@ -38,11 +38,11 @@ SUBAGENTS: frozenset[Relation] = frozenset(("sidechain", "subagent"))
 """Relations of sessions that another one called."""
 
 NoteKind: TypeAlias = Literal[
-    "torn", "duplicate", "unanswered", "without call", "left out", "taken back"
+    "torn", "too long", "duplicate", "unanswered", "without call", "left out", "taken back"
 ]
-"""`torn`: a line that is not whole; `duplicate`: an entry that was there already; `unanswered`: a
-call without a result; `without call`: a result without a call; `left out`: an entry that holds no
-message; `taken back`: what the user undid in the agent."""
+"""`torn`: a line that is not whole; `too long`: a line beyond the limit; `duplicate`: an entry that
+was there already; `unanswered`: a call without a result; `without call`: a result without a call;
+`left out`: an entry that holds no message; `taken back`: what the user undid in the agent."""
 
 _DIGITS = 32
 MOST_MESSAGES = 1_000_000

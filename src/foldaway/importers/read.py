@@ -222,7 +222,7 @@ def _read(
     notes: list[Note] = []
 
     def skip(number: int) -> None:
-        notes.append(Note("left out", f"line {number}", too_long(limits)))
+        notes.append(Note("too long", f"line {number}", too_long(limits)))
 
     lines = bounded_lines(stream, limits, skip)
     match detected.kind:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.exports import __version__
@@ -23,7 +21,7 @@ from foldaway.gateway.api import api_routes, mounted
 from foldaway.gateway.app import MakePages, listen, server_of
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
-from foldaway.gateway.guard import ENTRY, Guard, Terms, cookie_for, cookie_name, page_key
+from foldaway.gateway.guard import ENTRY, Guard, Owner, Terms, cookie_for, cookie_name, page_key
 from foldaway.inspector.choosing import WrongAddress
 from foldaway.inspector.compaction_page import (
     compaction_page,
@@ -141,17 +139,17 @@ class _Copies(Mount):
 def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     """Return the page that asks for the token, and remembers it as a cookie."""
     terms = inspector.terms
-    keys = {inspector.entry_key} - {""}
+    keys = {terms.owner.entry_key} - {""}
 
     async def entry(request: Request) -> Response:
         key = request.query_params.get("key", "")
         if request.method == "GET" and key in keys:
             keys.discard(key)  # it works once: it was on a command line
-            return _let_in(request, terms, inspector.start)
+            return _let_in(request, terms.tokens[0], inspector.start)
         given = await _token_in(request) if request.method == "POST" else b""
-        if terms.token and hmac.compare_digest(given, terms.token.encode()):
-            return _let_in(request, terms, inspector.start)
-        values = {"is_wrong": request.method == "POST" or bool(key), "is_open": not terms.token}
+        if token := terms.has(given):
+            return _let_in(request, token, inspector.start)
+        values = {"is_wrong": request.method == "POST" or bool(key), "file": terms.owner.file}
         page = HtmlPage("entry.html.j2", values)
         return Response(
             rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
@@ -170,10 +168,10 @@ async def _token_in(request: Request) -> bytes:
     return dict(parse_qsl(body.decode("latin-1"))).get("token", "").encode()
 
 
-def _let_in(request: Request, terms: Terms, start: str) -> Response:
+def _let_in(request: Request, token: str, start: str) -> Response:
     answer = RedirectResponse(start, 303, headers=HEADERS)
     answer.set_cookie(
-        cookie_name(request.scope), cookie_for(terms.token), httponly=True, samesite="strict"
+        cookie_name(request.scope), cookie_for(token), httponly=True, samesite="strict"
     )
     return answer
 
@@ -209,12 +207,14 @@ class OpenServer:
         """Take the sessions of a store, and those of files and folders."""
         events = Events()
         self._places = places
-        token = secrets.token_urlsafe(24)
-        self._options = replace(options, token=token)
+        self._options = options
         self._api = _context(store, self._options, events) if store else None
         self._events = events
         self.entry_key = secrets.token_urlsafe(24)
-        self.terms = Terms(token=token, hosts=options.hosts, page_key=page_key())
+        self.terms = Terms(
+            token=secrets.token_urlsafe(24), hosts=options.hosts, page_key=page_key(),
+            owner=Owner(entry_key=self.entry_key),
+        )  # fmt: skip
         self.shelf = Shelf(self._api, lambda made: _context(made, self._options, events))
         self.spending = SpendingReader(
             store, places, cache_folder=cache_folder, version=version, found=self.shelf.add_files
@@ -248,7 +248,7 @@ class OpenServer:
         finally:
             self.shelf.close()
 
-    def app(self, start: str = ROOT) -> ASGIApp:
+    def app(self, start: str = ROOT) -> Guard:
         """Return the application: pages, the API, and who is let in."""
 
         async def healthy(_: Request) -> Response:
@@ -256,13 +256,11 @@ class OpenServer:
 
         inspector = Inspector(
             shelf=self.shelf, spending=self.spending, terms=self.terms, start=start,
-            entry_key=self.entry_key,
             live=LiveFiles(self._places, self.shelf.show, file_name_of),
             lab_places=(*self._places, Path(LAB_FOLDER)),
         )  # fmt: skip
-        api = api_routes(self._api) if self._api else []
-        routes = [*pages_of(inspector), *api, Route("/healthz", healthy)]
-        return Guard(Starlette(routes=routes), self.terms)
+        own = [*pages_of(inspector), *(api_routes(self._api) if self._api else [])]
+        return Guard(Starlette(routes=[*own, Route("/healthz", healthy)]), self.terms, own)
 
 
 def _title(api: ApiContext, session: str) -> str:

@@ -68,8 +68,6 @@ class Inspector(Struct, frozen=True, kw_only=True):
     lab_places: tuple[Path, ...] = ()
     """Folders in which runs of the lab may be."""
     trials: Trials = field(default_factory=Trials)
-    entry_key: str = ""
-    """What lets a browser in once, without the token."""
 
     @property
     def is_live(self) -> bool:
@@ -164,7 +162,8 @@ def _exported(inspector: Inspector, page: HtmlPage, request: Request) -> Respons
     """Return a page as one file; a key of this server in it would be a fault."""
     html = rendered(inspector, page, page_key="", is_export=True)
     body = standalone(html, inspector.shelf.show)
-    for secret in (inspector.terms.page_key, inspector.terms.token, inspector.entry_key):
+    terms = inspector.terms
+    for secret in (terms.page_key, *terms.tokens, terms.owner.entry_key):
         if len(secret) >= _LONG_SECRET and secret.encode() in body:
             raise RuntimeError("a key of the server is in the page")
     name = "-".join(re.findall(r"[\w.]+", request.url.path.removeprefix(ROOT)) or ["overview"])

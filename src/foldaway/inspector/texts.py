@@ -41,7 +41,7 @@ _HIDDEN = re.compile(
 )
 """Signs that nobody sees or that turn the direction of writing, and halves of surrogate pairs. The
 joiners that emoji and Persian need are not among them."""
-_MARK = re.compile(rf"({PLACEHOLDER.pattern})|(?<![\w-])fa-[0-9a-f]{{10}}(?![\w-])")
+_MARK = re.compile(rf"({PLACEHOLDER.pattern})|(?<![\w-])(?:fa|hf)-[0-9a-f]{{10}}(?![\w-])")
 _OPENING = "[redacted:"
 _TAGGED = re.compile(r"\[redacted:([a-z0-9:_-]+):([0-9a-f]{4,16})\]")
 

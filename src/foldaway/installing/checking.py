@@ -116,7 +116,9 @@ def _plugin_problems(
     except (ValueError, LookupError, TypeError):
         command = []
     asked = {"id": 1, "do": "facts", "session": "check"}
-    said = _output(command, f"{json.dumps(asked)}\n", environment) if command else ""
+    with tempfile.TemporaryDirectory() as place:  # it makes a store where there is none
+        line = [*command, "--home", place]
+        said = _output(line, f"{json.dumps(asked)}\n", environment) if command else ""
     if '"id":1' not in said:
         yield f"{client.title}: the process behind its plug-in does not answer " \
               f"({shlex.join(command)}); run `foldaway install {client.name}` again"  # fmt: skip

@@ -33,7 +33,7 @@ _LAST_SECONDS = 0.1
 """What the last events of a gateway that goes on may take to arrive."""
 _NOTICE_SECONDS = 0.1
 """What the end of a gateway may take to be noticed, before a request is sent to the next one."""
-_EVENTS = b"GET /foldaway/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+_EVENTS = "GET /foldaway/events HTTP/1.1\r\nhost: 127.0.0.1\r\nx-foldaway-token: {}\r\n\r\n"
 _LISTENING = b"foldaway: listening at "
 
 _REQUEST = re.compile(rb"[A-Z]+ \S+ HTTP/1\.[01]\r\n")
@@ -49,13 +49,14 @@ class Front:
 
     def __init__(
         self, listening: socket.socket | None, command: Sequence[str], running: int,
-        upstreams: Callable[[], Mapping[str, str]],
+        upstreams: Callable[[], Mapping[str, str]], token: Callable[[], str],
     ) -> None:  # fmt: skip
         """Take the port, the command of a gateway, the port of one that runs already (0 if there is
-        none), and what returns the addresses of providers; it is called if no gateway answers.
+        none), what returns the addresses of providers, which is called if no gateway answers, and
+        what returns the token of a gateway's owner.
         """
         self._listening, self._command, self._running = listening, command, running
-        self._upstreams = upstreams
+        self._upstreams, self._token = upstreams, token
         self.totals = RunTotals()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
         self._has_begun = threading.Event()
@@ -145,7 +146,8 @@ class Front:
         except OSError:
             return False
         try:
-            writer.write(_EVENTS)
+            token = await asyncio.to_thread(self._token)
+            writer.write(_EVENTS.format(token).encode())
             with suppress(*_NOT_OURS):
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
                 if not head.startswith(b"HTTP/1.1 200 "):

@@ -45,22 +45,12 @@ class Chat:
     """
 
     def __init__(
-        self,
-        store: Store,
-        memory: MemoryManager,
-        *,
-        system: str = "",
-        resume: str = "",
-        dialect: str = "openai-chat",
-        goal: str = "",
-        hooks: Hooks | None = None,
-        model: str | Model = "",
-        context_length: int | None = None,
-        policy: Policy | None = None,
-        summarizer: Summarizer | Writers | str | None = None,
-        redact: Redact | None = None,
+        self, store: Store, memory: MemoryManager, *, system: str = "", resume: str = "",
+        dialect: str = "openai-chat", goal: str = "", hooks: Hooks | None = None,
+        model: str | Model = "", context_length: int | None = None, policy: Policy | None = None,
+        summarizer: Summarizer | Writers | str | None = None, redact: Redact | None = None,
         background: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
         `dialect` and `goal` are those of a new session; where its system prompt is no message, the
@@ -79,7 +69,7 @@ class Chat:
         )  # fmt: skip
         name = store.find(resume).id if resume else ""
         self.session = Session(
-            store, name, model=model, context_length=context_length, policy=policy,
+            store, session_id=name, model=model, context_length=context_length, policy=policy,
             summarizer=summarizer, redact=redact, background=background, hooks=ours,
             new=NewSession(dialect=dialect, goal=goal),
         )  # fmt: skip
@@ -93,11 +83,9 @@ class Chat:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
+        self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.close()
 
     @property

@@ -12,14 +12,7 @@ from foldaway.catalog import PriceList
 from foldaway.report import Report
 from foldaway.sessions.rows import usage_in
 from foldaway.stores.store import Store
-from foldaway.stores.values import (
-    Descent,
-    Pin,
-    SessionInfo,
-    SessionKind,
-    StoredView,
-    TurnUsage,
-)
+from foldaway.stores.values import Descent, Pin, SessionInfo, SessionKind, StoredView, TurnUsage
 
 _REPORT = msgspec.json.Decoder(Report)
 _PROBED = 64

@@ -84,18 +84,10 @@ class SessionReading(Struct, frozen=True, kw_only=True):
 
 
 def discover(
-    store: Store,
-    text: str,
-    *,
-    filters: Filters = _ANYWHERE,
-    kinds: Sequence[SessionKind] = ("main",),
-    current: str = "",
-    sort: Sort = "relevance",
-    most: int = 10,
-    skip: int = 0,
-    around: int = AROUND,
-    show: Show = as_it_is,
-) -> list[Hit]:
+    store: Store, text: str, *, filters: Filters = _ANYWHERE,
+    kinds: Sequence[SessionKind] = ("main",), current: str = "", sort: Sort = "relevance",
+    most: int = 10, skip: int = 0, around: int = AROUND, show: Show = as_it_is,
+) -> list[Hit]:  # fmt: skip
     """Return the best hit of each lineage, or within named sessions every hit.
 
     Any text is a query. The best `skip` are left out, for the next page. What the session
@@ -163,11 +155,9 @@ def read(
         [Stretch(info.id, 0, READ_FIRST), Stretch(info.id, info.length - READ_LAST)]
     )
     return SessionReading(
-        session=info,
-        first=_shown(first, reveal),
-        left_out=info.length - READ_FIRST - READ_LAST,
+        session=info, first=_shown(first, reveal), left_out=info.length - READ_FIRST - READ_LAST,
         last=_shown(last, reveal),
-    )
+    )  # fmt: skip
 
 
 def _hits(

@@ -53,12 +53,12 @@ class EventTeller:
     """Tells a host of events, and of what lasts only when it begins."""
 
     def __init__(self, hook: Callable[[SessionEvent], object] | None) -> None:
-        self._hook, self._told = hook, frozenset[EventKind]()
+        self._hook, self.told = hook, frozenset[EventKind]()
 
     def tell(self, event: SessionEvent) -> None:
         """Tell of an event, unless the host has heard that things are so."""
-        if event.kind not in self._told:
-            self._told |= LASTING & {event.kind}
+        if event.kind not in self.told:
+            self.told |= LASTING & {event.kind}
             told(self._hook, event)
 
     def tell_all(self, events: Iterable[SessionEvent]) -> None:
@@ -66,7 +66,7 @@ class EventTeller:
         found = list(events)
         for event in found:
             self.tell(event)
-        self._told = LASTING & {event.kind for event in found}
+        self.told = LASTING & {event.kind for event in found}
 
 
 def current_session() -> str:

@@ -31,7 +31,7 @@ from foldaway.sessions.following import (
     shown_dialect,
     with_marks,
 )
-from foldaway.sessions.kept import KeptConversation
+from foldaway.sessions.kept import KeptConversation, in_turn
 from foldaway.sessions.last_view import LastView, last_view_of
 from foldaway.sessions.matching import told_in
 from foldaway.sessions.options import SessionOptions
@@ -82,15 +82,17 @@ class FollowingConversation(KeptConversation):
     """A conversation that may also be handed over as a whole, again and again."""
 
     def __init__(
-        self, store: Store, key: str, options: SessionOptions, new: NewSession | None
-    ) -> None:
+        self, store: Store, key: str, options: SessionOptions, new: NewSession | None,
+        session_id: str = "",
+    ) -> None:  # fmt: skip
         self._relatives: dict[str, tuple[int, Tracker]] = {}
         self._last_view: LastView | None = None
         self._unsaved_view = False
-        super().__init__(store, key, options, new)
+        super().__init__(store, key, options, new, session_id)
 
     # What arrives
 
+    @in_turn
     def append(self, *messages: Any) -> None:
         """Take new messages; they are durable when this returns, all of them or none.
 
@@ -124,16 +126,12 @@ class FollowingConversation(KeptConversation):
 
     # A host's own list
 
+    @in_turn
     def follow(
-        self,
-        messages: Sequence[Any] | None = None,
-        *,
-        request: Mapping[str, Any] | bytes | None = None,
-        usage: object = None,
-        force: bool = False,
-        focus: str = "",
-        when: When = "new",
-    ) -> Followed:
+        self, messages: Sequence[Any] | None = None, *,
+        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
+        focus: str = "", when: When = "new",
+    ) -> Followed:  # fmt: skip
         """Take the host's whole list and return what to send in its place.
 
         The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
@@ -151,15 +149,10 @@ class FollowingConversation(KeptConversation):
             return self._passed(messages, request, error)
 
     async def afollow(
-        self,
-        messages: Sequence[Any] | None = None,
-        *,
-        request: Mapping[str, Any] | bytes | None = None,
-        usage: object = None,
-        force: bool = False,
-        focus: str = "",
-        when: When = "new",
-    ) -> Followed:
+        self, messages: Sequence[Any] | None = None, *,
+        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
+        focus: str = "", when: When = "new",
+    ) -> Followed:  # fmt: skip
         """Do what `follow` does, for hosts that await a summarizer."""
         try:
             begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
@@ -169,17 +162,17 @@ class FollowingConversation(KeptConversation):
         except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
             return self._passed(messages, request, error)
 
+    @in_turn
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
         """Return what would be sent for a request by what was compacted so far; nothing is kept.
 
         A list that does not hold all that is known comes back as it is.
         """
+        is_known = self._look()
         given = given_by(None, request, self._dialect)
-        self._begin_with(given.dialect or self._dialect)
-        self._fresh()
         engine, items, edits = self._engine, given.items, keep_all(given.items)
-        place = self._place(given, self._tracker.digests(given))
-        if place.is_whole and place.alignment.rest is None:
+        place = self._place(given, self._tracker.digests(given)) if is_known else None
+        if place is not None and place.is_whole and place.alignment.rest is None:
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
                 edits = _with_tail(edits, place.alignment.given, len(items))
@@ -190,6 +183,7 @@ class FollowingConversation(KeptConversation):
             session_id=self.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
 
+    @in_turn
     def record(
         self, *, request: bytes | None = None, text: str = "", is_named: bool = False,
         focus: str = "",
@@ -215,6 +209,7 @@ class FollowingConversation(KeptConversation):
         self._note_delegated()
         return self._engine.record(stop, focus) if stop else ""
 
+    @in_turn
     def _begin_follow(
         self, messages: Any, request: Any, usage: object, *, is_sent: bool
     ) -> _Following:
@@ -306,7 +301,7 @@ class FollowingConversation(KeptConversation):
         """
         if place.shown is None:
             return place.reach
-        view = self._store.view(self.id)
+        view = self._store.view(self._id)
         return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
@@ -317,8 +312,8 @@ class FollowingConversation(KeptConversation):
         a request again that was compacted since.
         """
         yield self._engine.view
-        family = {info.id: info for info in self._store.lineage(self.id)}
-        info, shared = family.get(self.id), self._engine.length
+        family = {info.id: info for info in self._store.lineage(self._id)}
+        info, shared = family.get(self._id), self._engine.length
         known: dict[bytes, None] = {}
         while info is not None and len(known) < _VIEWS_BACK:
             views = reversed(self._store.views(info.id))
@@ -333,7 +328,7 @@ class FollowingConversation(KeptConversation):
         best, reach, own = "", place.alignment.given, place.heads[0]
         for info in self._store.lineage(self._info.root_id):
             is_over = info.end_reason == "compression" or info.kind == "tool"
-            if info.id == self.id or info.length + own <= reach or is_over:
+            if info.id == self._id or info.length + own <= reach or is_over:
                 continue
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
@@ -350,7 +345,7 @@ class FollowingConversation(KeptConversation):
         this one, and so do all references.
         """
         descent = _DESCENTS.get(course, "compression")
-        was, state, calibration = self.id, self._engine.state, self._engine.snapshot()
+        was, state, calibration = self._id, self._engine.state, self._engine.snapshot()
         made = self._store.create(self._like(), parent_id=was, descent=descent, at=at)
         if descent == "compression":
             self._store.end(was, "compression")
@@ -391,6 +386,7 @@ class FollowingConversation(KeptConversation):
             self._stale = True
             self._fresh()
 
+    @in_turn
     def _end_follow(self, begun: _Following) -> Followed:
         """Return what to send."""
         given, engine = begun.given, self._engine
@@ -414,7 +410,7 @@ class FollowingConversation(KeptConversation):
         engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
-            report=report, course=begun.course, session_id=self.id, settings=settings,
+            report=report, course=begun.course, session_id=self._id, settings=settings,
             headers=headers, is_changed=bool(settings) or not is_same,
         )  # fmt: skip
 
@@ -426,7 +422,7 @@ class FollowingConversation(KeptConversation):
     def save_last_view(self) -> None:
         """Keep it with the view, for whoever has to send the next list without this object."""
         if self._unsaved_view and self._last_view is not None and self._info.view:
-            self._store.save_sent(self.id, self._last_view.pack(), view=self._info.view)
+            self._store.save_sent(self._id, self._last_view.pack(), view=self._info.view)
             self._unsaved_view = False
 
     def _note_view(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,7 +15,8 @@ from foldaway.dialects.jsontext import dump, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
 from foldaway.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from foldaway.journal import log_event
-from foldaway.sessions.rows import new_message, tool_names
+from foldaway.sessions.matching import digest
+from foldaway.sessions.rows import decoded, new_message, tool_names
 from foldaway.stores.rows import plain
 from foldaway.stores.store import Store
 from foldaway.stores.values import Descent, NewMessage, NewSession, SessionInfo, TurnUsage
@@ -38,12 +40,9 @@ _MOST_WAITING = 20_000
 """Messages of sessions that are held back until their parents come: two long sessions."""
 
 _DESCENT: Mapping[Relation, Descent] = {
-    "sidechain": "delegation",
-    "subagent": "delegation",
-    "branch": "branch",
-    "resumed": "compression",
-    "compression": "compression",
-}
+    "sidechain": "delegation", "subagent": "delegation", "branch": "branch",
+    "resumed": "compression", "compression": "compression",
+}  # fmt: skip
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -65,12 +64,9 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 def take_all(
-    store: Store | None,
-    found: Iterable[ImportedSession | NotReadable],
-    *,
-    mode: Mode = "in-place",
+    store: Store | None, found: Iterable[ImportedSession | NotReadable], *, mode: Mode = "in-place",
     dry_run: bool = False,
-) -> Iterator[Taken]:
+) -> Iterator[Taken]:  # fmt: skip
     """Take sessions in the order in which they come; each is durable when it is yielded.
 
     `mode` is how later compactions of new ones are kept. A dry run says the same and changes
@@ -108,6 +104,8 @@ def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Ta
 def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
     to_do = _compared(store, found)
     there, added = to_do.there, to_do.added
+    if to_do.path and (adopted := store.by_source(found.agent, to_do.path)):
+        store.adopt(adopted.id, to_do.name, to_do.keys)
     if there is None or to_do.is_rewrite:
         there = _created(store, found, to_do, mode)
     elif added:
@@ -159,6 +157,9 @@ class _ToDo(Struct, frozen=True):
     rows: list[NewMessage]
     added: int
     """How many of the rows are new."""
+    path: str = ""
+    """By which an earlier version knew the session; it gets its name, and the `keys` of today."""
+    keys: Sequence[str] = ()
     is_rewrite: bool = False
     """Whether all of it is written again: the last message that is there is not whole."""
 
@@ -166,6 +167,9 @@ class _ToDo(Struct, frozen=True):
 def _compared(store: Store, found: ImportedSession) -> _ToDo:
     keys = tuple(plain(key) for key in message_keys(found))
     name, there, known = _identify(store, found, keys)
+    path, new = "", keys[:0]
+    if there is None:
+        path, there, known, new = _known_by_path(store, found, keys)
     is_rewrite = (
         there is not None
         and found.agent in _LAST_MAY_GROW
@@ -174,16 +178,10 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
     )
     rows = list(_rows(found, keys, frozenset() if is_rewrite else known))
     is_known = there.length - 1 if there is not None and is_rewrite else 0
-    return _ToDo(name, there, rows, len(rows) - is_known, is_rewrite)
+    return _ToDo(name, there, rows, len(rows) - is_known, path, new, is_rewrite)
 
 
-def _taken(
-    found: ImportedSession,
-    info: SessionInfo | None,
-    added: int,
-    *,
-    is_new: bool,
-) -> Taken:
+def _taken(found: ImportedSession, info: SessionInfo | None, added: int, *, is_new: bool) -> Taken:
     return Taken(
         path=found.path, agent=found.agent, source_id=found.source_id, session=info,
         added=added, known=len(found.times) - added, is_new=is_new, notes=found.notes,
@@ -259,6 +257,28 @@ def _identify(
     return name, there, known
 
 
+def _known_by_path(
+    store: Store, found: ImportedSession, keys: tuple[str, ...]
+) -> tuple[str, SessionInfo | None, frozenset[str], tuple[str, ...]]:
+    """Return the path that names a session of this content, where it goes on today, its keys, and
+    new ones if it was kept with fields that are left out today: then a file of the same name has to
+    say the same. Of several sessions it is the one whose path ends like the new name.
+    """
+    named = store.named_by_path(found.agent, keys[0]) if keys else []
+    ending = found.source_id[::-1]
+    named.sort(key=lambda one: -len(os.path.commonprefix((one[::-1], ending))))  # noqa: RUF071
+    for name in named:
+        there, known = _stored(store, found.agent, name)
+        if _goes_on(store, found, there, keys, known):
+            return name, there, known, ()
+        if there and os.path.basename(found.path) in name:
+            before = decoded(store.read(there.id), there.dialect)
+            if all(map(eq, map(digest, before), map(digest, found.transcript.messages))):
+                new = keys[: there.length]
+                return name, there, frozenset(new), new
+    return "", None, frozenset(), ()
+
+
 def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:
     """Return the stored session of an id, where it goes on today, and its keys."""
     there = store.by_source(agent, name) if name else None
@@ -276,12 +296,9 @@ def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
 
 
 def _goes_on(
-    store: Store,
-    found: ImportedSession,
-    there: SessionInfo | None,
-    keys: Sequence[str],
+    store: Store, found: ImportedSession, there: SessionInfo | None, keys: Sequence[str],
     known: frozenset[str],
-) -> bool:
+) -> bool:  # fmt: skip
     """Return whether the stored session and the one of the file are the same, one maybe longer."""
     if there is None:
         return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +23,7 @@ from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from foldaway.journal import log_event
 from foldaway.report import Report
 from foldaway.sessions.delegations import delegations, worth_telling
-from foldaway.sessions.events import CompactionCheck, events_of, prepared_event
+from foldaway.sessions.events import CompactionCheck, EventKind, events_of, prepared_event
 from foldaway.sessions.following import shown_dialect
 from foldaway.sessions.hooks import EventTeller, Switched, announce_switch, switch_to, told
 from foldaway.sessions.leasing import holder_name, leased
@@ -44,6 +46,9 @@ from foldaway.stores.store import Store
 from foldaway.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
 from foldaway.transcript import View
 
+P = ParamSpec("P")
+T = TypeVar("T")
+NO_PAST = "there is nothing to fold yet"
 Force: TypeAlias = bool | Callable[[Decision], bool]
 """Whether to compact also if it is not due; a function is asked, and once more when nobody else
 can change the conversation."""
@@ -60,18 +65,31 @@ class KeptRun(msgspec.Struct):
     folded: tuple[int, ...] = ()
 
 
+def in_turn(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Return a method of a conversation that one thread at a time runs."""
+
+    @wraps(method)
+    def run(self: KeptConversation, *args: P.args, **given: P.kwargs) -> T:
+        with self.lock:
+            return method(self, *args, **given)
+
+    return run
+
+
 class KeptConversation:
-    """One conversation of a store, for one thread or task at a time.
+    """One conversation of a store. Threads take turns; tasks of one thread must do so themselves.
 
     A compaction is either there whole, in the store and here, or not at all; an interrupt at any
     point loses nothing, and the next call goes on from what the store holds.
     """
 
     def __init__(
-        self, store: Store, key: Any, options: SessionOptions, new: NewSession | None
-    ) -> None:
+        self, store: Store, key: Any, options: SessionOptions, new: NewSession | None,
+        session_id: str = "",
+    ) -> None:  # fmt: skip
         if not isinstance(key, str):
             raise InvalidSetting("key", key, "a text")
+        self.lock = threading.RLock()
         self._store, self._key, self._new = store, key, new
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
@@ -82,7 +100,9 @@ class KeptConversation:
         self._tracker = Tracker(options.same)
         self._stale = True
         self._source = new.source if new else ""
-        self._known_info: SessionInfo | None = find_by_key(store, key, self._source)
+        self._known_info: SessionInfo | None = (
+            store.newest_leaf(session_id) if session_id else find_by_key(store, key, self._source)
+        )
         if self._known_info is None:
             self._engine = options.compressor("", self._first_dialect)
             _ = self._engine.settings.budget  # refuses what cannot be, before it begins
@@ -105,6 +125,10 @@ class KeptConversation:
         self._known_info = info
 
     @property
+    def _id(self) -> str:
+        return self._info.id
+
+    @property
     def _first_dialect(self) -> str:
         """The wire format that a new session was opened for, "" if that is still open."""
         return self._options.dialect or (self._new.dialect if self._new else "")
@@ -116,21 +140,24 @@ class KeptConversation:
 
     def _begin(self, dialect: str) -> None:
         """Make the session in the store; another process may have been faster with its key."""
-        known = self._new or NewSession(dialect="")
-        new = replace(
-            known,
-            dialect=known.dialect or dialect or "openai-chat",
-            model=known.model or model_of(self._options.model).name,
-            source_id=known.source_id or self._key,
-        )
         try:
-            self._known_info = self._store.create(new)
+            self._known_info = self._store.create(self._described(dialect))
         except Conflict:
             self._known_info = find_by_key(self._store, self._key, self._source)
             if self._known_info is None:
                 raise
         self._stale = True
         self._fresh()
+
+    def _described(self, dialect: str) -> NewSession:
+        """Return what the session is made from when it begins."""
+        known = self._new or NewSession(dialect="")
+        return replace(
+            known,
+            dialect=known.dialect or dialect or "openai-chat",
+            model=known.model or model_of(self._options.model).name,
+            source_id=known.source_id or self._key,
+        )
 
     def _begin_with(self, dialect: str) -> None:
         """Begin the session for messages of a wire format, or check that they are of its own."""
@@ -147,7 +174,7 @@ class KeptConversation:
         self._fresh()
         if self._options.dialect or shown_dialect([one.wire for one in self._engine.log.messages]):
             self._refuse_dialect(dialect)
-        self._info, self._stale = self._store.change(self.id, dialect=dialect), True
+        self._info, self._stale = self._store.change(self._id, dialect=dialect), True
         self._fresh()
         return True
 
@@ -162,20 +189,55 @@ class KeptConversation:
 
     @property
     def id(self) -> str:
-        """The id; another one after a rotation."""
-        return self._info.id
+        """The id; another one after a rotation, and "" as long as the session is not begun."""
+        return self._known_info.id if self._is_there() and self._known_info else ""
+
+    @in_turn
+    def begin(self) -> str:
+        """Make the session in the store if it is not there yet, and return its id; the first
+        message does that too.
+        """
+        return self._id
 
     @property
     def key(self) -> str:
-        """What opens it again: the key that was given, or its id; "" if it has neither yet."""
-        return self._key or ("" if self._known_info is None else self._known_info.id)
+        """The key that was given; it opens the session again, and without one its id does."""
+        return self._key
 
     @property
+    @in_turn
     def info(self) -> SessionInfo:
-        """The session as the store had it last."""
-        return self._info
+        """The session as the store has it now. One that is not begun has no id and no messages."""
+        self._look()
+        return self._standing
 
     @property
+    def _standing(self) -> SessionInfo:
+        """The session as it was known last; as it would begin, if it is not begun."""
+        if self._known_info is not None:
+            return self._known_info
+        new: dict[str, Any] = msgspec.structs.asdict(self._described(self._first_dialect))
+        new |= {"id": "", "root_id": "", "started": 0.0, "updated": 0.0}
+        return SessionInfo(**new, profile=self._store.profile)
+
+    def _is_there(self) -> bool:
+        """Return whether the store has the session; another handle may have begun it."""
+        if self._known_info is None and self._key:
+            with self._passing():
+                self._known_info = find_by_key(self._store, self._key, self._source)
+        return self._known_info is not None
+
+    def _look(self) -> bool:
+        """Take up what the store has by now; return whether it has the session."""
+        if not self._is_there():
+            return False
+        with self._passing():
+            self._fresh()
+            self._catch_up()
+        return True
+
+    @property
+    @in_turn
     def engine(self) -> Compressor:
         """The compressor that holds the conversation; an empty one before the first message."""
         if self._known_info is not None:
@@ -200,14 +262,17 @@ class KeptConversation:
         return str(self._frame().get("system", ""))
 
     @property
+    @in_turn
     def messages(self) -> list[Any]:
-        """What the model should see now; the same bytes until something is appended.
+        """What the model should see now; the same bytes until something is appended, here, through
+        another handle or by another process.
 
         What another agent left in a form that its provider refuses is repaired here, and a call
         that never got its result, as after a crash, gets one that says so when the user goes on.
         The store stays as it was; the report of a compaction names the rules.
         """
-        self._fresh()
+        if not self._look():
+            return []
         shown, system = self._seen().messages, self.system
         if not system or not shown or self._hooks.system is None:
             return shown
@@ -221,6 +286,7 @@ class KeptConversation:
     def _is_chat(self) -> bool:
         return self._info.dialect == "openai-chat"
 
+    @in_turn
     def render_system(self) -> None:
         """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
 
@@ -236,7 +302,7 @@ class KeptConversation:
             self._is_broken = is_broken(self._store, self._info, shown)
         if not self._is_broken:
             return MendedView(shown)
-        standing = (self.id, self._info.view, self._engine.length)
+        standing = (self._id, self._info.view, self._engine.length)
         if self._mended is None or self._mended[0] != standing:
             self._mended = (standing, mended(shown, self._engine.dialect))
         return self._mended[1]
@@ -262,7 +328,7 @@ class KeptConversation:
                 for body, (message, tokens) in zip(bodies, arrived, strict=True)
             ]
             new = engine.given_out(self._given_out)
-            self._store.append(self.id, rows, expect=start, references=new)
+            self._store.append(self._id, rows, expect=start, references=new)
             self._given_out += len(new)
         if was_open and any(row.role == "user" for row in rows):
             self._is_broken = self._is_broken or None  # the user may go on from an open call
@@ -280,6 +346,7 @@ class KeptConversation:
             self._note(arrival=noted, counted=self._counted)
             self._has_noted = True
 
+    @in_turn
     def used(self, usage: object, *, cost: float | None = None, corrects: bool = True) -> None:
         """Take what the provider reported for the last request, a mapping or the object of its
         client; it `corrects` the estimates, unless it is about messages that are not known yet. A
@@ -301,10 +368,11 @@ class KeptConversation:
             view=self._info.view,
         )  # fmt: skip
         with self._passing():
-            self._store.add_usage(self.id, row)
+            self._store.add_usage(self._id, row)
 
     # Compaction
 
+    @in_turn
     def compact(
         self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
         target_tokens: int | None = None,
@@ -336,6 +404,7 @@ class KeptConversation:
                 )  # fmt: skip
         return run.report
 
+    @in_turn
     def lighten(self) -> Report:
         """Show older media as placeholders, under their references."""
         with self._compacting(True) as run:
@@ -361,12 +430,19 @@ class KeptConversation:
             return
         arrived = self._engine.arrived(0) if run.folded else ()
         check = CompactionCheck(
-            session=self._info, decision=decision, before=run.before or state,
+            session=self._standing, decision=decision, before=run.before or state,
             after=self._engine.state,
             report=run.report, now=self._options.clock(), previous_id=run.previous_id,
             folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
         )  # fmt: skip
         self._teller.tell_all(events_of(check))
+        if self._known_info is not None and self._teller.told != self._told():
+            with self._passing():  # a host opens a handle for each turn: the next one goes on
+                self._note(told=sorted(self._teller.told))
+
+    def _told(self) -> frozenset[EventKind]:
+        """Return what a host has heard of how things are, through any handle."""
+        return frozenset(self._frame().get("told", ()))
 
     def _tell_prepared(self) -> None:
         if self._engine.is_prepared:
@@ -377,6 +453,9 @@ class KeptConversation:
         """Hold the lease for the body, which changes the view if it is wanted; it is not if there
         is nothing to do, or somebody else is at it.
         """
+        if self._known_info is None:
+            yield KeptRun(unchanged(self._engine, NO_PAST), is_wanted=False)
+            return
         if callable(force) and not force(decision):
             yield KeptRun(unchanged(self._engine, "there is room"), is_wanted=False)
             return
@@ -384,7 +463,7 @@ class KeptConversation:
         if not force and not is_due and not self._engine.is_prepared:
             yield KeptRun(self._engine.compact(), is_wanted=False)
             return
-        with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
+        with leased(self._store, self._id, self._holder, ttl=self._options.lease_seconds) as lease:
             run = KeptRun(unchanged(self._engine, ""))
             if isinstance(lease, Held):
                 detail = (
@@ -447,7 +526,7 @@ class KeptConversation:
             return
         run.report = replace(run.report, persistence=self._persistence)
         self.render_system()
-        if self.id != was.id:
+        if self._id != was.id:
             self._switched(was.id, "compression")
         shown = kept_positions(self._engine.view)
         run.previous_id, run.folded = was.id, tuple(sorted(kept_positions(view) - shown))
@@ -461,7 +540,7 @@ class KeptConversation:
 
     def _switched(self, previous_id: str, descent: Descent) -> None:
         if self._info.kind != "tool":
-            announce_switch(self._hooks, Switched(previous_id, self.id, descent))
+            announce_switch(self._hooks, Switched(previous_id, self._id, descent))
 
     def _note_delegated(self) -> None:
         """Let summaries and records say what subagents have."""
@@ -470,15 +549,15 @@ class KeptConversation:
     def _become_current(self) -> None:
         """Make the session the current one; work in the background never is."""
         if self._info.kind != "tool":
-            switch_to(self.id)
+            switch_to(self._id)
 
+    @in_turn
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
-        self._fresh()
-        if not self._info.view:
+        if not self._look() or not self._info.view:
             return False
         with self._unsettled():
-            self._info = self._store.undo(self.id, expect=self._info.view)
+            self._info = self._store.undo(self._id, expect=self._info.view)
             self._load()
         log_event("compaction.undone", tokens=self._engine.estimate())
         self.render_system()
@@ -496,7 +575,7 @@ class KeptConversation:
 
     def pins(self) -> tuple[Pin, ...]:
         """Return the messages that no compaction folds."""
-        return self._store.pins(self.id)
+        return self._store.pins(self.id) if self._is_there() else ()
 
     def _pinned(self) -> list[int]:
         return [pin.position for pin in self.pins()]
@@ -512,18 +591,19 @@ class KeptConversation:
 
     def _fresh(self) -> None:
         """Take up what the store holds if that may differ from what is here."""
-        if self._stale:
+        if self._stale and self._known_info is not None:
             self._load()
             self._stale = False
 
     def _catch_up(self) -> None:
         """Take up what another handle or process did since."""
-        now = self._store.newest_leaf(self.id)
-        known = (self.id, self._info.view, self._engine.length)
+        now = self._store.newest_leaf(self._id)
+        known = (self._id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
-        self._info = replace(self._info, goal=now.goal)
-        self._engine.goal = now.goal
+        else:
+            self._info = now
+        self._engine.goal = self._info.goal
 
     def _load(self) -> None:
         store, was = self._store, self._info
@@ -535,6 +615,7 @@ class KeptConversation:
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self._frame()
+        self._teller.told = self._told()
         noted = frame.get("arrival")
         lists = ("off", engine.settings.policy.follow_arrival)
         if not rows and noted is not None and noted["level"] not in lists:
@@ -565,12 +646,13 @@ class KeptConversation:
             self.render_system()
 
     def _frame(self) -> dict[str, Any]:
-        return frame_of(self._info)
+        return {} if self._known_info is None else frame_of(self._known_info)
 
+    @in_turn
     def _note(self, **facts: Any) -> None:
         """Keep facts with the session."""
-        known = frame_of(self._store.session(self.id))  # other handles note facts too
-        self._info = self._store.change(self.id, frame=dump({**known, **facts}))
+        known = frame_of(self._store.session(self._id))  # other handles note facts too
+        self._info = self._store.change(self._id, frame=dump({**known, **facts}))
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

@@ -6,7 +6,7 @@ Both are for a job that runs now and then; several processes may run it at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from foldaway.memory.manager import MemoryManager
 from foldaway.policy import Policy, budget_for
 from foldaway.report import Report
 from foldaway.sessions.leasing import holder_name, leased
+from foldaway.sessions.options import SessionOptions
+from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
 from foldaway.stores.store import Store
@@ -46,28 +48,24 @@ class Tended(Struct, frozen=True, kw_only=True):
 
 
 def compact_idle(
-    store: Store,
-    *,
-    idle_seconds: float | None = None,
-    within_days: float = _WITHIN_DAYS,
-    dry_run: bool = False,
-    clock: Callable[[], float] = time.time,
-    **settings: Any,
-) -> tuple[Tended, ...]:
+    store: Store, *, idle_seconds: float | None = None, within_days: float = _WITHIN_DAYS,
+    dry_run: bool = False, clock: Callable[[], float] = time.time, **settings: Any,
+) -> tuple[Tended, ...]:  # fmt: skip
     """Compact sessions that will soon be due and that no provider has in its cache any more.
 
     `idle_seconds` is by default how long the provider of the model keeps a cached prompt; sessions
     that were not used within `within_days` are left as they are. `settings` are those of `Session`.
     With known prices, a compaction that does not pay is left out. With `dry_run` nothing changes.
     """
-    ttl = TTL_SECONDS[model_of(settings.get("model", "")).cache_ttl]
+    options = SessionOptions(**settings)  # refuses what is no setting, also if nothing is due
+    ttl = TTL_SECONDS[model_of(options.model).cache_ttl]
     latest = clock() - (ttl if idle_seconds is None else idle_seconds)
     wanted = SessionFilter(since=clock() - within_days * _DAY_SECONDS)
     found: list[Tended] = []
     for info in _unused(store, wanted, latest):
-        if not _may_be_pressed(info, settings):
+        if frame_of(info).get("replaced_by") or not _may_be_pressed(info, options):
             continue
-        session = Session(store, info.id, clock=clock, **settings)
+        session = Session(store, session_id=info.id, clock=clock, **settings)
         if not _is_pressed(session.engine.decide()):
             continue
         verdict = session.engine.weigh(Options())
@@ -85,14 +83,9 @@ def compact_idle(
 
 
 def expire(
-    store: Store,
-    *,
-    idle_days: float,
-    memory: MemoryManager | None = None,
-    reason: str = EXPIRED,
-    dry_run: bool = False,
-    clock: Callable[[], float] = time.time,
-) -> tuple[Tended, ...]:
+    store: Store, *, idle_days: float, memory: MemoryManager | None = None, reason: str = EXPIRED,
+    dry_run: bool = False, clock: Callable[[], float] = time.time,
+) -> tuple[Tended, ...]:  # fmt: skip
     """End sessions that were not used for so long; memory hears of each one last time.
 
     A session whose memory cannot take it stays open and is tried again the next time. One that is
@@ -117,7 +110,7 @@ def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: 
     store.end(info.id, EXPIRING)
     late = ""
     if memory is not None:
-        messages = Session(store, info.id).engine.messages
+        messages = Session(store, session_id=info.id).engine.messages
         told = memory.session_ended(info.id, messages)
         done = wait(told, timeout=memory.limits.close_seconds)
         errors = [type(one.exception()).__name__ for one in done.done if one.exception()]
@@ -140,12 +133,12 @@ def _is_unused(info: SessionInfo, latest: float) -> bool:
     return is_open and info.updated <= latest and info.length > 0
 
 
-def _may_be_pressed(info: SessionInfo, settings: Mapping[str, Any]) -> bool:
+def _may_be_pressed(info: SessionInfo, options: SessionOptions) -> bool:
     """Return whether it is worth reading the log: an estimate is not wrong by half."""
-    model = model_of(settings.get("model", ""))
-    given = settings.get("context_length") or model.context_length
+    model = model_of(options.model)
+    given = options.context_length or model.context_length
     window, _ = window_of(model.name or info.model, given)
-    budget = budget_for(settings.get("policy") or Policy(), window)
+    budget = budget_for(options.policy or Policy(), window)
     return 2 * info.tokens >= budget.pressure_tokens
 
 

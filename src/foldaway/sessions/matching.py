@@ -199,13 +199,10 @@ def same_start(given: Sequence[bytes], known: Sequence[bytes]) -> int:
 
 
 def align(
-    given: Sequence[bytes],
-    known: Sequence[bytes],
-    message_given: Callable[[int], Message],
-    message_known: Callable[[int], Message],
-    heads: tuple[int, int],
+    given: Sequence[bytes], known: Sequence[bytes], message_given: Callable[[int], Message],
+    message_known: Callable[[int], Message], heads: tuple[int, int],
     joined: set[tuple[bytes, bytes]],
-) -> Alignment:
+) -> Alignment:  # fmt: skip
     """Return how far a host's list is the same as a known one, from the first message on.
 
     The messages themselves are asked for only if digests differ: the host may have merged

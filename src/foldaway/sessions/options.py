@@ -63,15 +63,9 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
         named here.
         """
         made = Compressor(
-            model=self.model,
-            context_length=self.context_length,
-            policy=self.policy,
-            provider=self.provider or dialect or None,
-            summarizer=self.summarizer,
-            redact=self.redact,
-            tools=self.tools,
-            background=self.background,
-            clock=self.clock,
-        )
+            model=self.model, context_length=self.context_length, policy=self.policy,
+            provider=self.provider or dialect or None, summarizer=self.summarizer,
+            redact=self.redact, tools=self.tools, background=self.background, clock=self.clock,
+        )  # fmt: skip
         made.take_model(model)
         return made

@@ -19,15 +19,10 @@ conversation."""
 
 
 def new_message(
-    message: Message,
-    tokens: int,
-    *,
-    body: bytes | None = None,
-    names: Mapping[str, str] = _NO_NAMES,
-    time: float | None = None,
-    key: str = "",
+    message: Message, tokens: int, *, body: bytes | None = None,
+    names: Mapping[str, str] = _NO_NAMES, time: float | None = None, key: str = "",
     generated: bool = False,
-) -> NewMessage:
+) -> NewMessage:  # fmt: skip
     """Return a message as it is appended: its payload, what it is found by, its tokens.
 
     `body` is what is kept as its payload, if that is not the message's own.

@@ -39,6 +39,7 @@ from foldaway.sessions.following import messages_of
 from foldaway.sessions.handing import Handed, task_with_context
 from foldaway.sessions.hooks import Hooks, Switched, announce_switch
 from foldaway.sessions.host import FollowingConversation
+from foldaway.sessions.kept import NO_PAST, in_turn
 from foldaway.sessions.leasing import TTL_SECONDS
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of, payloads
@@ -54,14 +55,13 @@ from foldaway.writing.writers import Writers
 T = TypeVar("T")
 _NOBODY = Hooks()
 _HANDED = Handed()
-_NO_PAST = "there is nothing to fold yet"
 _PLACE = re.compile(r"m(\d{1,9})")
 _SMALLER = 0.98
 """What a request must come to beside the one that was refused, to be worth another try."""
 
 
 class Session(FollowingConversation):
-    """One conversation, for one thread or task at a time.
+    """One conversation. Threads may share one: they take turns, and wait while one compacts.
 
     Feed it with `append`, message by message, and send `messages`; or hand the host's whole list
     to `follow`, as often as you like, and send what it returns. What was taken is in the store
@@ -70,34 +70,23 @@ class Session(FollowingConversation):
     """
 
     def __init__(
-        self,
-        store: Store | str | os.PathLike[str] | None = None,
-        key: str = "",
-        *,
-        model: str | Model = "",
-        context_length: int | None = None,
-        policy: Policy | None = None,
-        provider: str | None = None,
-        summarizer: Summarizer | Writers | str | None = None,
-        redact: Redact | None = None,
-        tools: Sequence[Payload] = (),
-        background: bool = False,
-        hooks: Hooks = _NOBODY,
-        media: MediaReducer = without_older_media,
-        same: Same | None = None,
-        on_error: Literal["raise", "pass"] = "raise",
-        lease_seconds: float = TTL_SECONDS,
-        clock: Clock = time.time,
-        new: NewSession | None = None,
-    ) -> None:
+        self, store: Store | str | os.PathLike[str] | None = None, key: str = "", *,
+        model: str | Model = "", context_length: int | None = None, policy: Policy | None = None,
+        provider: str | None = None, summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None, tools: Sequence[Payload] = (), background: bool = False,
+        hooks: Hooks = _NOBODY, media: MediaReducer = without_older_media, same: Same | None = None,
+        on_error: Literal["raise", "pass"] = "raise", lease_seconds: float = TTL_SECONDS,
+        clock: Clock = time.time, new: NewSession | None = None, session_id: str = "",
+    ) -> None:  # fmt: skip
         """Open a conversation, or begin one with the first message that comes.
 
         `store` is a folder, a file, the address of a server or a `Store`; without one all is kept
-        in memory. `key` is the host's own name for the conversation, or the id of a session: the
-        same key opens it again. `new` says what else a new session is known by: title, goal,
-        folder. `same` tells `follow` which of the host's messages are the same. With
-        `on_error="pass"`, `follow` gives the host's own list back if the session fails. The rest
-        is as for `Compressor`.
+        in memory. `key` is the host's own name for the conversation: the same key opens it
+        again. `session_id` opens a session by its id instead; `UnknownSession` if there is none:
+        no key does, so that keys may come from users. `new` says what else a new session is known
+        by: title, goal, folder. `same` tells `follow` which of the host's messages are the same.
+        With `on_error="pass"`, `follow` gives the host's own list back if the session fails. The
+        rest is as for `Compressor`.
         """
         self._address = store if isinstance(store, (str, os.PathLike)) else None
         options = SessionOptions(
@@ -108,7 +97,7 @@ class Session(FollowingConversation):
         )  # fmt: skip
         if store is None or isinstance(store, (str, os.PathLike)):
             store = open_store(store or ":memory:")
-        super().__init__(store, key, options, new)
+        super().__init__(store, key, options, new, session_id)
 
     # Handles
 
@@ -119,19 +108,22 @@ class Session(FollowingConversation):
 
     @property
     def is_begun(self) -> bool:
-        """Whether the store has it: something was said, or its title, goal or id was asked for."""
-        return self._known_info is not None
+        """Whether the store has it: something was said, its title or goal was set, or `begin`."""
+        return self._is_there()
 
-    def _handle(self, name: str, **changed: Any) -> Session:
+    def _handle(self, session_id: str, **changed: Any) -> Session:
         """Return a handle on a session of the same store, perhaps with other settings."""
-        return Session(self._store, name, **{**_fields(self._options), **changed})
+        options = {**_fields(self._options), **changed}
+        return Session(self._store, session_id=session_id, **options)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         """Return another handle on the same session."""
-        return self._handle(self.id)
+        return self.__copy__()
 
     def __copy__(self) -> Session:
-        return self._handle(self.id)
+        if self._key and not self._is_there():
+            return Session(self._store, self._key, new=self._new, **_fields(self._options))
+        return self._handle(self._id)
 
     def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
         """Go to another process as a handle on the same session."""
@@ -142,7 +134,7 @@ class Session(FollowingConversation):
                 "this session cannot go to another process: its store is in memory, or a server "
                 "that was not given by its address"
             )
-        return _reopen, (address, self.id, self._options)
+        return _reopen, (address, self._id, self._options)
 
     # Requests
 
@@ -170,6 +162,7 @@ class Session(FollowingConversation):
                 if not self.recover(error):
                     raise
 
+    @in_turn
     def recover(self, error: BaseException) -> bool:
         """Make the request smaller if an error says that it was too big.
 
@@ -196,6 +189,7 @@ class Session(FollowingConversation):
 
     # Room
 
+    @in_turn
     def make_room(self, *incoming: Any) -> Report:
         """Compact before messages are handed to the agent, if there is hardly room for them.
 
@@ -204,21 +198,17 @@ class Session(FollowingConversation):
         it is not appended. A conversation of only its newest messages is left as it is.
         """
         if not self._has_past():
-            return unchanged(self._engine, _NO_PAST)
+            return unchanged(self._engine, NO_PAST)
         return self.compact(force=self._lacks_room(incoming))
 
     async def amake_room(self, *incoming: Any) -> Report:
         """Do what `make_room` does, for hosts that await a summarizer."""
         if not self._has_past():
-            return unchanged(self._engine, _NO_PAST)
+            return unchanged(self._engine, NO_PAST)
         return await self.acompact(force=self._lacks_room(incoming))
 
     def _has_past(self) -> bool:
-        if self._known_info is None:
-            return False
-        self._fresh()
-        self._catch_up()
-        return self._engine.length > self._engine.settings.policy.min_tail
+        return self._look() and self._engine.length > self._engine.settings.policy.min_tail
 
     def _lacks_room(self, incoming: Sequence[Any]) -> Callable[[Decision], bool]:
         dialect = dialect_named(self._dialect or "openai-chat")
@@ -236,6 +226,7 @@ class Session(FollowingConversation):
 
         return lacks_room
 
+    @in_turn
     def breakdown(self, most: int = 10) -> Inspection:
         """Return where the context goes, with its `most` longest messages; never its words.
 
@@ -263,10 +254,10 @@ class Session(FollowingConversation):
         what the model saw then. Without `switches` this one stays the current session. `key` is
         the host's own name for the new one.
         """
-        if of and all(one.id != of for one in self._store.lineage(self.id)):
+        if of and all(one.id != of for one in self._store.lineage(self._id)):
             raise UnknownSession(of)
         new = replace(self._like(), title=title, source_id=key)
-        made = self._store.create(new, parent_id=of or self.id, descent="branch", at=at)
+        made = self._store.create(new, parent_id=of or self._id, descent="branch", at=at)
         return self._child(made, "branch", switches=switches)
 
     def review(self) -> Session:
@@ -277,22 +268,15 @@ class Session(FollowingConversation):
         """
         title = f"{self._info.title} (review)" if self._info.title else ""
         new = replace(self._like(), kind="tool", mode="in-place", title=title)
-        made = self._store.create(new, parent_id=self.id, descent="branch")
+        made = self._store.create(new, parent_id=self._id, descent="branch")
         system = self.system  # the bytes that the provider has in its cache
         hooks = Hooks() if self._hooks.system is None else Hooks(system=lambda _: system)
         return self._handle(made.id, hooks=hooks)
 
     def delegate(
-        self,
-        task: str = "",
-        *,
-        budget: float | None = None,
-        context: Handed = _HANDED,
-        title: str = "",
-        goal: str = "",
-        model: str = "",
-        key: str = "",
-    ) -> Session:
+        self, task: str = "", *, budget: float | None = None, context: Handed = _HANDED,
+        title: str = "", goal: str = "", model: str = "", key: str = "",
+    ) -> Session:  # fmt: skip
         """Return a session of its own for a subagent; `key` is the host's own name for it.
 
         The `task` is its goal and its first message, with the `context` that it gets of this
@@ -319,13 +303,13 @@ class Session(FollowingConversation):
         first = None
         if task:
             first = task_with_context(
-                self._store, self._store.session(self.id), task, context, window=window,
+                self._store, self._store.session(self._id), task, context, window=window,
                 counter=settings.counter, show=settings.redact,
             )  # fmt: skip
-        made = self._store.create(new, parent_id=self.id, descent="delegation")
+        made = self._store.create(new, parent_id=self._id, descent="delegation")
         child = self._handle(made.id, **changed)
         if first is not None:
-            self._store.append(self.id, (), references=first.references)
+            self._store.append(self._id, (), references=first.references)
             child._take(Message("user", (Text(first.text),)))
         return child
 
@@ -368,12 +352,12 @@ class Session(FollowingConversation):
         if known is None and is_begun:
             self._fresh()
             self._catch_up()
-            was, new = self.id, replace(self._like(), source=self._source, source_id=key)
+            was, new = self._id, replace(self._like(), source=self._source, source_id=key)
             self._info = self._store.create(new, parent_id=was, descent="compression")
             self._store.end(was, "compression")
             self._save()
             self._switched(was, "compression")
-        elif known and not (is_begun and self._store.newest_leaf(self.id).id == known.id):
+        elif known and not (is_begun and self._store.newest_leaf(self._id).id == known.id):
             raise Conflict(known.id, f"{key!r} is the key of another conversation")
         self._key = key
 
@@ -383,7 +367,7 @@ class Session(FollowingConversation):
         The key leads to the new one, and the id of this one still to this one.
         """
         new = replace(self._like(), goal="")
-        made = self._store.create(new, parent_id=self.id, descent="reset")
+        made = self._store.create(new, parent_id=self._id, descent="reset")
         self._note(replaced_by=made.id)
         self.close("reset")
         child = self._child(made, "reset")
@@ -401,7 +385,7 @@ class Session(FollowingConversation):
             self._store.reopen(to.id)
         if self._key:
             self._note(replaced_by=to.id)
-        other = self._child(to, "branch" if to.parent_id == self.id else "")
+        other = self._child(to, "branch" if to.parent_id and to.parent_id == self.id else "")
         other._note(replaced_by="")
         other._key, other._source = self._key, self._source
         return other
@@ -412,22 +396,27 @@ class Session(FollowingConversation):
             announce_switch(self._hooks, Switched(self.id, info.id, descent))
         return other
 
+    @in_turn
     def close(self, reason: str = "closed") -> None:
         """End the session; what is written in the background is let go of."""
+        if not self._is_there():
+            return
         if not self._stale:
             self._engine.cancel()
             self._save()
-        self._store.end(self.id, reason)
-        self._info = self._store.session(self.id)
+        self._store.end(self._id, reason)
+        self._info = self._store.session(self._id)
 
     # What it is known by
 
+    @in_turn
     def change(self, *, title: str | None = None, goal: str | None = None) -> SessionInfo:
         """Set the title or the goal, whatever is given; every summary begins with the goal."""
-        self._info = self._store.change(self.id, title=title, goal=goal)
+        self._info = self._store.change(self._id, title=title, goal=goal)
         self._engine.goal = self._info.goal
         return self._info
 
+    @in_turn
     def use_model(self, model: str, context_length: int | None = None) -> None:
         """Go on with another model: its window counts from the next request on. The window is
         looked up by the name if it is not given.
@@ -436,14 +425,14 @@ class Session(FollowingConversation):
         self.engine.use_model(model, window)
         self._options = replace(self._options, model=model, context_length=context_length)
         if self.is_begun:
-            self._info = self._store.change(self.id, model=model)
+            self._info = self._store.change(self._id, model=model)
 
     # Facts of the host
 
     @property
     def notes(self) -> dict[str, Any]:
         """What the host noted with the session, also in another process or before a restart."""
-        known = self._known_info
+        known = self._is_there()
         return frame_of(self._store.session(self.id)).get("notes", {}) if known else {}
 
     def note(self, **facts: Any) -> None:
@@ -457,7 +446,7 @@ class Session(FollowingConversation):
         changed and nobody is asked.
         """
         quiet = replace(self._options, summarizer=None, hooks=_NOBODY)
-        trial = Session(self._store, self.id, **_fields(quiet))
+        trial = Session(self._store, session_id=self.id, **_fields(quiet))
         return trial.engine.preview(options)
 
     # The model's own tools
@@ -468,14 +457,11 @@ class Session(FollowingConversation):
         """
         return tools_in(dialect or self._dialect or "openai-chat", (*TOOLS, COMPACT))
 
+    @in_turn
     def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | str | None = None,
-        *,
-        as_json: bool = False,
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, as_json: bool = False,
         **ignored: Any,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Answer a call of one of `tools`; a sentence if it cannot be answered, never an error.
 
         `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the
@@ -496,18 +482,20 @@ class Session(FollowingConversation):
 
     # The way back
 
+    @in_turn
     def recall(self, reference: str) -> list[Any]:
         """Return the originals behind a reference, verbatim; raises `UnknownReference`.
 
         References of sessions that this one came from, or that went another way, lead there. A
         place such as m120 is one message of the log.
         """
-        self._fresh()
+        if not self._look():
+            return self._engine.recall(reference)
         if (place := _PLACE.fullmatch(reference)) and int(place[1]) < self._info.length:
             at = int(place[1])
-            return payloads(self._store.read(self.id, at, at + 1))
-        others = (one.id for one in self._store.lineage(self.id) if one.id != self.id)
-        for name in (self.id, *others):
+            return payloads(self._store.read(self._id, at, at + 1))
+        others = (one.id for one in self._store.lineage(self._id) if one.id != self._id)
+        for name in (self._id, *others):
             for place in self._store.places(reference, session_id=name):
                 row: Reference = place.reference
                 return payloads(self._store.read(name, row.start, row.stop))
@@ -545,4 +533,4 @@ def _fields(options: SessionOptions) -> dict[str, Any]:
 
 
 def _reopen(address: str | os.PathLike[str], name: str, options: SessionOptions) -> Session:
-    return Session(address, name, **_fields(options))
+    return Session(address, session_id=name, **_fields(options))

@@ -24,19 +24,17 @@ from foldaway.transcript import Kept, Message, Rewritten, ToolCall, View
 
 
 def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
-    """Return where the conversation of a host's key, or of a session's id, goes on; a key leads to
-    what was begun in its place.
+    """Return where the conversation of a host's key goes on, with what was begun in its place;
+    None if there is none.
     """
-    if not key:
-        return None
-    found, leaf = store.by_source(source, key), None
-    name = key if found is None else found.id
+    found = store.by_source(source, key) if key else None
+    leaf, name = None, "" if found is None else found.id
     try:
         while name:
-            leaf = store.newest_leaf(store.session(name).id)
-            name = "" if found is None else frame_of(leaf).get("replaced_by", "")
+            leaf = store.newest_leaf(name)
+            name = frame_of(leaf).get("replaced_by", "")
     except UnknownSession:
-        pass  # none of that name, or what replaced it was deleted
+        pass  # what replaced it was deleted
     return leaf
 
 

@@ -368,14 +368,11 @@ def _pins(library: Library, session_id: str) -> dict[str, Any]:
 
 
 _ANSWERS: Mapping[str, Answer] = {
-    "foldaway_sessions_search": _search,
-    "foldaway_sessions_read": _read,
-    "foldaway_sessions_recall": _recall,
-    "foldaway_sessions_brief": _brief,
-    "foldaway_sessions_compact": _compact,
-    "foldaway_sessions_status": _status,
+    "foldaway_sessions_search": _search, "foldaway_sessions_read": _read,
+    "foldaway_sessions_recall": _recall, "foldaway_sessions_brief": _brief,
+    "foldaway_sessions_compact": _compact, "foldaway_sessions_status": _status,
     "foldaway_sessions_pin": _pin,
-}
+}  # fmt: skip
 
 
 def _max_tokens(arguments: Asked) -> int:

@@ -265,7 +265,7 @@ Key: TypeAlias = tuple[int, int, bytes]
 
 def ending_at(view: View, length: int) -> View | None:
     """Return the part of a view that shows the first messages of the log, None if one of its items
-    reaches beyond them.
+    reaches beyond them, or a summary is all that is left of the last one: nothing would follow it.
     """
     items: list[Kept | Rewritten | Folded] = []
     for item in view.items:
@@ -276,16 +276,13 @@ def ending_at(view: View, length: int) -> View | None:
                 return None
             item = Kept(item.start, length)
         items.append(item)
-    return View(tuple(items), length)
+    return None if items and isinstance(items[-1], Folded) else View(tuple(items), length)
 
 
 def edits_to(
-    view: View,
-    log: Sequence[Message],
-    place: ListPlace,
-    appended: Mapping[int, int],
+    view: View, log: Sequence[Message], place: ListPlace, appended: Mapping[int, int],
     payload: Callable[[Message], Any],
-) -> tuple[Edit, ...]:
+) -> tuple[Edit, ...]:  # fmt: skip
     """Return the steps from a host's list to what the model should see.
 
     `appended` has the positions of the log that the rest of the list became, with their places

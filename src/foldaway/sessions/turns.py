@@ -159,7 +159,7 @@ class InboxTurn:
             return False
         message, stop = _merged(payloads(rows)), self._cursor.taken + len(rows)
         session.make_room(message)
-        at = self._store.session(session.id).length
+        at = self._store.session(session.begin()).length
         self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
         session.append(message)
         self._cursor = replace(self._cursor, taken=stop)
@@ -222,13 +222,9 @@ class InboxWorker:
     """
 
     def __init__(
-        self,
-        store: Store,
-        answer: Callable[[Inbox], object],
-        *,
-        threads: int = THREADS,
+        self, store: Store, answer: Callable[[Inbox], object], *, threads: int = THREADS,
         sweep_seconds: float = SWEEP_SECONDS,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Start the threads; the first look at all inboxes is now."""
         self._store, self._answer, self._sweep_seconds = store, answer, sweep_seconds
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="foldaway-inbox")

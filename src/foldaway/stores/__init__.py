@@ -15,25 +15,15 @@ if TYPE_CHECKING:
     from foldaway.stores.values import NewMessage, NewSession, SessionInfo
 
 __all__ = [
-    "NewMessage",
-    "NewSession",
-    "SessionInfo",
-    "Store",
-    "Wanted",
-    "open_store",
-    "parse_query",
+    "NewMessage", "NewSession", "SessionInfo", "Store", "Wanted", "open_store", "parse_query",
     "snippet",
-]
+]  # fmt: skip
 
 _LATER = {
-    "NewMessage": "foldaway.stores.values",
-    "NewSession": "foldaway.stores.values",
-    "SessionInfo": "foldaway.stores.values",
-    "Store": "foldaway.stores.store",
-    "Wanted": "foldaway.search.values",
-    "open_store": "foldaway.stores.open",
-    "parse_query": "foldaway.search.query",
-    "snippet": "foldaway.search.snippet",
-}
+    "NewMessage": "foldaway.stores.values", "NewSession": "foldaway.stores.values",
+    "SessionInfo": "foldaway.stores.values", "Store": "foldaway.stores.store",
+    "Wanted": "foldaway.search.values", "open_store": "foldaway.stores.open",
+    "parse_query": "foldaway.search.query", "snippet": "foldaway.search.snippet",
+}  # fmt: skip
 
 __getattr__ = import_later(__name__, _LATER)

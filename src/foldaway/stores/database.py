@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from foldaway.errors import StoreUnavailable
+from foldaway.exports import __version__
 from foldaway.search.values import Match, Reveal, Wanted
 
 T = TypeVar("T")
@@ -220,6 +221,11 @@ def migrations(backend: str) -> dict[int, str]:
         if entry.name.endswith(".sql")
     }
     return dict(sorted(found.items()))
+
+
+def note_of_version(done: int) -> str:
+    """Return the row of `meta` for this version, which makes or migrates the tables."""
+    return f"{'migrated' if done else 'created'} by {__version__}"
 
 
 def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:

@@ -37,14 +37,9 @@ _SHARING: tuple[Descent, ...] = ("branch", "compression")
 
 
 def create(
-    space: Space,
-    tx: Statements,
-    new: NewSession,
-    *,
-    parent_id: str = "",
-    descent: Descent = "",
+    space: Space, tx: Statements, new: NewSession, *, parent_id: str = "", descent: Descent = "",
     at: int | None = None,
-) -> SessionInfo:
+) -> SessionInfo:  # fmt: skip
     """Make a session. A branch shares its parent's log up to `at`, the whole where it is None."""
     if not parent_id:
         return insert(space, tx, new, None, descent="", at=0).info
@@ -63,14 +58,9 @@ def create(
 
 
 def insert(
-    space: Space,
-    tx: Statements,
-    new: NewSession,
-    parent: Found | None,
-    *,
-    descent: Descent,
+    space: Space, tx: Statements, new: NewSession, parent: Found | None, *, descent: Descent,
     at: int,
-) -> Found:
+) -> Found:  # fmt: skip
     """Write the row of a new session, and what it shares with its parent."""
     database, tenant = space.database, space.tenant
     now = database.now(tx)
@@ -82,34 +72,19 @@ def insert(
     title = plain(new.title) or _next_title(space, tx, parent, descent)
     first_ask = heir.first_ask if heir and at else ""
     row: dict[str, Value] = {
-        "key": database.new_key(tx),
-        "tenant": tenant,
-        "id": name,
+        "key": database.new_key(tx), "tenant": tenant, "id": name,
         "parent": parent.info.id if parent else "",
-        "root": parent.info.root_id if parent and descent != "reset" else name,
-        "descent": descent,
-        "forked_at": at,
-        "dialect": plain(new.dialect),
-        "title": title,
+        "root": parent.info.root_id if parent and descent != "reset" else name, "descent": descent,
+        "forked_at": at, "dialect": plain(new.dialect), "title": title,
         "goal": plain(new.goal) or (heir.goal if heir else ""),
-        "model": plain(new.model) or (heir.model if heir else ""),
-        "source": plain(new.source),
-        "source_id": plain(new.source_id),
-        "kind": new.kind,
-        "cwd": plain(new.cwd) or (heir.cwd if heir else ""),
-        "mode": new.mode,
-        "started": started,
-        "updated": started,
-        "ended": None,
-        "end_reason": "",
-        "length": at,
-        "view": 0,
-        "compactions": 0,
-        "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
-        "first_ask": first_ask,
-        "folded": folded(title, first_ask),
+        "model": plain(new.model) or (heir.model if heir else ""), "source": plain(new.source),
+        "source_id": plain(new.source_id), "kind": new.kind,
+        "cwd": plain(new.cwd) or (heir.cwd if heir else ""), "mode": new.mode, "started": started,
+        "updated": started, "ended": None, "end_reason": "", "length": at, "view": 0,
+        "compactions": 0, "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
+        "first_ask": first_ask, "folded": folded(title, first_ask),
         "frame": _frame(space, tx, new.frame, parent if heir else None),
-    }
+    }  # fmt: skip
     tx.run(
         f"INSERT INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
         list(row.values()),
@@ -178,11 +153,9 @@ def find(
 
 
 _SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("substr(s.id, 1, ?) = ?", (int, str)),
-    ("substr(s.source_id, 1, ?) = ?", (int, str)),
-    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)),
-    ("lower(s.title) = lower(?)", (str,)),
-)
+    ("substr(s.id, 1, ?) = ?", (int, str)), ("substr(s.source_id, 1, ?) = ?", (int, str)),
+    ("substr(s.id, length(s.id) - ? + 1) = ?", (int, str)), ("lower(s.title) = lower(?)", (str,)),
+)  # fmt: skip
 """Short names of a session, each with what its places take: the length of the name, or the name."""
 _LAST = "last"
 
@@ -194,6 +167,29 @@ def by_source(space: Space, tx: Statements, source: str, source_id: str) -> Sess
         (space.tenant, plain(source), plain(source_id)),
     )
     return None if row is None else as_found(space, tx, row).info
+
+
+def named_by_path(space: Space, tx: Statements, source: str, key: str) -> list[str]:
+    """Return source ids that are absolute paths, of sessions that hold a message of this key."""
+    rows = tx.rows(
+        "SELECT s.source_id FROM sessions s WHERE s.tenant = ? AND s.source = ?"
+        " AND s.source_id >= '/' AND s.source_id < '0' AND s.source_id <> '' AND EXISTS (SELECT 1"
+        " FROM messages m WHERE m.tenant = s.tenant AND m.session = s.key AND m.key = ?"
+        " AND m.key <> '') ORDER BY s.started, s.id",
+        (space.tenant, plain(source), plain(key)),
+    )
+    return [str(row[0]) for row in rows]
+
+
+def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequence[str]) -> None:
+    """Give a session another source id, and its own messages these keys by their position."""
+    session = owned(space, tx, name)
+    _refuse_source(space, tx, session.info.source, source_id)
+    update(space, tx, session.key, {"source_id": plain(source_id)})
+    tx.many(
+        "UPDATE messages SET key = ? WHERE tenant = ? AND session = ? AND position = ?",
+        [(plain(key), space.tenant, session.key, at) for at, key in enumerate(keys)],
+    )
 
 
 def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
@@ -305,16 +301,9 @@ def leaves(
 
 
 def change(
-    space: Space,
-    tx: Statements,
-    session_id: str,
-    *,
-    title: str | None,
-    goal: str | None,
-    model: str | None,
-    dialect: str | None,
-    frame: bytes | None,
-) -> SessionInfo:
+    space: Space, tx: Statements, session_id: str, *, title: str | None, goal: str | None,
+    model: str | None, dialect: str | None, frame: bytes | None,
+) -> SessionInfo:  # fmt: skip
     """Set what is not None."""
     session = owned(space, tx, session_id)
     values: dict[str, Value] = {
@@ -370,15 +359,17 @@ def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> 
 def _refuse_known(space: Space, tx: Statements, new: NewSession, session_id: str) -> None:
     if tx.row("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (space.tenant, session_id)):
         raise Conflict(session_id, "there is one of that id already")
-    if not new.source_id:
-        return
-    known = tx.row(
+    _refuse_source(space, tx, new.source, new.source_id)
+
+
+def _refuse_source(space: Space, tx: Statements, source: str, source_id: str) -> None:
+    known = source_id and tx.row(
         "SELECT id FROM sessions WHERE tenant = ? AND source = ? AND source_id = ?"
         " AND source_id <> ''",
-        (space.tenant, plain(new.source), plain(new.source_id)),
+        (space.tenant, plain(source), plain(source_id)),
     )
     if known:
-        raise Conflict(str(known[0]), f"it has the source id {new.source_id!r} already")
+        raise Conflict(str(known[0]), f"it has the source id {source_id!r} already")
 
 
 def _the_one(space: Space, tx: Statements, text: str, rows: list[Row]) -> SessionInfo:

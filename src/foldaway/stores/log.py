@@ -27,14 +27,7 @@ from foldaway.stores.rows import (
     plain,
     refuse_closed,
 )
-from foldaway.stores.values import (
-    Line,
-    NewMessage,
-    OutlineRow,
-    StoredMessage,
-    Stretch,
-    TokenSum,
-)
+from foldaway.stores.values import Line, NewMessage, OutlineRow, StoredMessage, Stretch, TokenSum
 
 T = TypeVar("T")
 FIRST_ASK_CHARS = 200
@@ -77,13 +70,9 @@ def made_ready(messages: Sequence[NewMessage]) -> list[Ready]:
 
 
 def append(
-    space: Space,
-    tx: Statements,
-    session_id: str,
-    ready: Sequence[Ready],
-    expect: int | None,
+    space: Space, tx: Statements, session_id: str, ready: Sequence[Ready], expect: int | None,
     references: Sequence[Reference] = (),
-) -> range:
+) -> range:  # fmt: skip
     """Write what is new, and where its references lead; return its positions."""
     session = head(space, tx, session_id)
     refuse_closed(space, tx, session)
@@ -260,15 +249,10 @@ def message_row(ready: Ready, body: object, now: float) -> MessageRow:
     """Return a message as a database writes it, its body already there."""
     message = ready.message
     return MessageRow(
-        body,
-        plain(message.role),
-        _as_json(message.tools),
-        now if message.time is None else message.time,
-        plain(message.key),
-        message.tokens,
-        int(message.generated),
-        ready.text,
-    )
+        body, plain(message.role), _as_json(message.tools),
+        now if message.time is None else message.time, plain(message.key), message.tokens,
+        int(message.generated), ready.text,
+    )  # fmt: skip
 
 
 def _as_json(names: Sequence[str]) -> str:

@@ -23,12 +23,9 @@ _PROFILE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 def open_store(
-    where: str | os.PathLike[str],
-    *,
-    profile: str = "default",
-    tenant: str = "",
+    where: str | os.PathLike[str], *, profile: str = "default", tenant: str = "",
     read_only: bool = False,
-) -> Store:
+) -> Store:  # fmt: skip
     """Return the store of a profile; raise `StoreUnavailable`.
 
     `where` is a folder, which is made and holds one file for each profile; a file of its own,

@@ -77,15 +77,9 @@ class Store:
         return self._database.read_only
 
     def create(
-        self,
-        new: NewSession,
-        *,
-        parent_id: str = "",
-        descent: Descent = "",
-        at: int | None = None,
-        messages: Sequence[NewMessage] = (),
-        replaces: SessionInfo | None = None,
-    ) -> SessionInfo:
+        self, new: NewSession, *, parent_id: str = "", descent: Descent = "", at: int | None = None,
+        messages: Sequence[NewMessage] = (), replaces: SessionInfo | None = None,
+    ) -> SessionInfo:  # fmt: skip
         """Make a session, with its first `messages` in the same transaction.
 
         A `branch` shares the log of its parent up to the position `at`, the whole if it is
@@ -128,6 +122,14 @@ class Store:
         """Return the session that a source knows by this id, None if there is none."""
         return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
 
+    def named_by_path(self, source: str, key: str) -> list[str]:
+        """Return source ids that are absolute paths, of sessions with a message of this key."""
+        return self._read(lambda tx: lineage.named_by_path(self._space, tx, source, key))
+
+    def adopt(self, session_id: str, source_id: str, keys: Sequence[str] = ()) -> None:
+        """Give a session another source id, and its own messages these keys by their position."""
+        self._write(lambda tx: lineage.adopt(self._space, tx, session_id, source_id, keys))
+
     def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
         """Return sessions in use between `since` and `until`, the last used first.
 
@@ -163,15 +165,9 @@ class Store:
         return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
 
     def change(
-        self,
-        session_id: str,
-        *,
-        title: str | None = None,
-        goal: str | None = None,
-        model: str | None = None,
-        dialect: str | None = None,
-        frame: bytes | None = None,
-    ) -> SessionInfo:
+        self, session_id: str, *, title: str | None = None, goal: str | None = None,
+        model: str | None = None, dialect: str | None = None, frame: bytes | None = None,
+    ) -> SessionInfo:  # fmt: skip
         """Set what is not None."""
         return self._write(lambda tx: lineage.change(
             self._space, tx, session_id,
@@ -265,14 +261,9 @@ class Store:
         ))  # fmt: skip
 
     def rotate(
-        self,
-        session_id: str,
-        child: NewSession,
-        new: NewView,
-        *,
-        expect: int,
+        self, session_id: str, child: NewSession, new: NewView, *, expect: int,
         fence: int | None = None,
-    ) -> SessionInfo:
+    ) -> SessionInfo:  # fmt: skip
         """End a session and return the child that goes on with its log, under the new view.
 
         Title, goal, model, frame, pins and state are carried over. It raises what `commit` does.
@@ -370,13 +361,9 @@ class Store:
         if vacuum:
             self._database.reclaim()
         return Erased(
-            sessions=gone.sessions,
-            messages=gone.messages,
-            bodies=gone.bodies,
-            bytes_before=before,
-            bytes_after=self._database.stored_bytes(),
-            kept_for=gone.kept_for,
-        )
+            sessions=gone.sessions, messages=gone.messages, bodies=gone.bodies, bytes_before=before,
+            bytes_after=self._database.stored_bytes(), kept_for=gone.kept_for,
+        )  # fmt: skip
 
     def look_through(
         self, holds: Callable[[bytes], bool], tell: Callable[[int, int], object] | None = None
@@ -472,16 +459,10 @@ class Store:
         self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
-        try:
-            return self._database.read(work)
-        except zstandard.ZstdError as error:
-            raise self._damaged() from error
+        return self._sound(lambda: self._database.read(work))
 
     def _write(self, work: Callable[[Statements], T]) -> T:
-        try:
-            return self._database.write(work)
-        except zstandard.ZstdError as error:
-            raise self._damaged() from error
+        return self._sound(lambda: self._database.write(work))
 
     def _sound(self, call: Callable[[], T]) -> T:
         try:
@@ -493,6 +474,6 @@ class Store:
         return StoreUnavailable(
             self._database.where,
             "a message in it is damaged",
-            remedy="put a backup in its place; without one, `foldaway doctor --deep` names what "
-            "is damaged, and every other session can still be exported",
+            remedy="put a backup in its place; without one, `foldaway doctor --salvage` copies "
+            "every session that can still be read to a new store",
         )

@@ -23,8 +23,9 @@ def health(space: Space, *, deep: bool) -> Health:
     """Return counts and sizes, and what a check finds; `deep` reads every body."""
     database = space.database
     problems = list(database.problems(deep))
-    counts = (0, 0, 0, 0)
+    counts, written_by = (0, 0, 0, 0), ""
     try:
+        written_by = database.read(_written_by)
         counts = database.read(lambda tx: _counts(space, tx))
         if deep:
             problems += database.read(lambda tx: list(_flaws(space, tx))[:_MOST_NAMED])
@@ -32,17 +33,20 @@ def health(space: Space, *, deep: bool) -> Health:
         problems.append(error.what)
     sessions, messages, text_bytes, unindexed = counts
     return Health(
-        backend=database.backend,
-        version=database.version(),
-        where=database.where,
-        schema=database.schema(),
-        sessions=sessions,
-        messages=messages,
-        text_bytes=text_bytes,
-        stored_bytes=database.stored_bytes(),
-        unindexed=unindexed,
+        backend=database.backend, version=database.version(), where=database.where,
+        schema=database.schema(), written_by=written_by, sessions=sessions, messages=messages,
+        text_bytes=text_bytes, stored_bytes=database.stored_bytes(), unindexed=unindexed,
         problems=tuple(problems),
-    )
+    )  # fmt: skip
+
+
+def _written_by(tx: Statements) -> str:
+    notes = [str(row[0]) for row in tx.rows(
+        "SELECT name FROM meta WHERE name LIKE ? OR name LIKE ? ORDER BY value, name",
+        ("created by %", "migrated by %"),
+    )]  # fmt: skip
+    began = [] if notes and notes[0].startswith("created") else ["created before 0.2"]
+    return ", ".join([*began, *notes])
 
 
 def _counts(space: Space, tx: Statements) -> tuple[int, int, int, int]:

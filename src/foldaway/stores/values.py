@@ -296,6 +296,8 @@ class Health(Struct, frozen=True, kw_only=True):
     where: str
     """The file, or the server without its password."""
     schema: int
+    written_by: str = ""
+    """Which version of the program made the store, and which ones brought it up to date."""
     sessions: int
     messages: int
     text_bytes: int

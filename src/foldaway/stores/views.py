@@ -73,15 +73,9 @@ def undo(
 
 
 def rotate(
-    space: Space,
-    tx: Statements,
-    session_id: str,
-    child: NewSession,
-    new: NewView,
-    *,
-    expect: int,
+    space: Space, tx: Statements, session_id: str, child: NewSession, new: NewView, *, expect: int,
     fence: int | None,
-) -> SessionInfo:
+) -> SessionInfo:  # fmt: skip
     """End a session and go on in a child that shares its whole log and begins with a view."""
     parent = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
     made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
@@ -211,15 +205,9 @@ def _swap(space: Space, tx: Statements, session: Found, number: int, *, compacti
 def _as_view(row: Row) -> StoredView:
     number, previous, created, reason, length, items, state, report = row
     return StoredView(
-        number=number,
-        previous=previous,
-        created=created,
-        reason=reason,
-        length=length,
-        items=expand(items),
-        state=b"" if state is None else expand(state),
-        report=expand(report),
-    )
+        number=number, previous=previous, created=created, reason=reason, length=length,
+        items=expand(items), state=b"" if state is None else expand(state), report=expand(report),
+    )  # fmt: skip
 
 
 def _as_place(row: Row) -> Place:

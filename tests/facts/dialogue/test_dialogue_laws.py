@@ -147,6 +147,7 @@ CUES = (
 )  # fmt: skip
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize(
     "name", ["tau-bench__gpt-4o-airline", "bfcl__multi-turn-base", "codex__git-sync"]
 )

@@ -20,6 +20,7 @@ DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared"
 OUTPUTS = DATA / "tool_outputs" / "tool_outputs.jsonl.gz"
 if not OUTPUTS.exists():
     pytest.skip(f"no shared data at {DATA}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 
 class Recorded(Struct):

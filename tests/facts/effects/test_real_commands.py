@@ -19,6 +19,7 @@ FILES = sorted(SESSIONS.glob("c[lo]*.jsonl.gz")) + sorted(SESSIONS.glob("[ops]*.
 
 if not FILES:
     pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 
 def calls() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -39,6 +39,7 @@ COUNT = re.compile(r"\((?:\d+ to )?\d+ of [\d,]+\)")
 
 if not FILES:
     pytest.skip(f"no shared data at {SESSIONS}; set FOLDAWAY_DATA", allow_module_level=True)
+pytestmark = pytest.mark.shared
 
 EVERY_FILE = pytest.mark.parametrize("path", FILES, ids=[path.name.split(".")[0] for path in FILES])
 

@@ -37,7 +37,7 @@ from foldaway.stores.store import Store
 from foldaway.stores.values import SessionInfo
 from foldaway.writing.cached_prompt import check_cached_prompt
 
-_REFERENCE = re.compile(r"\bfa-[0-9a-f]{10}\b")
+_REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 
 
 @click.command()
@@ -81,7 +81,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         hide = redactor_of(store, policy=redaction_policy(settings))
         kept = Session(
             store,
-            was.id,
+            session_id=was.id,
             model=Model(
                 window.model,
                 window.tokens,

@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from foldaway.errors import StoreUnavailable
 from foldaway.journal import log_event
-from foldaway.stores.database import Row, Statements, migrations, refuse_newer
+from foldaway.stores.database import Row, Statements, migrations, note_of_version, refuse_newer
 
 _ADDRESS = "check that the server runs, and the user, password, host and database of the address"
 _WHAT: tuple[tuple[str, str, str], ...] = (
@@ -46,12 +46,9 @@ SCHEMA = "foldaway"
 OLDEST_SERVER = 140000
 """`pg_terminate_backend` that waits came with PostgreSQL 14."""
 _SETTINGS = {
-    "connect_timeout": "10",
-    "application_name": "foldaway",
-    "keepalives_idle": "30",
-    "tcp_user_timeout": "30000",
-    "client_encoding": "utf8",
-}
+    "connect_timeout": "10", "application_name": "foldaway", "keepalives_idle": "30",
+    "tcp_user_timeout": "30000", "client_encoding": "utf8",
+}  # fmt: skip
 _BEGIN = f"BEGIN; SET LOCAL search_path TO {SCHEMA}; "
 _TRIGRAM_INDEX = "messages_by_trigrams"
 MOST = 8
@@ -214,9 +211,9 @@ def _migrate(connection: Connection, where: str) -> None:
             if number > done:
                 connection.execute(sql.encode())
         connection.execute(
-            "INSERT INTO meta (name, value) VALUES ('schema', %s)"
+            "INSERT INTO meta (name, value) VALUES ('schema', %s), (%s, %s)"
             " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (newest(),),
+            (newest(), note_of_version(done), newest()),
         )
         connection.execute("COMMIT")
         log_event("store.migrated", kind="postgresql", from_schema=done, to_schema=newest())

@@ -90,11 +90,9 @@ def open_postgres(
     where = shown(url)
     extra = settings(url)
     database = PostgresDatabase(
-        where,
-        _tenant(tenant, profile),
-        PostgresConnections(lambda: connect(url, extra)),
+        where, _tenant(tenant, profile), PostgresConnections(lambda: connect(url, extra)),
         read_only=read_only,
-    )
+    )  # fmt: skip
     try:
         database.make_ready()
     except BaseException:
@@ -177,12 +175,9 @@ class PostgresDatabase:
         return self._persist(attempt, doubtful=doubtful)
 
     def _persist(
-        self,
-        attempt: Callable[[Connection], T],
-        *,
-        may_reconnect: bool = True,
+        self, attempt: Callable[[Connection], T], *, may_reconnect: bool = True,
         doubtful: Sequence[object] = (),
-    ) -> T:
+    ) -> T:  # fmt: skip
         """Try again after contention or a lost connection, up to a deadline.
 
         Pauses of full jitter keep writers that wait for the same row from meeting again.

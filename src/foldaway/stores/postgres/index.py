@@ -185,7 +185,6 @@ def _insert(tx: Open, tenant: str, bodies: Sequence[Packed]) -> dict[bytes, int]
 
 def _known(tx: Open, tenant: str, addresses: list[bytes]) -> dict[bytes, int]:
     rows = tx.rows(
-        "SELECT address, key FROM bodies WHERE tenant = ? AND address = ANY(?)",
-        (tenant, addresses),
+        "SELECT address, key FROM bodies WHERE tenant = ? AND address = ANY(?)", (tenant, addresses)
     )
     return dict(rows)

@@ -178,13 +178,7 @@ class PostgresIndex(StoredIndex[Open]):
         return found
 
     def _some(
-        self,
-        wanted: Condition,
-        most: int,
-        last: int | None,
-        oldest: bool,
-        *,
-        by_text: bool,
+        self, wanted: Condition, most: int, last: int | None, oldest: bool, *, by_text: bool
     ) -> list[tuple[int, bool]]:
         """Return ids in order from the `last` one on, and whether all words are in the index.
 

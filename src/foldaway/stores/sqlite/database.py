@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -45,30 +46,37 @@ from foldaway.stores.sqlite.opening import (
     told,
 )
 
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be deleted anyway
+    fcntl = None
+
 T = TypeVar("T")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 DRAFT = ".foldaway-"
 """What the name of a file begins with that becomes a backup."""
+_DRAFT_NAME = re.compile(r"(\.foldaway-[a-z0-9_]{8}\.(?:backup|db))(?:-wal|-shm|-journal)?")
 _PAGES_AT_ONCE = 1000
 """Of a backup, 4 MB: between two steps a writer gets its turn."""
 
 
 def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
     """Return the database in a file, made if it is not there; raise `StoreUnavailable`."""
-    held = connect(path) if path.startswith(MEMORY) else None
-    if read_only:
-        if not os.path.exists(path):
-            raise StoreUnavailable(
-                path, "there is no such file", remedy="name another, or open it for writing"
-            )
-        connection = connect(path, read_only=True)
-        try:
-            check_readable(connection, path)
-        finally:
-            connection.close()
-    else:
-        make_ready(path)
-    return SqliteDatabase(path, tenant, read_only=read_only, held=held)
+    with named(path):  # closing a connection may fail too
+        held = connect(path) if path.startswith(MEMORY) else None
+        if read_only:
+            if not os.path.exists(path):
+                raise StoreUnavailable(
+                    path, "there is no such file", remedy="name another, or open it for writing"
+                )
+            connection = connect(path, read_only=True)
+            try:
+                check_readable(connection, path)
+            finally:
+                connection.close()
+        else:
+            make_ready(path)
+        return SqliteDatabase(path, tenant, read_only=read_only, held=held)
 
 
 class SqliteDatabase:
@@ -247,7 +255,8 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close all connections."""
-        self._connections.close()
+        with named(self.where):
+            self._connections.close()
 
 
 class _Open:
@@ -331,19 +340,48 @@ def drafted(path: str, suffix: str) -> Generator[str]:
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
+        clear_drafts(folder)
+        number, draft = _make_draft(folder, suffix)
     except OSError as error:
         raise StoreUnavailable(
             path,
             f"the backup cannot be written ({error.strerror})",
             remedy="name a folder that exists and can be written",
         ) from error
-    os.close(number)
     try:
         yield draft
         os.replace(draft, path)
         sync_folder(Path(folder))
     finally:
+        if number >= 0:  # not closed earlier: its lock says that somebody is at it
+            os.close(number)
         for leftover in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):
                 os.unlink(leftover)
+
+
+def _make_draft(folder: str, suffix: str) -> tuple[int, str]:
+    number, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT, suffix=suffix)
+    if fcntl is None:
+        os.close(number)
+        return -1, draft
+    fcntl.flock(number, fcntl.LOCK_EX)
+    return number, draft
+
+
+def clear_drafts(folder: str) -> list[str]:
+    """Delete what backups left in a folder that were killed, and return the names; what somebody
+    is still writing stays.
+    """
+    names = {one[0]: one[1] for name in os.listdir(folder) if (one := _DRAFT_NAME.fullmatch(name))}
+    gone: list[str] = []
+    for name, draft in sorted(names.items()):  # a draft comes before what SQLite has beside it
+        path = os.path.join(folder, name)
+        if name != draft and draft in names and draft not in gone:
+            continue
+        with suppress(OSError), open(path, "rb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+            gone.append(name)
+    return gone

@@ -17,11 +17,11 @@ import apsw
 
 from foldaway.errors import StoreUnavailable
 from foldaway.journal import log_event
-from foldaway.stores.database import migrations, refuse_newer
+from foldaway.stores.database import migrations, note_of_version, refuse_newer
 
 T = TypeVar("T")
 APPLICATION = 0x484F4C44
-"""Marks a file as ours: `HOLD`, in the header where SQLite has room for it."""
+"""Marks a file as ours, in the header of every SQLite file. It never changes."""
 PATIENCE_SECONDS = 20.0
 """How long a busy file is tried again. Far above what a writer needs, below what a person waits."""
 _BUSY_MILLISECONDS = 5
@@ -39,7 +39,7 @@ MEMORY = ":memory:"
 it goes with the last of them."""
 RESTORE = (
     "move it away and put a backup in its place (`foldaway sessions backup` writes them); without "
-    "one, `sqlite3 {where} .recover | sqlite3 new.db` saves what can still be read"
+    "one, `foldaway doctor --store {where} --salvage` copies what can still be read to a new store"
 )
 _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.BusyError, "another process is writing to it for too long",
@@ -48,7 +48,8 @@ _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
      "wait for that process or stop it, then try again"),
     (apsw.FullError, "the disk is full", "free some room and try again"),
     (apsw.NotADBError, "the file is not an SQLite database",
-     "name another file, or move this one away"),
+     "name another file; if it was a store, `foldaway doctor --store {where} --salvage` copies "
+     "what can still be read to a new one"),
     (apsw.CorruptError, "the file is damaged", RESTORE),
     (apsw.ReadOnlyError, "the file or its folder cannot be written",
      "change its permissions, or open it read-only"),
@@ -166,9 +167,7 @@ def _make_file(path: str) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", "") or str(error)
         raise StoreUnavailable(
-            path,
-            f"the file cannot be made ({reason})",
-            remedy="see that its folder can be written",
+            path, f"the file cannot be made ({reason})", remedy="see that its folder can be written"
         ) from error
 
 
@@ -192,6 +191,8 @@ def _migrate(connection: apsw.Connection) -> None:
         for number, sql in migrations("sqlite").items():
             if number > done:
                 connection.execute(sql)
+        note = (note_of_version(done), newest())
+        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", note)
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", newest())
         connection.execute("COMMIT")
