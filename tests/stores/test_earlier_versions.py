@@ -112,7 +112,7 @@ def test_a_store_says_which_version_brought_it_up_to_date(
 def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, Any]]) -> None:
     """A view stays as it was, and every reference of it leads to the same originals."""
     for one in expected:
-        session = Session(store, one["id"])
+        session = Session(store, session_id=one["id"])
         assert [digest(message) for message in session.messages] == one["shown"]
         for ref, recalled in one["recalled"].items():
             assert digest(session.recall(ref)) == recalled
@@ -123,7 +123,7 @@ def test_a_session_shows_what_it_showed(store: Store, expected: list[dict[str, A
 def test_an_old_compaction_can_be_undone(store: Store, expected: list[dict[str, Any]]) -> None:
     """One after the other, back to all messages."""
     one = long_one(expected)
-    session = Session(store, one["id"])
+    session = Session(store, session_id=one["id"])
     assert session.undo()
     assert 0 < store.session(one["id"]).view < one["view"] or session.undo() is False
     while session.undo():
@@ -136,7 +136,7 @@ def test_an_old_session_is_compacted_again(store: Store, expected: list[dict[str
     and stands in its place.
     """
     one = long_one(expected)
-    session = Session(store, one["id"])
+    session = Session(store, session_id=one["id"])
     [before] = summaries_in(session)
     assert "LICENSE" in before
     report = session.compact(force=True, keep_last=1)
