@@ -99,7 +99,7 @@ ORDERS_ABOUT_THE_WORK = tuple(
 ABOUT_THE_WORK = tuple(
     form.format(name)
     for name in NAMES
-    for form in ("The old server had {0} twice, all of it.", "A copy of {0} is on the other server.",
+    for form in ("The old server had {0} twice, all of it.", "A copy of {0} is on another server.",
                  "The user guide tells of {0} again.", "The talk was on {0} and on a ship, mostly.")
 )  # fmt: skip
 ORDERS = (*ORDERS_WITH_NEW_NAMES, *ORDERS_ABOUT_THE_WORK)

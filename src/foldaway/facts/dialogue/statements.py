@@ -154,7 +154,8 @@ def is_rule(rule: Constraint) -> bool:
 
 _ORDER = Regex(
     rf"\A\W*(?:[\w ]{{1,20}}: +)?(?:please |now |then )?(?:{'|'.join(WORDS['orders'])}) +\S+ +\S"
-    r"|\b(?:must|never|always|do not|don't|from now on|new rule|you (?:should|need|have|are to|will)"
+    r"|\b(?:must|never|always|do not|don't|from now on|new rule"
+    r"|you (?:should|need|have|are to|will)"
     r"|the (?:assistant|agent|model|user) (?:should|needs|has to|wants|requires|will)"
     r"|(?:previous|prior|real|new|these|following) (?:instructions?|rules?|orders?)"
     r"|(?:recall|call|run|use|read|follow) (?:it|this|them))\b"
