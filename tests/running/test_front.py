@@ -147,7 +147,7 @@ def test_compactions_are_counted_from_the_first_request_on() -> None:
 
 
 def test_an_agent_that_ends_while_the_gateway_starts_leaves_no_traceback(
-    provider: Any, capfd: pytest.CaptureFixture[str]
+    provider: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A connection that waits is closed, and nothing is printed into the terminal."""
     with running(provider, sys.executable, "-IS", "-c", "input()") as one:
@@ -159,11 +159,11 @@ def test_an_agent_that_ends_while_the_gateway_starts_leaves_no_traceback(
             pass
     with closing(link):
         assert link.recv(100) == b""
-    assert capfd.readouterr().err == ""
+    assert (capfd.readouterr().err, caplog.records) == ("", [])
 
 
 def tasks_of(front: Front) -> set[asyncio.Task[Any]]:
-    loop = front._loop  # pyright: ignore[reportPrivateUsage] # noqa: SLF001
+    loop = front._loop  # pyright: ignore[reportPrivateUsage]
     assert loop is not None
     return asyncio.all_tasks(loop)
 
