@@ -39,7 +39,7 @@ SUMMARY_BRIEF = (
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
-_QUOTED = Regex(rf"(?s){re.escape(SUMMARY_OPEN)}.*?(?:{re.escape(SUMMARY_CLOSE)}|\Z)")
+QUOTED_SUMMARY = Regex(rf"(?s){re.escape(SUMMARY_OPEN)}.*?(?:{re.escape(SUMMARY_CLOSE)}|\Z)")
 
 MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
 _STARTS = frozenset("[TAS<")
@@ -123,11 +123,6 @@ def split_summary(text: str) -> Framed | None:
     rest = _FOREIGN_CLOSE.sub("", text[found.start() :]) if found else ""
     body = inner[heading:] if heading >= 0 else inner.partition("\n")[2]
     return Framed(body.strip(), _own(rest))
-
-
-def without_frames(text: str) -> str:
-    """Return a text without the records that it quotes in our frame."""
-    return _QUOTED.sub("", text) if SUMMARY_OPEN in text else text
 
 
 def _own(rest: str) -> str:

@@ -26,7 +26,7 @@ from foldaway.facts.dialogue.text import (
     trimmed,
     words_of,
 )
-from foldaway.facts.frame import without_frames
+from foldaway.facts.frame import QUOTED_SUMMARY
 from foldaway.facts.languages import VOCABULARIES, Language, phrases_for
 from foldaway.facts.tables import WORDS
 from foldaway.regex import Regex
@@ -68,7 +68,7 @@ def constraints(text: str) -> tuple[Constraint, ...]:
     the ends are read. A record that somebody copied into it states none.
     """
     found: dict[str, Constraint] = {}
-    for rule in _weighed(both_ends(without_frames(text))):
+    for rule in _weighed(both_ends(QUOTED_SUMMARY.sub("", text))):
         if rule.strength and rule.text not in found:
             found[rule.text] = rule
     rules = sorted(found.values(), key=lambda rule: -rule.strength)
@@ -154,15 +154,10 @@ def is_rule(rule: Constraint) -> bool:
 
 _ORDER = Regex(
     rf"\A\W*(?:[\w ]{{1,20}}: +)?(?:please |now |then )?(?:{'|'.join(WORDS['orders'])}) +\S+ +\S"
-    r"|\b(?:must|never|always|do not|don't|from now on|new rule"
-    r"|you (?:should|need|have|are to|will)"
-    r"|the (?:assistant|agent|model|user) (?:should|needs|has to|wants|requires|will)"
-    r"|(?:previous|prior|real|new|these|following) (?:instructions?|rules?|orders?)"
-    r"|(?:recall|call|run|use|read|follow) (?:it|this|them))\b"
+    rf"|\b(?:{'|'.join(WORDS['order_phrases'])})\b"
 )
 _ORDER_SIGNS = encoded_words("orders").union(
-    b"must never always do don't now rule rules you assistant agent model user instruction".split(),
-    b"instructions order orders recall call run use read follow".split(),
+    max(phrase.split(), key=len).encode() for phrase in WORDS["order_phrases"]
 )
 """Without one of these words a line is no order in English."""
 

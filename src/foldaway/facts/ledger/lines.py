@@ -12,7 +12,7 @@ from foldaway.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = Regex(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w")
-_CAPITALS = Regex(r"[A-Z]{3,}\Z")
+_CAPITALS = Regex(rf"(?!(?:{'|'.join(WORDS['emphasis']).upper()})\Z)[A-Z]{{3,}}\Z")
 _LONGEST_CHARS = 120
 """A longer run of signs is data and not a name."""
 _EDGES = ".:-/#@$+~"
@@ -89,15 +89,10 @@ def _term_in(run: str) -> str:
     """Return a run without the signs at its ends where it is a path, a name in code, a number."""
     if not 2 < len(run) <= _LONGEST_CHARS:
         return ""
-    if "_" not in run and "/" not in run and not (_TELLING.search(run) or _is_short_name(run)):
+    if "_" not in run and "/" not in run and not (_TELLING.search(run) or _CAPITALS.match(run)):
         return ""
     bare = run.strip(_EDGES) if run[-1] in _LAST_EDGES or run[0] in _FIRST_EDGES else run
     return bare if len(bare) > 2 else ""
-
-
-def _is_short_name(run: str) -> bool:
-    """Return whether a run in capitals names something: a word that is only loud does not."""
-    return _CAPITALS.match(run) is not None and run.lower() not in WORDS["emphasis"]
 
 
 MOST_READ_CHARS = 24_000

@@ -15,8 +15,6 @@ _LEAST_LISTED = 3
 """Paths that are told by their folder and names; chosen, it pays from two on."""
 _PATH = Regex(r"[\w.~@+/-]+/[\w.@+-]+\Z")
 
-_SAYS = " says"
-"""Before what a tool returned: it is quoted from its result."""
 _ARGUMENT = Regex(r" \(\w+\)\Z")
 """At the end of a head: what is quoted is an argument of the call."""
 SPOKEN = frozenset({"agent", "user", NOTHING_FOUND})
@@ -55,7 +53,7 @@ class Quotes:
             texts = list(_numbered(facts))
         is_carried = facts[0].at < 0  # it stays as it was told
         if not (is_carried or head in SPOKEN or _ARGUMENT.search(head)):
-            head += _SAYS
+            head += " says"
             texts = [
                 self._mark + text if is_order(fact.text) else text
                 for text, fact in zip(texts, facts, strict=True)

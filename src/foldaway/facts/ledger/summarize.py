@@ -17,11 +17,7 @@ from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.answers import SETTLED, answered_questions, decided
-from foldaway.facts.ledger.carried import (
-    asked_in,
-    carried_entries,
-    carried_facts,
-)
+from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
 from foldaway.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, Ask, Fact, Ledger
 from foldaway.facts.ledger.files import by_folder, file_line, known_files
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
@@ -525,16 +521,11 @@ def _lines(ledger: Ledger) -> Iterator[Fact]:
     that it is worth no more than other prose; without any it is left out, as prose is.
     """
     lines = ledger.lines.values()
-    orders = {
-        fact.text
-        for fact in lines
-        if not (fact.worth or fact.key or fact.head in SPOKEN) and is_order(fact.text)
-    }
-    others = (
-        *(fact for fact in lines if fact.text not in orders),
-        *ledger.commands, *ledger.decisions, *(ask.fact for ask in ledger.asks),
-    )  # fmt: skip
-    named = {term for fact in others for term in fact.terms} if orders else set[str]()
+    orders = {fact.text for fact in lines if not (fact.worth or fact.key or fact.head in SPOKEN)
+              and is_order(fact.text)}  # fmt: skip
+    said = (*ledger.commands, *ledger.decisions, *(ask.fact for ask in ledger.asks))
+    others = (*said, *(fact for fact in lines if fact.text not in orders)) if orders else ()
+    named = {term for fact in others for term in fact.terms}
     for fact in lines:
         if fact.text not in orders:
             yield fact
