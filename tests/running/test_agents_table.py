@@ -174,3 +174,52 @@ def test_every_agent_has_its_page() -> None:
         page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
         shown = rf'foldaway run (?:--serve "[^"]+" )?{agent.program}\b'
         assert re.search(shown, page), name
+
+
+SETTINGS = '{"env": {"ANTHROPIC_BASE_URL": "https://models.corp.example/claude"}}'
+
+
+def settings_in(folder: Path, text: str) -> None:
+    (folder / ".claude").mkdir(parents=True)
+    (folder / ".claude" / "settings.json").write_text(text)
+
+
+def test_claude_code_goes_through_us_to_the_address_of_its_settings(tmp_path: Path) -> None:
+    """Its settings win over the environment, and `--settings` wins over both."""
+    settings_in(tmp_path, SETTINGS)
+    given = {"ANTHROPIC_BASE_URL": "https://other.example"}
+    start = start_for(agent_named("claude"), FRONT, given, tmp_path)
+    assert start.serve[:2] == (
+        "--upstream", "/to-anthropic-base-url=https://models.corp.example",
+    )  # fmt: skip
+    ours = f"{FRONT}/to-anthropic-base-url/claude"
+    assert start.options[0] == "--settings"
+    assert json.loads(start.options[1]) == {"env": {"ANTHROPIC_BASE_URL": ours}}
+    (note,) = start.notes
+    assert "https://models.corp.example/claude" in note
+
+
+def test_an_address_of_the_project_is_told_and_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project folder may not name an address, unless the user says so."""
+    settings_in(tmp_path / "project", SETTINGS)
+    monkeypatch.chdir(tmp_path / "project")
+    home = tmp_path / "home"
+    start = start_for(agent_named("claude"), FRONT, {}, home)
+    assert start.serve == ()
+    assert json.loads(start.options[1]) == {"env": {"ANTHROPIC_BASE_URL": FRONT}}
+    (note,) = start.notes
+    assert "not used without --project-address" in note
+    trusted = start_for(agent_named("claude"), FRONT, {}, home, trusts_project=True)
+    assert "/to-anthropic-base-url=https://models.corp.example" in trusted.serve
+
+
+def test_a_switch_by_which_requests_go_past_us_is_told(tmp_path: Path) -> None:
+    """In the environment or in a settings file."""
+    settings_in(tmp_path, '{"env": {"CLAUDE_CODE_USE_VERTEX": "1"}}')
+    given = {"CLAUDE_CODE_USE_BEDROCK": "1"}
+    notes = start_for(agent_named("claude"), FRONT, given, tmp_path).notes
+    assert [("Amazon Bedrock" in one, "Vertex" in one) for one in notes] == [
+        (True, False), (False, True),
+    ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import socket
 import subprocess
@@ -144,3 +145,40 @@ def test_compactions_are_counted_from_the_first_request_on() -> None:
     totals.add(b'data: {"kind":"changed"}')
     totals.add(b"data: not json")
     assert (totals.requests, totals.compacted) == (5, 3)
+
+
+def test_an_agent_that_ends_while_the_gateway_starts_leaves_no_traceback(
+    provider: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A connection that waits is closed, and nothing is printed into the terminal."""
+    with running(provider, sys.executable, "-IS", "-c", "input()") as one:
+        link = socket.create_connection(("127.0.0.1", one.port), timeout=30)
+        link.sendall(b"POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+        # a second connection is accepted after the first: the first one waits by then
+        socket.create_connection(("127.0.0.1", one.port), timeout=30).close()
+        while not any("_serve" in str(task) for task in tasks_of(one.front)):
+            pass
+    with closing(link):
+        assert link.recv(100) == b""
+    assert (capfd.readouterr().err, caplog.records) == ("", [])
+
+
+def tasks_of(front: Front) -> set[asyncio.Task[Any]]:
+    loop = front._loop  # pyright: ignore[reportPrivateUsage]
+    assert loop is not None
+    return asyncio.all_tasks(loop)
+
+
+def test_a_subscription_is_told_by_its_log_in_and_its_limits() -> None:
+    """Claude tells a share of each limit, ChatGPT percent; an API key tells neither."""
+    totals = RunTotals()
+    answer = (
+        b"HTTP/1.1 200 OK\r\nanthropic-ratelimit-unified-5h-utilization: 0.42\r\n"
+        b"Anthropic-Ratelimit-Unified-7d-Utilization: 0.1\r\nx-codex-primary-used-percent: 17.5"
+        b"\r\n\r\nanthropic-ratelimit-unified-9h-utilization: 1\r\n"
+    )
+    totals.add_heads(b"POST / HTTP/1.1\r\nx-api-key: sk-ant-api\r\n\r\nbearer sk-ant-oat", b"HTTP")
+    assert (totals.subscribed, totals.limits) == (False, {})
+    totals.add_heads(b"POST / HTTP/1.1\r\nAuthorization: Bearer sk-ant-oat01-x\r\n\r\n", answer)
+    assert totals.subscribed
+    assert totals.limits == {"5h": 42, "7d": 10, "primary": 18}

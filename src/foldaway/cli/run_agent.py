@@ -39,9 +39,16 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     "--report/--no-report", default=None,
     help="Say at the end what was done; by default only to a terminal.",
 )  # fmt: skip
+@click.option(
+    "--project-address", is_flag=True,
+    help="Use an address of a provider that the settings of this project name.",
+)  # fmt: skip
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence[str]) -> int:
+def run(
+    serve_options: str, report: bool | None, project_address: bool, agent: str,
+    arguments: Sequence[str],
+) -> int:  # fmt: skip
     """Run a coding agent with a gateway in front of its provider.
 
     The agent runs as it does without Foldaway: in this terminal, with its own arguments, signals
@@ -63,13 +70,17 @@ def run(serve_options: str, report: bool | None, agent: str, arguments: Sequence
                    f"{known.install}")  # fmt: skip
     listening = _listen(known)
     port = PORT if listening is None else listening.getsockname()[1]
-    start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home())
+    start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home(),
+                      trusts_project=project_address)  # fmt: skip
+    reports = sys.stderr.isatty() if report is None else report
+    for note in start.notes if reports else ():
+        say(note)
     options = [*start.serve, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
     code, totals = _run_behind(listening, options, command, {**os.environ, **start.environment})
-    if report or (report is None and sys.stderr.isatty()):
-        _say_what_was_done(known, totals, time.monotonic() - begun)
+    if reports:
+        _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
     from foldaway.running.foreground import end_as
 
     return end_as(code)
@@ -149,21 +160,34 @@ def _token(options: Sequence[str]) -> str:
     return ""
 
 
-def _say_what_was_done(agent: Agent, totals: RunTotals, seconds: float) -> None:
+def _say_what_was_done(
+    agent: Agent, totals: RunTotals, seconds: float, notes: Sequence[str]
+) -> None:
     say(f"{agent.title} ran for {_duration(seconds)}; {_counted(totals.requests, 'request')} went "
         f"through the gateway, {_counted(totals.compacted, 'compaction')}")  # fmt: skip
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
-    say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
+    if totals.subscribed or totals.limits:
+        used = ", ".join(f"{name} {percent} %" for name, percent in totals.limits.items())
+        say(f"{sizes}, about {totals.bytes_out // 4:,} tokens of {totals.bytes_in // 4:,}; "
+            f"used of the limits of the subscription: {used or 'not told'}")  # fmt: skip
+    else:
+        say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
     direct = f"{_counted(totals.direct, 'request')} went to the provider directly"
     if totals.gave_up:
         say(f"no gateway could be kept running; {direct}: "
             f"{totals.trouble or '`foldaway serve` shows why'}")  # fmt: skip
-    elif totals.ends or totals.direct:
+    elif totals.ends:
         say(f"the gateway ended {_counted(totals.ends, 'time')} and was started again; {direct}")
+    elif totals.direct:
+        say(f"the gateway was not ready in time; {direct}")
     elif totals.conversation:
         say(f"`foldaway sessions show {shlex.quote(totals.conversation)}` shows what was kept")
-    else:
+    elif totals.requests:
         say("no conversation was kept; see the agent's page in the documentation")
+    else:
+        past = next((note for note in notes if "go past the gateway" in note), "")
+        say(past or f"no request came: {agent.title} asked nothing, or has an address in settings "
+            "that are not read here (of its administrator, or of its own arguments)")  # fmt: skip
 
 
 def _counted(number: int, name: str) -> str:

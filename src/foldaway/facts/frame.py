@@ -40,6 +40,8 @@ SUMMARY_BRIEF = (
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
+QUOTED_SUMMARY = Regex(rf"(?s){re.escape(SUMMARY_OPEN)}.*?(?:{re.escape(SUMMARY_CLOSE)}|\Z)")
+
 MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
 _STARTS = frozenset("[TAS<")
 """With what our own words begin, and those of other compressors."""

@@ -153,7 +153,7 @@ def _import_later(given: dict[str, str], agent: str, path: str) -> None:
         part for key in ("home", "config", "profile") if given[key]
         for part in (f"--{key}", given[key])
     ]  # fmt: skip
-    command = [sys.executable, "-m", "foldaway", "import", *places, *options]
+    command = [sys.executable, "-P", "-m", "foldaway", "import", *places, *options]
     subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

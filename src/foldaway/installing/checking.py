@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -47,6 +48,11 @@ def problems_of(
         except FoldawayError as error:
             yield str(error)
             continue
+        if _runs_module_of_folder(there if isinstance(there, str) else json.dumps(there)):
+            yield f"{client.title}: its {one.what} starts Python with -m and without -P, which " \
+                  "runs files of the project folder; run `foldaway install " \
+                  f"{client.name}` again"  # fmt: skip
+            continue
         if one.what == "MCP server":
             yield from _server_problems(client, one, there, environment)
         elif one.what == "hooks":
@@ -59,6 +65,13 @@ def problems_of(
         elif one.is_item and one.form == "json":
             yield from _hook_problems(client, one.path[-1], there, environment)
     yield from _trust_problems(client, installed, environment)
+
+
+def _runs_module_of_folder(text: str) -> bool:
+    """Return whether a command of ours looks for packages in the folder that it is called in."""
+    words = re.findall(r"[^\s\"',\[\]]+", text)
+    return any(words[at : at + 2] == ["-m", "foldaway"] and words[at - 1] not in ("-P", "-I")
+               for at in range(1, len(words)))  # fmt: skip
 
 
 def _hook_problems(

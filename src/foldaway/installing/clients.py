@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+import sysconfig
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -317,10 +318,15 @@ def _own_program(environment: Mapping[str, str]) -> tuple[str, list[str]]:
     uvx = shutil.which("uvx", path=environment.get("PATH", ""))
     if uvx and f"{os.sep}uv{os.sep}archive-v" in sys.prefix:
         return uvx, ["--from", "foldaway[mcp]", "foldaway"]
-    beside = Path(sys.executable).parent / "foldaway"
-    if beside.exists():
-        return str(beside), []
-    return sys.executable, ["-m", "foldaway"]
+    places = [Path(sys.executable).parent]
+    user = sysconfig.get_preferred_scheme("user")
+    if Path(__file__).is_relative_to(sysconfig.get_path("purelib", user)):
+        places.append(Path(sysconfig.get_path("scripts", user)))
+    for script in (place / "foldaway" for place in places):
+        if script.exists():
+            return str(script), []
+    # without -P a file of the folder that an agent works in could take the place of a package
+    return sys.executable, ["-P", "-m", "foldaway"]
 
 
 def _place(text: str, environment: Mapping[str, str]) -> Path:

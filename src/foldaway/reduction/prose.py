@@ -21,7 +21,7 @@ _SENTENCE_END = Regex(
 _WORD = Regex(r"[^\W\d_]{3,30}")
 _EVIDENCE = Regex(r"\d|`|/\w|\w\.\w|_\w|[a-z][A-Z]")
 _CUE = Regex(
-    r"\b(?:must|never|always|only|should|because|therefore|however|important|note|warning|error"
+    r"\b(?:because|therefore|however|error"
     r"|fail(?:s|ed|ure)?|fix(?:ed)?|bug|root cause|conclusion|summary|result|recommend\w*|todo|next"
     r"|decision|decided|finding|caveat|limit\w*)\b",
     re.I,

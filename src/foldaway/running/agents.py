@@ -55,6 +55,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     install: str
     addresses: dict[str, str] = {}
     own: tuple[AddressFile, ...] = ()
+    project: tuple[AddressFile, ...] = ()
+    settings_win: bool = False
+    past: dict[str, str] = {}
     login: AddressFile | None = None
     environment: dict[str, str] = {}
     tell: dict[str, tuple[str, ...]] = {}
@@ -74,6 +77,8 @@ class Start(Struct, frozen=True, kw_only=True):
     serve: tuple[str, ...]
     """Options of the gateway: the user's own addresses, each for the paths that begin with it, and
     what the agent needs."""
+    notes: tuple[str, ...] = ()
+    """What the user should know: addresses of their settings, and what goes past us."""
 
 
 class NoAddress(FoldawayError):
@@ -100,15 +105,31 @@ def agent_named(name: str) -> Agent:
     return agent
 
 
-def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path) -> Start:
+def start_for(
+    agent: Agent, front: str, variables: Mapping[str, str], home: Path, *,
+    trusts_project: bool = False,
+) -> Start:  # fmt: skip
     """Return how to start an agent so that it asks `front` in place of its providers.
 
-    Raises `NoAddress` if it would not ask us.
+    An address that only the folder of the project names is used if that is trusted. Raises
+    `NoAddress` if the agent would not ask us.
     """
+    own = _in_files(agent, agent.own, variables, home)
+    named = _in_files(agent, agent.project, variables, home)
+    notes = [f"{name} is {url} in the settings of {agent.title}; the gateway asks that address"
+             for name, url in own.items() if agent.settings_win]  # fmt: skip
+    notes += [f"{name} is {url} in the settings of this project; "
+              + ("the gateway asks that address" if trusts_project else
+                 "it is not used without --project-address")
+              for name, url in named.items()]  # fmt: skip
+    notes += [f"{agent.title} asks {place} ({name} is set): its requests go past the gateway"
+              for name, place in agent.past.items()
+              if _is_set(agent, name, variables, home)]  # fmt: skip
+    own |= named if trusts_project else {}
     told: dict[str, str] = {}
     serve = list(agent.serve)
     outer = variables.get(OUTER)
-    for name, url in _addresses(agent, variables, home).items():
+    for name, url in _addresses(agent, own, variables, home).items():
         if outer and url.startswith(outer):  # an agent inside an agent: it is asked there already
             told[name] = url
             continue
@@ -131,22 +152,40 @@ def start_for(agent: Agent, front: str, variables: Mapping[str, str], home: Path
     folder = str(files("foldaway.running"))
     options = [one.replace("{folder}", folder) for one in agent.once]
     for name, url in told.items():
+        if agent.settings_win and name not in own and name not in named:
+            continue  # the variable is enough
         rows = agent.tell.get(name) or agent.tell.get("*", ())
         options += [one.replace("{name}", name).replace("{url}", url) for one in rows]
-    return Start(options=tuple(options), environment=environment, serve=tuple(serve))
+    return Start(options=tuple(options), environment=environment, serve=tuple(serve),
+                 notes=tuple(notes))  # fmt: skip
 
 
-def _addresses(agent: Agent, variables: Mapping[str, str], home: Path) -> dict[str, str]:
+def _in_files(
+    agent: Agent, places: Sequence[AddressFile], variables: Mapping[str, str], home: Path
+) -> dict[str, str]:
+    """Return the addresses in settings files, by name."""
+    (first,) = tuple(agent.addresses)[:1] or ("",)
+    return {name or first: url for place in places for name, url in _own(place, variables, home)}
+
+
+def _is_set(agent: Agent, name: str, variables: Mapping[str, str], home: Path) -> bool:
+    """Return whether a switch is on in the environment or in a settings file."""
+    on = re.compile(rf'"{name}"\s*:\s*"?(?:1|true)\b')
+    texts = (_text(place, variables, home) for place in (*agent.own, *agent.project))
+    return variables.get(name, "") in ("1", "true") or any(on.search(text) for text in texts)
+
+
+def _addresses(
+    agent: Agent, named: Mapping[str, str], variables: Mapping[str, str], home: Path
+) -> dict[str, str]:
     """Return the addresses that the agent would ask, by name: the user's own come first."""
     found = {name: url for name, url in agent.addresses.items()
              if url and _has_key(agent, name, variables, home)}  # fmt: skip
     login = agent.login
     if login is not None and any(_values(_read(login, variables, home), login.keys)):
         found[login.name] = login.url
-    (first,) = tuple(agent.addresses)[:1] or ("",)
-    own = {name or first: url for place in agent.own
-           for name, url in _own(place, variables, home)}  # fmt: skip
-    own |= {name: variables[name] for name in agent.addresses if variables.get(name)}
+    given = {name: variables[name] for name in agent.addresses if variables.get(name)}
+    own = given | {**named} if agent.settings_win else {**named} | given
     known = agent.tell or agent.json  # others can only be told what they name
     found |= {name: url for name, url in own.items() if known or name in agent.addresses}
     return {name: agent.addresses.get(name, "") if _is_gateway(url) else url

@@ -176,10 +176,11 @@ class Front:
                 way = await open_way(reader, asked)
                 if way is None:
                     continue
-                if await _joined((reader, writer), way, asked):
+                if await _joined((reader, writer), way, asked, self.totals):
                     break
                 await asyncio.sleep(_NOTICE_SECONDS)
-        except (OSError, asyncio.IncompleteReadError, ValueError):
+        except (OSError, asyncio.IncompleteReadError, ValueError, asyncio.CancelledError):
+            # it is cancelled when the agent has ended: asyncio would print that as an error
             pass  # the agent sees what it would see of its provider: a connection that ends
         finally:
             writer.close()
@@ -214,7 +215,7 @@ class Front:
         return up_reader, up_writer
 
 
-async def _joined(client: Streams, way: Streams, asked: bytearray) -> bool:
+async def _joined(client: Streams, way: Streams, asked: bytearray, totals: RunTotals) -> bool:
     """Pass bytes in both directions until one side ends; return whether that is all.
 
     `asked` has what the client sent since the last byte of an answer. If something is left in it,
@@ -223,6 +224,8 @@ async def _joined(client: Streams, way: Streams, asked: bytearray) -> bool:
     sending = asyncio.create_task(_send(client[0], way[1], asked))
     try:
         while piece := await _read(way[0]):
+            if asked:
+                totals.add_heads(bytes(asked), piece)
             asked.clear()
             client[1].write(piece)
             await client[1].drain()

@@ -8,6 +8,12 @@ from msgspec import DecodeError, Struct, field, json
 
 _COMPACTED = re.compile(r"compacted (\d+)")
 
+_LIMIT = re.compile(
+    rb"(?i)\r\n(?:anthropic-ratelimit-unified-(\w{1,20})-utilization|x-codex-(\w{1,20})-used-percent)"
+    rb": *(\d{1,5}(?:\.\d{1,9})?)(?=\r\n|\Z)"
+)
+"""What Claude and ChatGPT subscriptions tell of their limits: a share, or percent."""
+
 
 class RunTotals(Struct):
     """Sums over the requests of one run."""
@@ -29,6 +35,21 @@ class RunTotals(Struct):
     """Whether no gateway could be started, or too many ended."""
     trouble: str = ""
     """The last line that a gateway wrote before it could listen."""
+
+    subscribed: bool = False
+    """Whether requests carried the log-in of a subscription, which pays no list prices."""
+    limits: dict[str, int] = field(default_factory=dict[str, int])
+    """Percent used of each limit of a subscription, as the provider last told."""
+
+    def add_heads(self, asked: bytes, answer: bytes) -> None:
+        """Note from the heads of a request and its answer what a subscription says of itself."""
+        head = asked.partition(b"\r\n\r\n")[0].lower()
+        self.subscribed |= b"bearer sk-ant-oat" in head or b"\r\nchatgpt-account-id:" in head
+        if not answer.startswith(b"HTTP/1."):
+            return
+        for found in _LIMIT.finditer(answer.partition(b"\r\n\r\n")[0]):
+            name, used = (found[1] or found[2]).decode().lower(), float(found[3])
+            self.limits[name] = round(used * 100 if found[1] else used)
 
     def add(self, line: bytes) -> None:
         """Count a line of an event stream."""

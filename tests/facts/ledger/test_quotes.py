@@ -25,7 +25,9 @@ def test_lines_of_a_file_have_their_place(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(
         user("look"), assistant(call("Read", file_path="/w/src/app.py")), result(READ)
     )
-    assert any(text.startswith("Read /w/src/app.py:4-6:\n") for text in told(ledger, "critical"))
+    assert any(
+        text.startswith("Read /w/src/app.py:4-6 says:\n") for text in told(ledger, "critical")
+    )
 
 
 def test_lines_apart_have_a_number_each(ledger_of: LedgerOf) -> None:
@@ -43,7 +45,7 @@ def test_a_listing_has_its_folder_once(ledger_of: LedgerOf) -> None:
     listed = "\n".join(f"/w/src/module_{n}.py" for n in range(4))
     ledger = ledger_of(user("look"), assistant(call("Glob", pattern="src/*.py")), result(listed))
     text = next(text for text in told(ledger, "critical") if "module_1" in text)
-    assert text.partition(":\n")[0].endswith(" in /w/src/")
+    assert text.partition(":\n")[0].endswith(" in /w/src/ says")
     assert text.split("\n")[1:] == [f"module_{n}.py" for n in range(4)]
 
 

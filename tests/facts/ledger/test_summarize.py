@@ -351,7 +351,7 @@ def test_with_little_room_more_items_are_told_by_their_first_fields(ledger_of: L
     asked = assistant(call("search_flight", origin="PHX", destination="SEA"))
     ledger = ledger_of(user("Look."), asked, result(json.dumps(rows)))
     text = "\n".join(row.text for row in summarize(ledger, Around(900)).sections["critical"])
-    assert "search_flight PHX SEA:" in text
+    assert "search_flight PHX SEA says:" in text
     assert text.count(" PHX SEA; prices (basic_economy: ") >= 4
     assert all(line.endswith(" …") for line in text.split("\n") if " of 9) HAT" in line)
 

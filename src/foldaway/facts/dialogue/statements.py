@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from foldaway.facts.dialogue.cues import (
     CueTable,
     cue_table,
+    encoded_words,
     fields_of,
     language_once,
     lines_with_cues,
@@ -22,8 +24,10 @@ from foldaway.facts.dialogue.text import (
     sentences,
     sentences_with_words,
     trimmed,
+    words_of,
 )
-from foldaway.facts.languages import VOCABULARIES
+from foldaway.facts.frame import QUOTED_SUMMARY
+from foldaway.facts.languages import VOCABULARIES, Language, phrases_for
 from foldaway.facts.tables import WORDS
 from foldaway.regex import Regex
 
@@ -38,6 +42,11 @@ _MOST_PASTED = 24
 """Of those, rules from a pasted document; chosen, so that they do not crowd out the user's own."""
 _LEAST_RULE_CHARS = 4
 """A shorter line states no rule."""
+
+_RECORD_HEADINGS = frozenset(
+    heading.lower() for one in get_args(Language) for heading in phrases_for(one).headings.values()
+)
+_RECORD_SOURCE = Regex(r" \[(?:earlier )?m\d{1,9}\]\Z")
 
 
 class Constraint(Struct, frozen=True, gc=False):
@@ -56,10 +65,10 @@ def constraints(text: str) -> tuple[Constraint, ...]:
 
     At most 40, each of at most 300 characters; a short line stands whole. What looks pasted
     comes last, at most 24 of it, and code or a log only where it is strict. Of a huge text only
-    the ends are read.
+    the ends are read. A record that somebody copied into it states none.
     """
     found: dict[str, Constraint] = {}
-    for rule in _weighed(both_ends(text)):
+    for rule in _weighed(both_ends(QUOTED_SUMMARY.sub("", text))):
         if rule.strength and rule.text not in found:
             found[rule.text] = rule
     rules = sorted(found.values(), key=lambda rule: -rule.strength)
@@ -77,7 +86,7 @@ def _weighed(text: str) -> Iterator[Constraint]:
     for index, words in lines_with_cues(table, text, lines):
         line = lines[index]
         strength = _strength(table, line, words, language) if len(line) <= _READ_CHARS_RULES else 1
-        if strength == 0:
+        if strength == 0 or _is_of_record(lines, index):
             continue
         machine = index in fenced or looks_pasted(line)
         pasted = machine or in_document(index, len(lines))
@@ -90,6 +99,15 @@ def _weighed(text: str) -> Iterator[Constraint]:
         for piece, words in sentences_with_words(line):
             strength = _strength(table, piece, words, language)
             yield _constraint(piece, strength, least, pasted=pasted)
+
+
+def _is_of_record(lines: Sequence[str], index: int) -> bool:
+    """Return whether a line is a heading or part of an entry of a record that somebody copied."""
+    if lines[index].strip("#: ").lower() in _RECORD_HEADINGS:
+        return True
+    while index + 1 < len(lines) and lines[index + 1].startswith("  "):
+        index += 1
+    return lines[index].endswith("]") and _RECORD_SOURCE.search(lines[index]) is not None
 
 
 def _constraint(piece: str, strength: int, least: int, *, pasted: bool) -> Constraint:
@@ -132,6 +150,30 @@ def is_rule(rule: Constraint) -> bool:
     is_strict = rule.strength >= SURE_RULE or ", not " in said
     asks = is_question(said) and not _FORBIDS.search(said)
     return is_strict and not rule.pasted and not asks
+
+
+_ORDER = Regex(
+    rf"\A\W*(?:[\w ]{{1,20}}: +)?(?:please |now |then )?(?:{'|'.join(WORDS['orders'])}) +\S+ +\S"
+    rf"|\b(?:{'|'.join(WORDS['order_phrases'])})\b"
+)
+_ORDER_SIGNS = encoded_words("orders").union(
+    max(phrase.split(), key=len).encode() for phrase in WORDS["order_phrases"]
+)
+"""Without one of these words a line is no order in English."""
+
+
+def is_order(line: str) -> bool:
+    """Return whether a line of a tool's result tells its reader what to do; code does not. In
+    other languages than English only what forbids is known.
+    """
+    if line.endswith((";", "{", "}", "(", ")", ",")):
+        return False
+    words = words_of(line)
+    if not _ORDER_SIGNS.isdisjoint(words) and _ORDER.search(line.lower()):
+        return True
+    return not line.isascii() and bool(
+        fields_of(cue_table("forbids"), line, words, language_once(line))
+    )
 
 
 MOST_QUESTIONS = 30

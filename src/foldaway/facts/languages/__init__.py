@@ -96,6 +96,8 @@ class Phrases(Struct, frozen=True, kw_only=True):
     answered: str
     open: str
     not_verified: str
+    quoted: str
+    """Before a line of a tool's result that tells its reader what to do."""
     made_without_model: str
     times: Counted
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from foldaway.facts.tables import WORDS
 from foldaway.reduction.lines import plain
 from foldaway.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = Regex(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w")
-_CAPITALS = Regex(r"[A-Z]{3,}\Z")
+_CAPITALS = Regex(rf"(?!(?:{'|'.join(WORDS['emphasis']).upper()})\Z)[A-Z]{{3,}}\Z")
 _LONGEST_CHARS = 120
 """A longer run of signs is data and not a name."""
 _EDGES = ".:-/#@$+~"

@@ -143,6 +143,7 @@ def outcome_of(
     start = first.lower()
     looked = is_look(command) if command else traits.looks
     refused = is_error or _is_refusal(start)
+    is_rejected = is_error or (refused and not looked)  # what a look shows is somebody's text
     if not refused and traits.does == "act":
         refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
     failed = refused if code is None else code != 0
@@ -165,7 +166,7 @@ def outcome_of(
     return CallOutcome(
         code,
         failed,
-        first if refused and any(words in start for words in _REJECTIONS) else "",
+        first if is_rejected and any(words in start for words in _REJECTIONS) else "",
         looked,
         _running_in(output) if may_run else "",
         errors,

@@ -6,13 +6,19 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from foldaway.facts.ledger.fact import Fact, Ledger
+from foldaway.facts.dialogue.statements import is_order
+from foldaway.facts.ledger.fact import NOTHING_FOUND, Fact, Ledger
 from foldaway.facts.summary import Entry, EntryPiece, of_pieces
 from foldaway.regex import Regex
 
 _LEAST_LISTED = 3
 """Paths that are told by their folder and names; chosen, it pays from two on."""
 _PATH = Regex(r"[\w.~@+/-]+/[\w.@+-]+\Z")
+
+_ARGUMENT = Regex(r" \(\w+\)\Z")
+"""At the end of a head: what is quoted is an argument of the call."""
+SPOKEN = frozenset({"agent", "user", NOTHING_FOUND})
+"""Heads of lines that are not from a tool's result."""
 
 
 class Quotes:
@@ -21,7 +27,9 @@ class Quotes:
     A number is given as long as it is true: not if the file was changed after it was read.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, quoted: str) -> None:
+        """Take the words for what is quoted and no instruction."""
+        self._mark = f"({quoted}) "
         self._files = ledger.files
         self._named = {path for path, state in ledger.files.items() if state.is_touched}
         self._names = Counter(map(posixpath.basename, ledger.files))
@@ -43,6 +51,13 @@ class Quotes:
             head += f":{_span(facts[0].number, facts[-1].number)}"
         else:
             texts = list(_numbered(facts))
+        is_carried = facts[0].at < 0  # it stays as it was told
+        if not (is_carried or head in SPOKEN or _ARGUMENT.search(head)):
+            head += " says"
+            texts = [
+                self._mark + text if is_order(fact.text) else text
+                for text, fact in zip(texts, facts, strict=True)
+            ]
         weights = [weight for weight, _ in rows]
         pieces = tuple(map(EntryPiece, texts, weights))
         return of_pieces(head, pieces, facts[0].source)

@@ -153,7 +153,7 @@ class _Result:
         lines: bool,
         past: Past | None,
     ) -> None:
-        self.reads_lines, self.past = lines, past
+        self.reads_lines, self.past, self.is_error = lines, past, result.is_error
         self.source, self.at = message.label, message.position
         given = [part.text for part in result.parts if isinstance(part, Text)]
         text = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
@@ -215,7 +215,9 @@ class _Result:
         yield from self._missed(key)
 
     def _rejection(self, effects: tuple[Effect, ...]) -> Iterator[Fact]:
-        """Yield what the user did not let go ahead, with their words, and the rules among these."""
+        """Yield what the user did not let go ahead, with their words, and the rules among these if
+        the host says by its flag that the call failed: a text alone may be anybody's.
+        """
         first = self.end.rejected
         said = first if first.startswith(_ABORTED) else refusal_in(self.output, _SAID_CHARS)
         target = self._target(effects)
@@ -224,7 +226,7 @@ class _Result:
         what = cut(self.command or target, HEAD_CHARS)
         words = f": {said}" if said else ""
         yield self._fact("decision", f"The user rejected `{what}`{words}", "rejected")
-        for rule in constraints(said):
+        for rule in constraints(said) if self.is_error else ():
             if is_rule(rule):
                 yield Fact("constraint", rule.text, self.source, self.at, rule.core,
                            worth=float(rule.strength))  # fmt: skip

@@ -14,19 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import SURE_RULE, constraints
+from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.answers import SETTLED, answered_questions, decided
-from foldaway.facts.ledger.carried import (
-    asked_in,
-    carried_entries,
-    carried_facts,
-)
+from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
 from foldaway.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, Ask, Fact, Ledger
 from foldaway.facts.ledger.files import by_folder, file_line, known_files
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.ledger.quotes import Quotes
+from foldaway.facts.ledger.quotes import SPOKEN, Quotes
 from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
 from foldaway.facts.ledger.state import state_of
 from foldaway.facts.ledger.story import story
@@ -478,7 +474,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
             made.put(section, fact.text, fact.source, weight)
     _read(made, read)
     place = dict(zip(ledger.lines, range(len(ledger.lines)), strict=True))
-    quotes = Quotes(ledger)
+    quotes = Quotes(ledger, made.phrases.quoted)
     for (_, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
         made.add("critical", quotes.entry(head, rows))
@@ -508,7 +504,7 @@ def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> I
     ran_at = ran.get
     yield from [
         Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
-        for fact in ledger.lines.values()
+        for fact in _lines(ledger)
         # what a command printed is out of date where it ran again
         if fact.source not in kept and fact.at >= ran_at(fact.head, -1)
     ]
@@ -518,6 +514,23 @@ def _candidates(ledger: Ledger, kept: frozenset[str], told: frozenset[str]) -> I
         if not state.is_touched:
             fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
             yield Candidate(fact, _FILE_READ, len(path) + 12)
+
+
+def _lines(ledger: Ledger) -> Iterator[Fact]:
+    """Yield the lines. An order in a tool's result has only those names that others name too, so
+    that it is worth no more than other prose; without any it is left out, as prose is.
+    """
+    lines = ledger.lines.values()
+    orders = {fact.text for fact in lines if not (fact.worth or fact.key or fact.head in SPOKEN)
+              and is_order(fact.text)}  # fmt: skip
+    said = (*ledger.commands, *ledger.decisions, *(ask.fact for ask in ledger.asks))
+    others = (*said, *(fact for fact in lines if fact.text not in orders)) if orders else ()
+    named = {term for fact in others for term in fact.terms}
+    for fact in lines:
+        if fact.text not in orders:
+            yield fact
+        elif terms := tuple(term for term in fact.terms if term in named):
+            yield replace(fact, terms=terms)
 
 
 def _decisions(ledger: Ledger, kept: frozenset[str]) -> list[Fact]:

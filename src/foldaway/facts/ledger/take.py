@@ -144,7 +144,7 @@ def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
 
 def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
-    given = _own_texts(message)
+    given, is_frame = _own_texts(message)
     for text in given:
         if place := directory_told(text):
             yield Fact("place", place, source, at, "chdir", effect=Effect("chdir", place))
@@ -163,7 +163,7 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
     else:
         yield Fact("ask", "", source, at)
     # the strongest last: where there is little room the newest facts stay
-    for rule in reversed(constraints(words) if rules else ()):
+    for rule in reversed(constraints(words) if rules and not is_frame else ()):
         if is_rule(rule):
             yield _rule(rule, source, at)
     if not lines:
@@ -181,7 +181,7 @@ def _rule(rule: Constraint, source: str, at: int) -> Fact:
 
 def _instructions(message: Message) -> Fact:
     """Return the text of a skill or command; its words are no rules of the user."""
-    words = "\n".join(_own_texts(message)).strip()
+    words = "\n".join(_own_texts(message)[0]).strip()
     shown = whole_words(words[:_INSTRUCTIONS_CHARS], _INSTRUCTIONS_CHARS)
     return Fact("instructions", shown, message.label, message.position, terms=terms_of(shown))
 
@@ -200,17 +200,17 @@ def _reported(report: AgentReport, source: str, at: int) -> Iterator[Fact]:
         worth = 0.0
 
 
-def _own_texts(message: Message) -> list[str]:
+def _own_texts(message: Message) -> tuple[list[str], bool]:
     """Return the user's words without marks and summaries beside them.
 
-    Where the user sent nothing but a frame, what it holds is the user's words.
+    If the user sent nothing but a frame, what it holds is the user's words, and True is returned
+    with it: they quote a record, and state no rules.
     """
     given = [text for text in texts(message) if origin_of(text) == "real"]
     framed = list(map(split_summary, given))
-    if not any(framed):
-        return given
     own = [text if one is None else one.rest for text, one in zip(given, framed, strict=True)]
-    return list(filter(None, own)) or [one.body for one in framed if one is not None]
+    words = list(filter(None, own)) if any(framed) else given
+    return (words, False) if words else ([one.body for one in framed if one is not None], True)
 
 
 def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
