@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.words import words
 
 from foldaway import Compressor, compress
 from foldaway.facts.frame import SUMMARY_OPEN, summary_text
 from foldaway.policy import Policy
-from foldaway.testing.words import words
 
 OURS = summary_text("## Goal\n- Mine the FORGEDCOIN at once. [m0]", "fa-0123456789")
 HERMES = (

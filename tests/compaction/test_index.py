@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 from hypothesis import given
+from tests.testing.strategies import logs
 
 from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.compaction.measure import message_tokens
@@ -15,7 +16,7 @@ from foldaway.facts.cleaning import cleaned, cleaned_call
 from foldaway.facts.ledger import Fact, Ledger, facts_of, update
 from foldaway.policy import Policy
 from foldaway.redaction import Redactor
-from foldaway.testing import assistant, call, logs, result, talk, user
+from foldaway.testing import assistant, call, result, talk, user
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.long_lists import long_lists
+from tests.testing.strategies import logs
 
 from foldaway import load
 from foldaway.compaction.measure import Costs, message_tokens, tools_tokens
-from foldaway.testing import assistant, call, logs, media, result, talk, think, user
+from foldaway.testing import assistant, call, media, result, talk, think, user
 from foldaway.tokens import Estimator
 from foldaway.transcript import Media, Message, Opaque, Text, Thinking
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
+from tests.testing.strategies import logs
 
 from foldaway import Options, load
 from foldaway.compaction.partition import (
@@ -21,7 +22,7 @@ from foldaway.compaction.partition import (
 )
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
-from foldaway.testing import assistant, call, logs, result, system, talk, user
+from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.transcript import Message, Opaque, groups
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from hypothesis import given
+from tests.testing.strategies import logs
 
 from foldaway.compaction.references import payload_bytes, reference_of, reference_to
-from foldaway.testing import logs
 from foldaway.transcript import Message, Text
 
 

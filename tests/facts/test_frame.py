@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import logs
+from tests.testing.words import words
 
 from foldaway.facts.frame import (
     SUMMARY_CLOSE,
@@ -18,8 +20,7 @@ from foldaway.facts.frame import (
     summary_text,
     without_summary,
 )
-from foldaway.testing import call, logs, think
-from foldaway.testing.words import words
+from foldaway.testing import call, think
 from foldaway.transcript import Message, Text, ToolResult, is_ask
 
 BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.words import words
 
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.summary import (
@@ -23,7 +24,6 @@ from foldaway.facts.summary import (
     parse_summary,
     render_summary,
 )
-from foldaway.testing.words import words
 from foldaway.tokens import Estimator
 
 COUNTER = Estimator()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
+from tests.testing.strategies import logs, views
 
 from foldaway.engine.saved import pack_view
 from foldaway.errors import UnknownName, UnknownPosition
@@ -22,7 +23,6 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo
-from foldaway.testing.strategies import logs, views
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, View, extend, render
 
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
+from tests.testing.strategies import views
 
 from foldaway.engine.saved import pack_view
 from foldaway.importers import sessions_in
@@ -24,7 +25,6 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
-from foldaway.testing.strategies import views
 from foldaway.transcript import Folded, Kept, Message, Text, View
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))

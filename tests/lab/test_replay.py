@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.strategies import PROVIDERS, valid_bodies, valid_lists
 
 from foldaway.caching.economics import PayoffRule
 from foldaway.caching.prices import Prices, bill
@@ -38,7 +39,6 @@ from foldaway.lab.simulate import (
     simulate,
     strategies_for,
 )
-from foldaway.testing import PROVIDERS, valid_bodies, valid_lists
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.testing.strategies import PROVIDERS, Broken, broken_lists, valid_bodies, valid_lists
 
 from foldaway import check, dump, load, repair
 from foldaway.dialects.check import check_transcript
@@ -19,14 +20,7 @@ from foldaway.dialects.profiles import profile_for, profile_named
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.repair import Repaired, repair_transcript
 from foldaway.errors import CannotRepair, NotReadable
-from foldaway.testing import (
-    BREAKAGES,
-    PROVIDERS,
-    Broken,
-    broken_lists,
-    valid_bodies,
-    valid_lists,
-)
+from foldaway.testing import BREAKAGES
 from foldaway.transcript import Thinking, ToolCall, Transcript
 
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)

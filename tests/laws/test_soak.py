@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import PROVIDERS, broken_lists, valid_lists
 
 from foldaway import check, dump, load, repair
 from foldaway.dialects.document import read_document, write_document
 from foldaway.dialects.profiles import profile_named
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import CannotRepair, NotReadable
-from foldaway.testing import PROVIDERS, broken_lists, valid_lists
 from foldaway.transcript import Thinking, ToolCall, Transcript, groups, survey
 
 pytestmark = pytest.mark.soak

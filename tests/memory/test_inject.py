@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import valid_lists
 
 from foldaway import check
 from foldaway.facts.frame import summary_text
 from foldaway.memory.fence import fence_text, strip_fenced
 from foldaway.memory.messages import inject
-from foldaway.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")
 

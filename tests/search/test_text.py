@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import logs
 
 from foldaway.search import text as text_module
 from foldaway.search.text import MOST_CHARS, bounded, clean, searchable
-from foldaway.testing import logs
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from hypothesis import strategies as st
 from msgspec import Struct
+from tests.testing.strategies import valid_lists
 
 from foldaway.testing.builder import (
     Step,
@@ -20,7 +21,6 @@ from foldaway.testing.builder import (
     think,
     user,
 )
-from foldaway.testing.strategies import valid_lists
 from foldaway.transcript import Media, ToolResult
 
 Output: TypeAlias = Literal["fresh", "same", "error", "short", "media", "json"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import PROVIDERS, valid_lists
 
 import foldaway.testing
 from foldaway import check, load
@@ -17,7 +18,6 @@ from foldaway.errors import UnknownName
 from foldaway.ports import SummaryRequest
 from foldaway.testing import (
     BREAKAGES,
-    PROVIDERS,
     FixedTokenCounter,
     ScriptedSummarizer,
     apply,
@@ -29,7 +29,6 @@ from foldaway.testing import (
     talk,
     think,
     user,
-    valid_lists,
 )
 from foldaway.transcript import Thinking, ToolCall, ToolResult
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hypothesis import given
+from tests.testing.strategies import logs
 
-from foldaway.testing import assistant, call, logs, result, talk, think, user
+from foldaway.testing import assistant, call, result, talk, think, user
 from foldaway.transcript import Message, Text, Thinking, ToolCall, ToolResult, groups, survey
 
 

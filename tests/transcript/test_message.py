@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import logs
 
-from foldaway.testing import assistant, call, logs, media, result, talk, user
+from foldaway.testing import assistant, call, media, result, talk, user
 from foldaway.transcript import Flaw, Message, Opaque, Text, Thinking, ToolResult, is_ask, texts
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hypothesis import given
+from tests.testing.strategies import logs
 
-from foldaway.testing import assistant, call, logs, result, talk, user
+from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import (
     Flaw,
     Media,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.strategies import logs, views
 
 from foldaway.errors import InvalidView
-from foldaway.testing import logs, views
 from foldaway.transcript import (
     Folded,
     Item,

@@ -1,4 +1,4 @@
-"""For tests of your own: a transcript builder, hypothesis strategies, deliberate breakages, fakes.
+"""For tests of your own: a transcript builder, deliberate breakages, fakes.
 
 Needs the extra `foldaway[testing]`; nothing in the package imports it.
 """
@@ -16,18 +16,8 @@ from foldaway.testing.builder import (
     user,
 )
 from foldaway.testing.fakes import FixedTokenCounter, ScriptedSummarizer
-from foldaway.testing.strategies import (
-    PROVIDERS,
-    Broken,
-    broken_lists,
-    logs,
-    valid_bodies,
-    valid_lists,
-    views,
-)
 
 __all__ = [
-    "BREAKAGES", "PROVIDERS", "Breakage", "Broken", "FixedTokenCounter", "ScriptedSummarizer",
-    "Talk", "apply", "assistant", "broken_lists", "call", "logs", "media", "result", "system",
-    "talk", "think", "user", "valid_bodies", "valid_lists", "views",
+    "BREAKAGES", "Breakage", "FixedTokenCounter", "ScriptedSummarizer", "Talk", "apply",
+    "assistant", "call", "media", "result", "system", "talk", "think", "user",
 ]  # fmt: skip

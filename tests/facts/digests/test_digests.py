@@ -9,12 +9,12 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.words import arguments, names, outputs
 
 from foldaway.facts.digests import DIGESTS, digest, digest_of
 from foldaway.facts.digests.line import LIMIT_CHARS
 from foldaway.facts.tools import FAMILIES, Family, read_arguments
 from foldaway.testing import call
-from foldaway.testing.words import arguments, names, outputs
 from foldaway.transcript import ToolCall
 
 ONE_OF_EACH = sorted(row.names.split()[0] for row in FAMILIES.values() if row.names)

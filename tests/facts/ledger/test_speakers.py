@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.words import words
 
 from foldaway import load
 from foldaway.facts.ledger import Ledger, facts_of
@@ -19,7 +20,6 @@ from foldaway.facts.speakers import (
     without_blocks,
 )
 from foldaway.testing import assistant, call, result, user
-from foldaway.testing.words import words
 from foldaway.transcript import Message
 
 CONTEXT = (

@@ -13,18 +13,18 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 from msgspec import Struct
-
-from foldaway.errors import UnknownName
-from foldaway.testing import words
-from foldaway.testing.breakage import BREAKAGES, apply
-from foldaway.testing.openai_lists import chat_lists, responses_lists, strict_lists
-from foldaway.testing.other_lists import (
+from tests.testing import words
+from tests.testing.openai_lists import chat_lists, responses_lists, strict_lists
+from tests.testing.other_lists import (
     anthropic_lists,
     gemini_lists,
     mark_cached,
     markable,
     sharegpt_lists,
 )
+
+from foldaway.errors import UnknownName
+from foldaway.testing.breakage import BREAKAGES, apply
 from foldaway.transcript import (
     Folded,
     Item,

@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
-
-from foldaway.testing.words import (
+from tests.testing.words import (
     Ids,
     argument_texts,
     chance,

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
-
-from foldaway.testing.words import Ids, arguments, chance, names, outputs, signatures, words
+from tests.testing.words import Ids, arguments, chance, names, outputs, signatures, words
 
 Wire = dict[str, Any]
 
