@@ -287,7 +287,7 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
     """A session is for one thread at a time, also if the client is gone."""
     is_inside, others = threading.Event(), threading.Event()
 
-    def opened(window: int | None) -> Any:
+    def opened(turn: Turn, window: int | None) -> Any:
         if is_inside.is_set():
             others.set()
         is_inside.set()
@@ -409,7 +409,7 @@ async def crowd(stand: Any, kit: Any, count: int) -> None:
 
 async def test_many_conversations_at_once(gateway: Any, kit: Any) -> None:
     """More than are held open: each is answered, and each is in the store."""
-    async with gateway(most_conversations=4) as stand:
+    async with gateway(held_bytes=4 << 20) as stand:
         await crowd(stand, kit, 12)
         store = stand.store
     assert len(kept(store)) == 12

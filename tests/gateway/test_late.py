@@ -102,3 +102,45 @@ async def test_a_window_is_learned_from_what_was_refused(
             sizes.append(len(stand.upstream.asked[-1]))
         assert 1 <= strict.refused <= 2
         assert max(sizes[40:]) > MOST_BYTES / 4
+
+
+class StrictInStream(Strict):
+    """A provider that refuses inside the stream, as OpenAI does on Responses."""
+
+    async def __call__(self, request: web.Request, body: bytes) -> web.StreamResponse:
+        if len(body) <= MOST_BYTES:
+            return await self.kit.answer_events(request, body)
+        self.refused += 1
+        said = {"code": "context_length_exceeded", "message": "Your input exceeds the context "
+                "window of this model. Please adjust your input and try again."}  # fmt: skip
+        events = {
+            "responses": [
+                {"type": "response.created", "response": {"id": "resp_1"}},
+                {"type": "response.in_progress", "response": {"id": "resp_1"}},
+                {"type": "response.failed", "response": {"id": "resp_1", "error": said}},
+            ],
+            "messages": [{"type": "error", "error": {
+                "type": "invalid_request_error", "message": "prompt is too long"}}],
+        }  # fmt: skip
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        wire = next(name for name, path in self.kit.paths.items()
+                    if request.path.startswith(path.partition("?")[0]))  # fmt: skip
+        for event in events.get(wire, [{"error": said}]):
+            named = f"event: {event['type']}\n" if "type" in event else ""
+            await response.write(f"{named}data: {json.dumps(event)}\n\n".encode())
+        return response
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_refusal_inside_a_stream_is_mended_like_any_other(
+    gateway: Any, kit: Any, wire: str
+) -> None:
+    """The client sees only the answer to the smaller request."""
+    async with gateway(context_length=200_000) as stand:
+        strict = stand.upstream.script = StrictInStream(kit)
+        for steps in (10, 60):
+            got = await stand.post(kit.talk(wire, steps), wire)
+            assert (got.status, got.body) == (200, b"".join(kit.events[wire]))
+        assert strict.refused >= 1
+        assert len(stand.upstream.asked[-1]) <= MOST_BYTES

@@ -53,13 +53,13 @@ async def _record(
     if is_list:
         key = dialect_named(route.wire.dialect).list_key
         alone = without_question(turn.body, sign, key)
-        if found := await conversations.of(turn).record(request=alone):
+        if found := await conversations.of(turn).record(turn, request=alone):
             return found
     text = await asyncio.to_thread(words_of, turn.body)
     if not is_list and turn.key:
-        return await conversations.of(turn).record(text=text, is_named=True)
+        return await conversations.of(turn).record(turn, text=text, is_named=True)
     for one in conversations.recent(route.wire.name, turn.owner)[:_MOST_SEARCHED]:
-        if found := await one.record(text=text):
+        if found := await one.record(turn, text=text):
             return found
     return ""
 

@@ -29,7 +29,7 @@ NOT_KNOWN_YET = "not known yet"
 """Why the first request of a conversation without a name passes: its first answer names it."""
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, weakref=True):
     """A request of a conversation."""
 
     key: str

@@ -15,7 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
+from weakref import ref
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,8 +47,8 @@ from foldaway.transcript import Kept
 from foldaway.writing.writers import Writers
 
 T = TypeVar("T")
-Opened: TypeAlias = Callable[[int | None], tuple[Session, bool]]
-"""Opens a conversation in a window; also returns whether anything of it was compacted before."""
+Opened: TypeAlias = Callable[[Turn, int | None], tuple[Session, bool]]
+"""Opens the conversation of a request in a window; also returns whether any of it was compacted."""
 
 _BYTES_PER_TOKEN = 2
 """The fewest that a token of JSON text takes: so growth in bytes never hides growth in tokens."""
@@ -68,6 +69,9 @@ _VIEWS = 4
 """Branches of a conversation whose last views are kept in memory."""
 _SAFE = 0.85
 """The share of a window up to which a request is taken to fit, if the budget is not known yet."""
+_HELD_BYTES, _HELD_TIMES = 800_000, 4
+"""What a conversation takes in memory: this much, and its request this many times. 256 of 4 MB took
+3.6 GB, and 256 tiny ones 200 MB."""
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
 
@@ -102,8 +106,9 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Names under which other machines may call."""
     most_bytes: int = 64 << 20
     """Of one request; the providers take 32 MB."""
-    most_conversations: int = 256
-    """Held open at once; others are taken up from the store when they go on."""
+    held_bytes: int = 256 << 20
+    """Of memory for the conversations that are held open; those that were quiet for longest are
+    taken up from the store when they go on."""
     deadlines: tuple[float, float] = (0.25, 2.0)
     """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
     notice beside the model's own time."""
@@ -129,20 +134,14 @@ class Outgoing(Struct, frozen=True):
     """What went wrong with us, if that is why."""
 
 
-class Remembered(Protocol):
-    """What a conversation asks that is not open yet. In a thread."""
+class Remembered(Struct, frozen=True):
+    """What a conversation asks that is not open. In a thread."""
 
-    def last_views(self) -> Sequence[LastView]:
-        """Return how the store says that its lists were sent, the newest first."""
-        ...
-
-    def window(self) -> int:
-        """Return the window of its model."""
-        ...
-
-    def learn(self, tokens: int) -> None:
-        """Keep a window that its provider named."""
-        ...
+    last_views: Callable[[Turn], Sequence[LastView]]
+    """How the store says that its lists were sent, the newest first."""
+    window: Callable[[], int]
+    learn: Callable[[int], None]
+    """Keeps a window that its provider named."""
 
 
 class Conversation:
@@ -161,11 +160,16 @@ class Conversation:
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
-        self._last: Turn | None = None
+        self._last: Callable[[], Turn | None] = _nobody
         self._size, self._room, self._effective_window = 0, 0, 0
         self._warm_until = 0.0
         self._is_compacted = False
         self._faults, self._left_alone = 0, 0.0
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory it takes."""
+        return _HELD_BYTES + _HELD_TIMES * (self._size if self._session is not None else 0)
 
     @property
     def is_left_alone(self) -> bool:
@@ -220,16 +224,20 @@ class Conversation:
         made = None if self._is_shared else _spliced(held, turn, why)
         room = 0.0
         if made is None and self._remembered is not None:
-            looking = asyncio.to_thread(_looked_up, self._remembered)
+            looking = asyncio.to_thread(_looked_up, self._remembered, turn)
             try:
                 stored, room = await asyncio.wait_for(looking, _STORE_SECONDS)
             except (TimeoutError, FoldawayError, OSError):
                 stored = held
             made = _spliced(stored, turn, why)
+        made = made or Outgoing(f"pass; {why}", is_known=False)
+        size = len(turn.body if made.body is None else made.body)
         room = self._effective_window or room
-        size = len(turn.body if made is None or made.body is None else made.body)
-        fits = size <= self._accepted_bytes or size * self._tokens_per_byte < room
-        return made or Outgoing(f"pass; {why}", is_known=False), fits
+        return made, self.took(size) or size * self._tokens_per_byte < room
+
+    def took(self, size: int) -> bool:
+        """Return whether its provider answered a request of that many bytes before."""
+        return size <= self._accepted_bytes
 
     async def counted_for(self, turn: Turn, seconds: float) -> Outgoing | None:
         """Return what would be sent for a request that is only to be counted; nothing is kept.
@@ -239,22 +247,19 @@ class Conversation:
         if self._session is None or self.passes(turn):
             return None
         try:
-            looking = self._run(lambda: self._current().preview(request=turn.body))
+            looking = self._run(lambda: self._current(turn).preview(request=turn.body))
             followed = await asyncio.wait_for(looking, seconds)
         except TimeoutError:
             return (await self._without_engine(turn, "deadline"))[0]
         return _outgoing(followed) if followed.is_changed else None
 
-    async def take_down(
-        self, turn: Turn, usage: Mapping[str, Any], *, is_whole: bool = False
-    ) -> None:
+    async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, sent_bytes: int = 0) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
         the next request need not wait for it, unless the answer is bound to what was sent.
-        `is_whole` says that it was sent as it came.
+        `sent_bytes` were sent for it, if the answer says what they cost.
         """
-        if is_whole:
-            self._accepted_bytes = max(self._accepted_bytes, len(turn.body))
-        await self._run(lambda: self._take_down(turn, usage, is_whole=is_whole))
+        self._accepted_bytes = max(self._accepted_bytes, sent_bytes)
+        await self._run(lambda: self._take_down(turn, usage, sent_bytes))
 
     async def smaller(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
@@ -267,13 +272,13 @@ class Conversation:
         return None if followed is None or not followed.is_changed else _outgoing(followed)
 
     async def record(
-        self, *, request: bytes | None = None, text: str = "", is_named: bool = False
+        self, turn: Turn, *, request: bytes | None = None, text: str = "", is_named: bool = False
     ) -> str:
         """Return all that is known of a client's list in one text, "" if it is not of this one."""
         if self.is_left_alone or (request is None and self._session is None and not is_named):
             return ""
         return await self._run(
-            lambda: self._current().record(request=request, text=text, is_named=is_named)
+            lambda: self._current(turn).record(request=request, text=text, is_named=is_named)
         )
 
     async def answered(self, turn: Turn, calls: Sequence[OwnCall]) -> list[str]:
@@ -301,7 +306,7 @@ class Conversation:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
             except Exception:
                 self._faults += 1
-                self._session, self._last, self._room = None, None, 0
+                self._session, self._last, self._room = None, _nobody, 0
                 if self._faults >= _FAULTS:
                     self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
                 raise
@@ -310,14 +315,14 @@ class Conversation:
 
     # In a thread
 
-    def _current(self) -> Session:
+    def _current(self, turn: Turn) -> Session:
         if self._session is None:
-            self._session, was_compacted = self._open(self._window)
+            self._session, was_compacted = self._open(turn, self._window)
             self._is_compacted |= was_compacted
         return self._session
 
     def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
-        session = self._current()
+        session = self._current(turn)
         followed = session.follow(request=turn.body)
         is_late = not claim.acquire(blocking=False)
         if is_late and turn.binds and followed.report.status == "compacted":
@@ -328,19 +333,19 @@ class Conversation:
 
     def _following(self, turn: Turn) -> Session:
         """Return the session with the list of a request."""
-        session = self._current()
-        if self._last is not turn:  # it passed, or another branch asked after it
+        session = self._current(turn)
+        if self._last() is not turn:  # it passed, or another branch asked after it
             session.follow(request=turn.body, when="never")
         return session
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any], *, is_whole: bool) -> None:
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any], sent_bytes: int) -> None:
         session = self._following(turn)
         self.recall.note(session)
         if usage:
             session.used(usage)
             counted = session.store.usage(session.id, last=1)
-            if is_whole and counted and counted[-1].input_tokens:
-                self._tokens_per_byte = counted[-1].input_tokens / len(turn.body)
+            if sent_bytes and counted and counted[-1].input_tokens:
+                self._tokens_per_byte = counted[-1].input_tokens / sent_bytes
         if not turn.binds and session.compact().status == "compacted":
             session.follow(request=turn.body, when="never")  # else the next one would wait for it
         self._note_room(session, turn)
@@ -351,7 +356,7 @@ class Conversation:
         Nothing ever passes again if something was compacted, also in another branch: a branch that
         was not compacted says nothing about the next request.
         """
-        self._last, self._size, engine = turn, len(turn.body), session.engine
+        self._last, self._size, engine = ref(turn), len(turn.body), session.engine
         if session.last_view is not None:
             self._views[session.id] = session.last_view
             self._views.move_to_end(session.id)
@@ -368,7 +373,7 @@ class Conversation:
             self._standings.tell(session, turn)
 
     def _shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Followed | None:
-        session = self._current()
+        session = self._current(turn)
         followed = session.follow(request=turn.body, when="never")
         if len(followed.body) < _SMALLER * refused_bytes:
             return followed
@@ -378,7 +383,7 @@ class Conversation:
                 session.lighten()
             else:
                 self._narrow(session, refusal.limit, before)
-                session = self._current()
+                session = self._current(turn)
             followed = session.follow(request=turn.body, force=True)
         except FoldawayError:
             return None
@@ -416,17 +421,27 @@ class Conversations:
         if found is None:
             recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
                           None) or RecallTool(self._store, turn.agent)  # fmt: skip
-            remembered = _Remembered(self._store, turn, self._options, self._windows)
+            remembered = Remembered(
+                self._last_views, partial(self._window, turn.model),
+                partial(self._learn, turn.model),
+            )  # fmt: skip
             found = Conversation(
-                lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
-                remembered, Standings(self._publish, turn.key, turn.agent, turn.model),
-                self._options.is_shared,
+                self._open, self._pool, recall, self._options.clock, remembered,
+                Standings(self._publish, turn.key, turn.agent, turn.model), self._options.is_shared,
             )  # fmt: skip
             self._held[name] = found
-            if len(self._held) > self._options.most_conversations:
-                self._held.popitem(last=False)
         self._held.move_to_end(name)
+        self._let_go(len(turn.body))
         return found
+
+    def _let_go(self, size: int) -> None:
+        """Let go of conversations that were quiet for longest, until the others have room beside a
+        request of this size; never of the newest.
+        """
+        held = size * _HELD_TIMES + sum(one.held_bytes for one in self._held.values())
+        while held > self._options.held_bytes and len(self._held) > 1:
+            _, gone = self._held.popitem(last=False)
+            held -= gone.held_bytes
 
     def recent(self, wire: str, owner: str) -> list[Conversation]:
         """Return the conversations of a wire that an owner has here, the one that went on last
@@ -442,6 +457,19 @@ class Conversations:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what work does that belongs to no session."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def _last_views(self, turn: Turn) -> Sequence[LastView]:
+        known = find_by_key(self._store, self.key_of(turn), turn.agent)
+        family = self._store.lineage(known.root_id) if known else ()
+        newest = sorted((one for one in family if one.view), key=lambda one: -one.updated)
+        held = (self._store.sent(one.id) for one in newest[:_VIEWS])
+        return [found for data in held if data and (found := unpack_last_view(data)) is not None]
+
+    def _window(self, model: str) -> int:
+        return window_of(model, self._options.context_length or self._windows.of(model))[0]
+
+    def _learn(self, model: str, tokens: int) -> None:
+        self._windows.learn({model: tokens}, "refused")
 
     def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options
@@ -482,30 +510,12 @@ class Conversations:
         self._pool.shutdown(wait=True)
 
 
-class _Remembered:
-    """What the store and the settings know of a conversation."""
-
-    def __init__(self, store: Store, turn: Turn, options: GatewayOptions, windows: Windows) -> None:
-        self._store, self._options, self._windows = store, options, windows
-        self._key, self._agent, self._model = turn.key, turn.agent, turn.model
-
-    def last_views(self) -> Sequence[LastView]:
-        known = find_by_key(self._store, self._key, self._agent)
-        family = self._store.lineage(known.root_id) if known else ()
-        newest = sorted((one for one in family if one.view), key=lambda one: -one.updated)
-        held = (self._store.sent(one.id) for one in newest[:_VIEWS])
-        return [found for data in held if data and (found := unpack_last_view(data)) is not None]
-
-    def window(self) -> int:
-        told = self._options.context_length or self._windows.of(self._model)
-        return window_of(self._model, told)[0]
-
-    def learn(self, tokens: int) -> None:
-        self._windows.learn({self._model: tokens}, "refused")
+def _looked_up(remembered: Remembered, turn: Turn) -> tuple[Sequence[LastView], float]:
+    return remembered.last_views(turn), remembered.window() * _SAFE
 
 
-def _looked_up(remembered: Remembered) -> tuple[Sequence[LastView], float]:
-    return remembered.last_views(), remembered.window() * _SAFE
+def _nobody() -> None:
+    return None
 
 
 def _spliced(views: Sequence[LastView], turn: Turn, why: str) -> Outgoing | None:

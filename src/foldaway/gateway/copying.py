@@ -84,9 +84,10 @@ class AnswerCopy:
         self._takes_pings = self.is_events and not is_fixed
         if rounds is not None:
             rounds.begin(kept.content_type)
+        if rounds is not None and read:
+            read = rounds.feed(read)
         if read:
-            self._last = read
-            await self._body(read)
+            await self._piece(read)
         await self.data(up)
 
     async def data(self, up: aiohttp.ClientResponse) -> None:

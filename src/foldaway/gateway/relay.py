@@ -28,6 +28,7 @@ from foldaway.gateway.asked import Passing, Turn, asked, unpacked
 from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoing, deadline
 from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
+from foldaway.gateway.opening import RefusedRequest, read_opening
 from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
 from foldaway.gateway.recalling import Recalling
@@ -266,6 +267,9 @@ class Relay:
                         error = await _read_error(up)
                         refusal = _refusal(up, error)
                         again = await self._smaller(sent, refusal, route) if refusal else None
+                    elif self._may_refuse(up, sent):
+                        error, refusal = await read_opening(up)
+                        again = await self._smaller(sent, refusal, route) if refusal else None
                     if again is None:
                         rounds = None if up.headers.get("content-encoding") else sent.rounds
                         copy = AnswerCopy(send, kept, self._options.ping_seconds, route.wire.ping,
@@ -293,11 +297,19 @@ class Relay:
             if sent.rounds is not None:  # the whole is what was paid; the last is what is known
                 usage = sent.rounds.usage or usage
             if sent.turn is not None and outcome.status == 200 and not sent.is_faulty:
-                known, is_whole = usage if sent.is_known else {}, sent.note.startswith("pass")
+                known, size = usage if sent.is_known else {}, len(sent.body) if usage else 0
                 one = self._conversations.of(sent.turn)
-                self._behind_it(one.take_down(sent.turn, known, is_whole=is_whole))
+                self._behind_it(one.take_down(sent.turn, known, sent_bytes=size))
             elif route.operation == "models" and outcome.status == 200:
                 self._behind_it(self._conversations.learn_windows(kept.plain()))
+
+    def _may_refuse(self, up: aiohttp.ClientResponse, sent: Sent) -> bool:
+        """Return whether a stream may still say that its request was too long."""
+        kind = up.headers.get("content-type", "")
+        if sent.turn is None or up.status != 200 or up.headers.get("content-encoding"):
+            return False
+        is_sure = self._conversations.of(sent.turn).took(len(sent.body))
+        return kind.startswith("text/event-stream") and not is_sure
 
     async def _ask_again(
         self, scope: Scope, route: Route, sent: Sent, copy: AnswerCopy, body: bytes
@@ -461,14 +473,6 @@ async def _read_error(up: aiohttp.ClientResponse) -> bytes:
     return read
 
 
-class _Refused(Exception):
-    """An error of a provider, in the form that `refusal_of` reads."""
-
-    def __init__(self, status: int, body: Any, text: str) -> None:
-        super().__init__(text)
-        self.status_code, self.body = status, body
-
-
 def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     """Return what an error says of the size of its request, None if it says something else."""
     plain = unpacked(error, up.headers.get("content-encoding", ""), _MOST_ERROR) or b""
@@ -477,7 +481,7 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
         body = parse(plain)
     except NotReadable:
         body = None
-    return refusal_of(_Refused(up.status, body, text))
+    return refusal_of(RefusedRequest(up.status, body, text))
 
 
 def _sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:
