@@ -108,7 +108,7 @@ def test_a_long_line_is_skipped_and_the_others_are_read(put: Any) -> None:
     said = [message.wire["content"] for message in session.transcript.messages]
     assert said == ["one", "two"]
     (note,) = session.notes
-    assert (note.kind, note.where) == ("left out", "line 2")
+    assert (note.kind, note.where) == ("too long", "line 2")
     assert note.said == "is longer than 1 MB and was skipped; raise input.max_line_mb"
 
 

@@ -58,7 +58,8 @@ def ask(address: str, method: str, **headers: str) -> tuple[int, str]:
         with urlopen(Request(address, data, sent, method=method), timeout=30) as got:
             return got.status, got.read(1_000_000).decode()
     except HTTPError as error:
-        return error.code, error.read().decode()
+        with error:
+            return error.code, error.read().decode()
 
 
 @contextmanager

@@ -312,7 +312,8 @@ def _asked(address: str) -> tuple[int, str]:
         with urlopen(address, timeout=_GATEWAY_SECONDS) as answer:
             return answer.status, answer.headers.get("x-foldaway", "")
     except HTTPError as error:
-        return error.code, error.headers.get("x-foldaway", "")
+        with error:
+            return error.code, error.headers.get("x-foldaway", "")
     except (OSError, ValueError, HTTPException):
         return 0, ""
 
