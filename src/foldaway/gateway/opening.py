@@ -19,7 +19,7 @@ _BEFORE = frozenset({"response.created", "response.queued", "response.in_progres
 _MOST_BYTES = 1 << 18
 
 
-class RefusedRequest(Exception):
+class StreamRefusal(Exception):
     """An error of a provider, in the form that `refusal_of` reads."""
 
     def __init__(self, status: int, body: Any, text: str) -> None:
@@ -66,4 +66,4 @@ def _refusal_in(event: dict[str, Any]) -> Refusal | None:
             return None
         error = event  # an error of Responses has its fields in the event
     said = cast("dict[str, Any]", error)
-    return refusal_of(RefusedRequest(400, {"error": said}, str(said.get("message", ""))))
+    return refusal_of(StreamRefusal(400, {"error": said}, str(said.get("message", ""))))
