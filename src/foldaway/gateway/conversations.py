@@ -158,6 +158,7 @@ class Conversation:
         self._views: OrderedDict[str, LastView] = OrderedDict()
         self._accepted_bytes, self._tokens_per_byte = 0, 1 / _BYTES_PER_TOKEN
         self._session: Session | None = None
+        self._session_id = ""
         self._window: int | None = None
         self._lock = asyncio.Lock()
         self._last: Callable[[], Turn | None] = _nobody
@@ -184,8 +185,10 @@ class Conversation:
         return is_small and not self._is_compacted and self._clock() < self._warm_until
 
     def look_again(self, session_id: str) -> None:
-        """Let nothing pass any more if it is this session that was changed by somebody else."""
-        if self._session is not None and self._session.id == session_id:
+        """Let nothing pass any more if it is this session that was changed by somebody else, and
+        forget what was sent for it: words may have been erased.
+        """
+        if self._views.pop(session_id, None) or session_id == self._session_id:
             self._is_compacted = True
 
     async def outgoing(self, turn: Turn, seconds: float) -> Outgoing:
@@ -201,7 +204,6 @@ class Conversation:
         following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
         # what an answer is bound to cannot be changed behind it
         await asyncio.wait((following,), timeout=_PATIENCE_SECONDS if turn.binds else seconds)
-        late = None
         if not following.done():
             late, fits = await self._without_engine(turn, "deadline")
             if not fits:
@@ -357,6 +359,7 @@ class Conversation:
         was not compacted says nothing about the next request.
         """
         self._last, self._size, engine = ref(turn), len(turn.body), session.engine
+        self._session_id = session.id
         if session.last_view is not None:
             self._views[session.id] = session.last_view
             self._views.move_to_end(session.id)
