@@ -55,6 +55,8 @@ class LastView(Struct, frozen=True, kw_only=True):
     least: int
     """How long a list must be: one that ends with what was folded is another."""
     replaced: tuple[Sealed, ...]
+    is_bare: bool = False
+    """Whether no payload of the edits has a cache mark of its own."""
     settings: Payload = {}
     headers: Mapping[str, str] = {}
 
@@ -73,7 +75,9 @@ class LastView(Struct, frozen=True, kw_only=True):
                 return None
             marked += found
         edits = joined((*self.edits, *keep_from(self.stop, len(given.raws))))
-        return body_with(given, with_marks(edits, given, marked), self.settings)
+        if marked or not self.is_bare:
+            edits = with_marks(edits, given, marked)
+        return body_with(given, edits, self.settings)
 
     def is_by(self, edits: Sequence[Edit], length: int, settings: Payload) -> bool:
         """Return whether a list of this length becomes the same by these edits and settings."""
@@ -114,7 +118,7 @@ def last_view_of(
     )
     return LastView(
         dialect=given.dialect, edits=steps, stop=stop, least=stop + has_tail, replaced=replaced,
-        settings=settings, headers=headers,
+        is_bare=with_marks(steps, given, ()) == steps, settings=settings, headers=headers,
     )  # fmt: skip
 
 
