@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from foldaway import check
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
@@ -105,3 +108,66 @@ async def test_a_late_gateway_sends_no_note_of_before(gateway: Any, kit: Any) ->
             assert set(NOTE.findall(stand.upstream.asked[-1])) == {b"%d" % steps}
         breaks = breaks_in(stand.upstream.asked, 4)
         assert 2 <= len(breaks) <= compactions_in(stand.store) <= 10
+
+
+def signed_for(messages: list[Any]) -> str:
+    """Return the signature of thinking that answers these messages."""
+    return hashlib.sha256(json.dumps(messages).encode()).hexdigest()
+
+
+def misplaced(messages: list[Any]) -> list[int]:
+    """Return the messages whose thinking was signed for others than those before it."""
+    return [
+        at
+        for at, one in enumerate(messages)
+        if isinstance(one["content"], list)
+        for block in one["content"]
+        if block["type"] == "thinking" and block["signature"] != signed_for(messages[:at])
+    ]
+
+
+THINKING: list[dict[str, Any]] = [{"type": "adaptive"}, {"type": "enabled", "budget_tokens": 1_024}]
+
+
+@pytest.mark.parametrize("thinking", THINKING, ids=lambda one: one["type"])
+async def test_bound_thinking_is_compacted_once_and_the_newest_result_stays(
+    gateway: Any, kit: Any, thinking: dict[str, Any]
+) -> None:
+    """With no time at all and beside busy threads: each compaction is kept, none is undone."""
+    frame = {"model": "claude-opus-5-5", "max_tokens": 2_000, "thinking": thinking}
+    whole = kit.talk("messages", 60)["messages"]
+    stop = threading.Event()
+    busy = [threading.Thread(target=_work_until, args=(stop,)) for _ in range(2)]
+    for one in busy:
+        one.start()
+    try:
+        async with gateway(deadlines=(0.0, 0.0)) as stand:
+            for steps in range(60):
+                messages = whole[: 2 * steps + 1]
+                body = {**kit.talk("messages", 1), **frame, "messages": messages}
+                assert (await stand.post(body, "messages")).status == 200
+                sent = json.loads(stand.upstream.asked[-1])
+                assert check(sent, provider="anthropic") == []
+                assert misplaced(sent["messages"]) == []
+                newest = messages[-1]["content"]
+                newest = newest[0]["content"] if steps else newest
+                assert newest in json.dumps(sent["messages"][-1])
+                assert whole[0]["content"] in json.dumps(sent)
+                signature = signed_for(sent["messages"])
+                thought = {"type": "thinking", "thinking": "So.", "signature": signature}
+                whole[2 * steps + 1]["content"].insert(0, thought)
+            asked = stand.upstream.asked
+            sizes, breaks = list(map(len, asked)), breaks_in(asked)
+            assert len(breaks) == compactions_in(stand.store)
+            assert 2 <= len(breaks) <= 10
+            assert all(sizes[at] < 0.75 * sizes[at - 1] for at in breaks)
+    finally:
+        stop.set()
+        for one in busy:
+            one.join()
+
+
+def _work_until(stop: threading.Event) -> None:
+    """Keep the interpreter busy."""
+    while not stop.is_set():
+        sum(range(10_000))
