@@ -188,6 +188,69 @@ def test_a_request_by_itself_keeps_the_rules_too(drops: bool) -> None:
     assert (made.messages["thinking"].get("block_binding") == DROPS) == drops
 
 
+def shown_results(body: dict[str, Any]) -> str:
+    """Return all that the newest message says, in results and beside them."""
+    held = body["messages"][-1]["content"]
+    blocks = [said(held)] if isinstance(held, str) else held
+    return "".join(str(block.get("text") or block.get("content")) for block in blocks)
+
+
+@pytest.mark.parametrize("model", [BINDS, FREE])
+def test_the_newest_result_of_a_loop_stays_whole(model: str) -> None:
+    """No model has seen it: it is a text if it cannot stay a result, and the ask is there too."""
+    host = hosts("enabled", model, False, lambda *_: "c2ln", judged_by_us)
+    host.ask("Go through all of them.")
+    for _ in range(60):
+        body = host.messages[-1]["content"]
+        host.step()
+        newest = body if isinstance(body, str) else body[0]["content"]
+        sent = host.found.body
+        assert newest in shown_results(sent)
+        assert "Go through all of them." in json.dumps(sent)
+        assert check(sent, provider="anthropic") == []
+    assert 3 < host.compactions < 20
+
+
+@pytest.mark.parametrize("tokens", [2_000, 3_000, 6_000])
+def test_a_request_by_itself_keeps_its_newest_results(tokens: int) -> None:
+    """Two results of one step and what the host says beside them; a second run changes nothing."""
+    host = hosts("enabled", BINDS, False, lambda *_: "c2ln", judged_by_us)
+    host.session = Session(context_length=10**6)
+    host.ask("Go.")
+    for _ in range(30):
+        host.step()
+    blocks = host.messages[-2]["content"]
+    blocks.append({"type": "tool_use", "id": "more", "name": "ls", "input": {"path": "src"}})
+    second = {"type": "tool_result", "tool_use_id": "more", "content": [said("src: 3 files")]}
+    host.messages[-1]["content"] += [second, said("<system-reminder>Mind it.</system-reminder>")]
+    body = {**host.frame, "messages": host.messages}
+    model = Model(BINDS)
+    made = compress(body, model=model, target_tokens=tokens, policy=SMALL)
+    assert made.report.status == "compacted"
+    assert check(made.messages, provider="anthropic") == []
+    shown = shown_results(made.messages)
+    for wanted in (host.messages[-1]["content"][0]["content"], "src: 3 files", "Mind it.", '"src"'):
+        assert wanted in shown
+    assert made.messages["messages"][0]["content"] == "Go."
+    again = compress(made.messages, model=model, target_tokens=tokens // 2, policy=SMALL)
+    assert '"Go."' in json.dumps(again.messages)
+
+
+def test_a_newest_result_that_is_too_large_is_cut_last() -> None:
+    """Everything else is folded first, and the request fits."""
+    host = hosts("enabled", BINDS, False, lambda *_: "c2ln", judged_by_us)
+    host.ask("Go.")
+    for _ in range(5):
+        host.step()
+    host.step(chars=60_000)
+    host.step()
+    assert host.found.report.status == "compacted"
+    assert host.found.report.tokens_after < 6_000
+    shown = shown_results(host.found.body)
+    assert "file_6.py: line" in shown
+    assert len(shown) > 3_000
+
+
 def test_what_cannot_be_compacted_stays_with_the_reason() -> None:
     """A host that asks to keep the loop gets its list back, and hears why."""
     host = hosts("enabled", BINDS, False, lambda *_: "c2ln", judged_by_us)

@@ -303,6 +303,23 @@ def test_a_tail_that_the_host_rewrites_each_time_is_kept_when_it_stays() -> None
     assert not any(b"<info>" in row.body for row in rows)
 
 
+def test_messages_between_rewritten_ones_are_no_sign_of_a_shorter_list() -> None:
+    """A host that notes the time in its newest results leaves its calls as they are."""
+    session, whole = Session(**WINDOW), talk(30)
+    courses: list[str] = []
+    for stop in range(3, len(whole) + 1, 4):
+        newest = [
+            {**one, "content": f"{one['content']} at {stop}"} if one["role"] == "tool" else one
+            for one in whole[max(stop - 6, 0) : stop]
+        ]
+        found = session.follow([*whole[: max(stop - 6, 0)], *newest])
+        courses.append(found.course)
+        assert found.messages[-len(newest) :] == newest
+    assert "compression" not in courses
+    assert set(courses[3:]) == {"continues"}
+    assert 1 <= session.info.compactions < 10
+
+
 def test_an_end_that_was_rewritten_once_is_kept_from_the_next_request_on() -> None:
     """What the user edits once is not what a host rewrites each time."""
     session, whole, clock = Session(context_length=100_000), talk(4), system("It is late.")

@@ -12,7 +12,7 @@ from foldaway.compaction.choose import Selection
 from foldaway.compaction.measure import by_category, message_tokens, text_length
 from foldaway.compaction.partition import Partition, is_native, newest_request, system_stop
 from foldaway.compaction.references import reference_of, reference_to
-from foldaway.compaction.thinking import stays_from, strip_thinking
+from foldaway.compaction.thinking import results_as_text, stays_from, strip_thinking
 from foldaway.compaction.work import CompactionInput
 from foldaway.facts.frame import mark_text, summary_text
 from foldaway.facts.summary import Summary, render_summary
@@ -319,7 +319,11 @@ def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message
     Any change before a message breaks what binds its thinking, so all of that goes, except for what
     the provider itself drops and must see.
     """
-    changes = dict(choice.rewritten)
+    changes, log = dict(choice.rewritten), work.log
+    if not work.options.keeps_turn:  # their calls are folded
+        start = choice.partition.tail_start
+        for at in range(start, len(log)):
+            changes[at] = results_as_text(changes.get(at, log[at]), log[start - 1])
     changed = [*changes, *(start for start, _ in choice.partition.folds())]
     if not work.rules.strips_thinking or not changed:
         return changes

@@ -31,7 +31,7 @@ from foldaway.compaction.partition import (
 )
 from foldaway.compaction.prune import is_data
 from foldaway.compaction.pruner import Pruner
-from foldaway.compaction.thinking import has_results, loop_start, words_alone
+from foldaway.compaction.thinking import has_results, loop_start, unseen_from, words_alone
 from foldaway.compaction.work import CompactionInput
 from foldaway.facts.digests.line import plural
 from foldaway.facts.frame import summary_text
@@ -178,6 +178,7 @@ def _ground(work: CompactionInput, before: int, *, tight: bool = False) -> _Grou
     cuts = allowed_cuts(parts)
     head = head_stop(work.log, cuts, first=0) if tight else _head(work, cuts)
     least = max(head, _after_old_summary(work))
+    least = next((cut for cut in cuts if cut >= least), least)  # a result alone may be left
     anchored = _anchored(work, tight=tight)
     min_tail = 1 if tight else work.policy.min_tail
     return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work), min_tail)
@@ -259,7 +260,7 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
     """Return a partition, the room for its summary, and what its islands cost."""
     tail_budget, ceiling, summary_tokens = _budgets(ground, fixed)
     start, tail = _tail(ground, tail_budget, ceiling)
-    if start > ground.least and start not in ground.cuts:
+    if ground.work.options.keeps_turn and start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
     found = _from(ground, start, tail)
     if ground.work.state.carried is not None and not found.folds():
@@ -292,7 +293,8 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
     """Return where the tail starts, as the options or the budget says, and its tokens."""
     log, options, cost = ground.work.log, ground.work.options, ground.pruner.cost
     if not options.keeps_turn:
-        return max(snapped_back(ground.cuts, len(log)), ground.least), 0
+        start = max(unseen_from(ground.work), ground.head)
+        return start, sum(map(cost, range(start, len(log))))
     if options.above is not None or options.keep_last is not None:
         wanted = (
             options.above

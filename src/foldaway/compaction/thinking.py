@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foldaway.compaction.work import CompactionInput
-from foldaway.transcript import Message, Rewritten, Thinking, ToolResult, View, grow, is_ask
+from foldaway.facts.frame import RESULT_OPEN
+from foldaway.transcript import (
+    Media,
+    Message,
+    Part,
+    Rewritten,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    View,
+    grow,
+    is_ask,
+)
+
+_SHOWN_ARGUMENTS = 200
+"""Characters of a call's arguments before its result as a text; chosen."""
 
 
 def loop_start(work: CompactionInput) -> int:
@@ -20,7 +36,7 @@ def loop_start(work: CompactionInput) -> int:
 
 def is_stuck(work: CompactionInput) -> bool:
     """Return whether a tool loop in progress can neither keep its thinking nor lose it: then all of
-    it is folded, up to the latest message of the user.
+    it that the model has seen is folded.
     """
     rules, options = work.rules, work.options
     is_free = options.above is None and options.keep_last is None
@@ -30,6 +46,32 @@ def is_stuck(work: CompactionInput) -> bool:
 def is_looping(work: CompactionInput) -> bool:
     """Return whether a tool loop is in progress that must have thinking."""
     return loop_start(work) < len(work.log)
+
+
+def unseen_from(work: CompactionInput) -> int:
+    """Return where the results begin that no model has seen; the end of the log if one is pinned:
+    then it may not become a text.
+    """
+    log, at = work.log, len(work.log)
+    while at > 0 and log[at - 1].role != "assistant":
+        at -= 1
+    return at if work.options.pinned.isdisjoint(range(at, len(log))) else len(log)
+
+
+def results_as_text(message: Message, calls: Message) -> Message:
+    """Return a message with its results as texts, each with the call of `calls` that it answers."""
+    named = {call.id: call for call in calls.parts if isinstance(call, ToolCall)}
+    parts: list[Part] = []
+    for part in message.parts:
+        if not isinstance(part, ToolResult):
+            parts.append(part)
+            continue
+        call = named.get(part.call_id)
+        called = f"{call.name} {call.arguments[:_SHOWN_ARGUMENTS]}" if call else part.name
+        said = "\n".join(one.text for one in part.parts if isinstance(one, Text))
+        parts.append(Text(f"{RESULT_OPEN}{called}]\n{said}"))
+        parts += [one for one in part.parts if isinstance(one, Media)]
+    return message.with_parts(tuple(parts))
 
 
 def stays_from(work: CompactionInput) -> int:

@@ -42,7 +42,8 @@ class Options(Struct, frozen=True, kw_only=True):
     keeps_head: bool = True
     """Whether the first compaction keeps the messages after the system prompt."""
     keeps_turn: bool = True
-    """Whether anything may stay of the turn after the latest message of the user."""
+    """Whether more may stay of the turn after the latest message of the user than what the model
+    has not seen."""
     references: bool = True
     """Whether originals are kept, so that references may be written."""
     force: bool = False

@@ -42,6 +42,8 @@ SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record
 
 QUOTED_SUMMARY = Regex(rf"(?s){re.escape(SUMMARY_OPEN)}.*?(?:{re.escape(SUMMARY_CLOSE)}|\Z)")
 
+RESULT_OPEN = "[foldaway: the newest result, of "
+"""How a tool's result begins that can only stay as a text."""
 MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
 _STARTS = frozenset("[TAS<")
 """With what our own words begin, and those of other compressors."""

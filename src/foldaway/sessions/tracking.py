@@ -213,12 +213,15 @@ class Tracker:
 
     def _is_shifted(self, place: ListPlace, digests: Sequence[bytes]) -> bool:
         """Return whether a host only sends its newest messages: an answer or a result is gone, and
-        something after it is there.
+        something after it is there, in another place than it had.
         """
-        there, length = set(digests[place.alignment.given :]), len(self._log)
+        there, length = digests[place.alignment.given :], len(self._log)
         gone = next((at for at in range(place.reach, length) if _is_telling(self._log[at])
                      and self._known[at] not in there), length)  # fmt: skip
-        return not there.isdisjoint(self._known[gone + 1 :])
+        return any(
+            self._known[at] in there and there[at - place.reach] != self._known[at]
+            for at in range(gone + 1, length)
+        )
 
     def _is_compacted(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> bool:
         """Return whether a host compacted its list: it has a summary where something else was, or
