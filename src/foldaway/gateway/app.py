@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import socket
-import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
@@ -24,7 +24,6 @@ from foldaway.gateway.conversations import Conversations, GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
 from foldaway.gateway.guard import Guard, Owner, Terms, page_key
-from foldaway.gateway.relay import Relay
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions.retention import Retention
 from foldaway.sessions.session import warm
@@ -52,6 +51,8 @@ def make_app(
     """Return the application of a gateway; `events` is told what happens in it. Only the `owner`
     sees and changes conversations.
     """
+    from foldaway.gateway.relay import Relay  # aiohttp reads certificates when it is loaded
+
     events = events or Events()
     figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options, events.publish)
@@ -101,13 +102,18 @@ def serve(
 ) -> None:
     """Serve until interrupted, also on a Unix socket if a `path` is given; `ready` is told the
     address. Raises `OSError` if it is taken.
+
+    Whoever connects waits until all is loaded and warm: the first request meets no cold engine.
     """
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     with listen_on_path(path) if path else nullcontext() as unix:
-        threading.Thread(target=warm, daemon=True).start()
         ready(f"http://{shown}:{listening.getsockname()[1]}")
+        gc.disable()  # all that is loaded stays: it need not be looked at, now or later
         server = make_server(store, options, retention, pages, owner)
+        warm()
+        gc.freeze()
+        gc.enable()
         server.run(sockets=[one for one in (listening, unix) if one])
 
 
