@@ -6,8 +6,9 @@ import gc
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -135,14 +136,18 @@ def make_server(
 ) -> GatewayServer:
     """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
     events = Events()
-    return server_of(make_app(store, options, events, retention, pages, owner), events)
+    app = make_app(store, options, events, retention, pages, owner)
+    return server_of(app, events, options)
 
 
-def server_of(app: ASGIApp, events: Events) -> GatewayServer:
+def server_of(app: ASGIApp, events: Events, options: GatewayOptions) -> GatewayServer:
     """Return a server for an application whose streams end with it."""
+    connection: Any = partial(
+        KnownPeer, head_seconds=options.head_seconds, body_seconds=options.body_seconds
+    )
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
-        server_header=False, date_header=False, proxy_headers=False, http=KnownPeer,
+        server_header=False, date_header=False, proxy_headers=False, http=connection,
     )  # fmt: skip
     return GatewayServer(config, events)
 

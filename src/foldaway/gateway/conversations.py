@@ -112,6 +112,10 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     deadlines: tuple[float, float] = (0.25, 2.0)
     """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
     notice beside the model's own time."""
+    head_seconds: float = 30.0
+    """For the head of a request: agents send it at once. nginx gives it 60, Apache 20 to 40."""
+    body_seconds: float = 60.0
+    """In which a body must go on by 4 KB: it may come through a phone's network."""
     clock: Clock = time.time
     ping_seconds: float = 10.0
     """Of silence in a stream, after which it is kept open; Claude Code warns after 20."""

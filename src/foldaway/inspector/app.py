@@ -228,7 +228,7 @@ class OpenServer:
         self.spending.start()
         try:
             ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self.entry_key}")
-            server_of(self.app(start), self._events).run(sockets=[listening])
+            server_of(self.app(start), self._events, self._options).run(sockets=[listening])
         finally:
             self.shelf.close()
 
