@@ -637,7 +637,7 @@ async def test_a_conversation_has_the_tool_from_its_start_or_never(
     gateway: Any, tmp_path: Path, wire: str
 ) -> None:
     """One that began without it, or elsewhere, stays without, on any gateway; one that began with
-    it keeps it if the setting is off.
+    it keeps it if the setting is off, and if there is no time for anything else.
     """
     store = open_store(tmp_path / "shared")
     listed: list[Any] = []
@@ -659,7 +659,7 @@ async def test_a_conversation_has_the_tool_from_its_start_or_never(
         await new.say()
         requests = sent(stand, wire)
         assert [RECALL in json.dumps(one["tools"]) for one in requests] == [False, True]
-    async with gateway(store=store) as stand:
+    async with gateway(store=store, deadlines=(0.0, 0.0)) as stand:
         stand.upstream.script = Provider(wire, ["Three."])
         new.stand = stand
         await new.say()

@@ -21,6 +21,7 @@ import pytest
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
+from foldaway.cli.gateway_pages import LazyPages, gateway_pages
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.api_token import make_token, read_token
 from foldaway.gateway.app import make_app, make_server
@@ -28,7 +29,6 @@ from foldaway.gateway.audit import Audit
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.gateway.unix_socket import listen_on_path
-from foldaway.inspector.app import gateway_pages
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
@@ -42,7 +42,9 @@ IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 def addresses(routes: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str, str]]:
     """Yield a method and an address for each route of an application."""
     for one in routes:
-        if isinstance(one, Mount) and one.routes:
+        if isinstance(one, LazyPages):
+            yield from addresses(one.load().routes)
+        elif isinstance(one, Mount) and one.routes:
             yield from addresses(one.routes, before + one.path)
         elif isinstance(one, (Route, Mount)):
             path = before + one.path

@@ -11,10 +11,11 @@ from starlette.testclient import TestClient
 from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import visit, write_session
 
+from foldaway.cli.gateway_pages import gateway_pages
 from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
-from foldaway.inspector.app import PAGES, gateway_pages
+from foldaway.inspector.app import PAGES
 from foldaway.inspector.site import HERE, POLICY, as_json
 from foldaway.sessions import Session
 from foldaway.stores import open_store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -87,15 +88,18 @@ def serve(**given: Any) -> int:
     foldaway serve
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
     """
+    gc.disable()  # what is loaded is no garbage, and looking for some takes a tenth of the start
     try:
+        from foldaway.cli.gateway_pages import gateway_pages
         from foldaway.gateway.api_token import make_token, token_file
         from foldaway.gateway.app import serve as run
         from foldaway.gateway.audit import Audit
         from foldaway.gateway.conversations import GatewayOptions
         from foldaway.gateway.guard import Owner
-        from foldaway.inspector.app import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "foldaway serve") from None
+    finally:
+        gc.enable()
     host = given["host"] or "127.0.0.1"
     settings = settings_from(given)
     variable = settings.gateway_token_variable

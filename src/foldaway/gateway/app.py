@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import socket
-import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,7 +25,6 @@ from foldaway.gateway.conversations import Conversations, GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
 from foldaway.gateway.guard import Guard, Owner, Terms, page_key
-from foldaway.gateway.relay import Relay
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions.retention import Retention
 from foldaway.sessions.session import warm
@@ -52,6 +52,8 @@ def make_app(
     """Return the application of a gateway; `events` is told what happens in it. Only the `owner`
     sees and changes conversations.
     """
+    from foldaway.gateway.relay import Relay  # aiohttp reads certificates when it is loaded
+
     events = events or Events()
     figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options, events.publish)
@@ -101,13 +103,18 @@ def serve(
 ) -> None:
     """Serve until interrupted, also on a Unix socket if a `path` is given; `ready` is told the
     address. Raises `OSError` if it is taken.
+
+    Whoever connects waits until all is loaded and warm: the first request meets no cold engine.
     """
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     with listen_on_path(path) if path else nullcontext() as unix:
-        threading.Thread(target=warm, daemon=True).start()
         ready(f"http://{shown}:{listening.getsockname()[1]}")
+        gc.disable()  # all that is loaded stays: it need not be looked at, now or later
         server = make_server(store, options, retention, pages, owner)
+        warm()
+        gc.freeze()
+        gc.enable()
         server.run(sockets=[one for one in (listening, unix) if one])
 
 
@@ -129,14 +136,18 @@ def make_server(
 ) -> GatewayServer:
     """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
     events = Events()
-    return server_of(make_app(store, options, events, retention, pages, owner), events)
+    app = make_app(store, options, events, retention, pages, owner)
+    return server_of(app, events, options)
 
 
-def server_of(app: ASGIApp, events: Events) -> GatewayServer:
+def server_of(app: ASGIApp, events: Events, options: GatewayOptions) -> GatewayServer:
     """Return a server for an application whose streams end with it."""
+    connection: Any = partial(
+        KnownPeer, head_seconds=options.head_seconds, body_seconds=options.body_seconds
+    )
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
-        server_header=False, date_header=False, proxy_headers=False, http=KnownPeer,
+        server_header=False, date_header=False, proxy_headers=False, http=connection,
     )  # fmt: skip
     return GatewayServer(config, events)
 

@@ -60,7 +60,7 @@ _PAUSE_SECONDS = 60.0
 """How long it is left alone; as long as a summarizer that failed."""
 _HOUR = b'"ttl":"1h"'
 """How clients ask for the longer of Anthropic's two caches, in JSON without spaces."""
-_PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 20.0
 """How long a request waits that cannot be sent as it came: it is too long for its provider, or its
 thinking is bound to a view. Claude Code warns after that much silence."""
 _STORE_SECONDS = 2.0
@@ -72,6 +72,8 @@ _SAFE = 0.85
 _HELD_BYTES, _HELD_TIMES = 800_000, 4
 """What a conversation takes in memory: this much, and its request this many times. 256 of 4 MB took
 3.6 GB, and 256 tiny ones 200 MB."""
+_MOST_HELD = 0.25
+"""The share of all memory for conversations that one of them may keep: about 16 MB of requests."""
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
 
@@ -112,6 +114,10 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     deadlines: tuple[float, float] = (0.25, 2.0)
     """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
     notice beside the model's own time."""
+    head_seconds: float = 30.0
+    """For the head of a request: agents send it at once. nginx gives it 60, Apache 20 to 40."""
+    body_seconds: float = 60.0
+    """In which a body must go on by 4 KB: it may come through a phone's network."""
     clock: Clock = time.time
     ping_seconds: float = 10.0
     """Of silence in a stream, after which it is kept open; Claude Code warns after 20."""
@@ -203,11 +209,11 @@ class Conversation:
         claim = threading.Lock()
         following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
         # what an answer is bound to cannot be changed behind it
-        await asyncio.wait((following,), timeout=_PATIENCE_SECONDS if turn.binds else seconds)
+        await asyncio.wait((following,), timeout=PATIENCE_SECONDS if turn.binds else seconds)
         if not following.done():
             late, fits = await self._without_engine(turn, "deadline")
             if not fits:
-                await asyncio.wait((following,), timeout=_PATIENCE_SECONDS)
+                await asyncio.wait((following,), timeout=PATIENCE_SECONDS)
             if not following.done() and claim.acquire(blocking=False):
                 following.add_done_callback(_retrieved)
                 return late
@@ -308,12 +314,19 @@ class Conversation:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
             except Exception:
                 self._faults += 1
-                self._session, self._last, self._room = None, _nobody, 0
+                self._forget()
                 if self._faults >= _FAULTS:
                     self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
                 raise
             self._faults = 0
             return done
+
+    async def let_go(self) -> None:
+        """Give its memory back; it is taken up from the store when it goes on."""
+        await self._run(self._forget)
+
+    def _forget(self) -> None:
+        self._session, self._last, self._room = None, _nobody, 0
 
     # In a thread
 
@@ -437,6 +450,15 @@ class Conversations:
         self._let_go(len(turn.body))
         return found
 
+    async def take_down(self, turn: Turn, usage: Mapping[str, Any], sent_bytes: int) -> None:
+        """Keep what a request held and what its answer cost. A conversation that takes much of the
+        memory alone, which only images do, does not stay open between its requests.
+        """
+        one = self.of(turn)
+        await one.take_down(turn, usage, sent_bytes=sent_bytes)
+        if one.held_bytes > _MOST_HELD * self._options.held_bytes:
+            await one.let_go()
+
     def _let_go(self, size: int) -> None:
         """Let go of conversations that were quiet for longest, until the others have room beside a
         request of this size; never of the newest.
@@ -456,10 +478,6 @@ class Conversations:
     def key_of(self, turn: Turn) -> str:
         """Return the key under which the conversation of a request is stored. In a thread."""
         return stored_key(self._store, turn.key, turn.owner, turn.agent, turn.body)
-
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Return what work does that belongs to no session."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _last_views(self, turn: Turn) -> Sequence[LastView]:
         known = find_by_key(self._store, self.key_of(turn), turn.agent)

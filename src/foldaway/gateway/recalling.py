@@ -9,7 +9,7 @@ from typing import Any
 
 from foldaway.dialects.jsontext import dump
 from foldaway.gateway.asked import NOT_KNOWN_YET, Passing, Turn, asked, unpacked
-from foldaway.gateway.conversations import Conversations, GatewayOptions, deadline
+from foldaway.gateway.conversations import PATIENCE_SECONDS, Conversations, GatewayOptions
 from foldaway.gateway.hidden import HiddenCalls, extended
 from foldaway.gateway.reading import OwnCall
 from foldaway.gateway.recall_tool import is_new, takes_tool, with_tool
@@ -41,11 +41,11 @@ class Recalling:
         is_old = options.is_shared and may_have  # another gateway may have added to it
         if is_old if one.recall.is_known else may_have or not turn.is_first:
             begins = options.recall_tool and is_new(turn.body, route.wire)
-            looking = self._conversations.in_thread(
+            looking = asyncio.to_thread(  # what works for others may not hold it up
                 lambda: one.recall.look_up(self._conversations.key_of(turn), begins)
             )
-            with suppress(TimeoutError):  # then it is as if it had none
-                await asyncio.wait_for(looking, deadline(len(turn.body), options))
+            with suppress(TimeoutError):  # then it is as if it had none, and its cache breaks
+                await asyncio.wait_for(looking, PATIENCE_SECONDS)
 
     def dressed(
         self, turn: Turn | Passing, route: Route, headers: Mapping[str, str],

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
+import io
 import time
 from collections.abc import (
     AsyncIterator,
@@ -47,6 +50,8 @@ _TRACE = frozenset({b"traceparent", b"tracestate"})
 _CONNECT_SECONDS = 30.0
 _PIECE = 1 << 18
 """Bytes of a request that are written at a time, so that other streams go on between them."""
+_LARGE = 4 << 20
+"""Bytes of a request after which memory is given back: that takes some 10 ms."""
 _MOST_ERROR = 1 << 16
 """Bytes of an error that are read; what providers say is shorter."""
 _PATIENCE = 10
@@ -298,8 +303,8 @@ class Relay:
                 usage = sent.rounds.usage or usage
             if sent.turn is not None and outcome.status == 200 and not sent.is_faulty:
                 known, size = usage if sent.is_known else {}, len(sent.body) if usage else 0
-                one = self._conversations.of(sent.turn)
-                self._behind_it(one.take_down(sent.turn, known, sent_bytes=size))
+                work = self._conversations.take_down(sent.turn, known, size)
+                self._behind_it(work, is_large=len(body) > _LARGE)
             elif route.operation == "models" and outcome.status == 200:
                 self._behind_it(self._conversations.learn_windows(kept.plain()))
 
@@ -383,14 +388,16 @@ class Relay:
         base = upstream_of(path, wire, self._options.upstreams)
         return URL(base + (f"?{query}" if query else ""), encoded=True)
 
-    def _behind_it(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do what nobody waits for, after an answer."""
+    def _behind_it(self, work: Coroutine[Any, Any, None], *, is_large: bool = False) -> None:
+        """Do what nobody waits for, after an answer; then give back what a large one took."""
 
         async def behind() -> None:
             try:
                 await work
             except Exception as error:  # noqa: BLE001 the answer is sent already
                 self._note_fault(error)
+            if is_large:
+                await asyncio.to_thread(_give_back)
 
         task = asyncio.create_task(behind())
         self._behind.add(task)
@@ -433,19 +440,23 @@ async def _to_client(up: aiohttp.ClientWebSocketResponse, send: Send) -> None:
 
 async def _read(receive: Receive, most: int) -> bytes | str:
     """Return the body of a request; "gone" if the client went away, or "too large"."""
-    pieces: list[bytes] = []
-    size = 0
+    body = io.BytesIO()  # gives its own bytes at the end: a list of pieces would take twice as much
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return "gone"
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > most:
+        body.write(message.get("body", b""))
+        if body.tell() > most:
             return "too large"
-        pieces.append(piece)
         if not message.get("more_body"):
-            return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+            return body.getvalue()
+
+
+def _give_back() -> None:
+    """Give freed memory back to the system; cycles and glibc would keep it."""
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
+from weakref import ref
 
 from msgspec import Struct
 
@@ -81,7 +82,7 @@ class Standings:
         self._publish = publish
         self._names = {"conversation": conversation, "agent": agent, "model": model}
         self._told: tuple[object, ...] = ()
-        self._prompts: deque[tuple[object, int]] = deque(maxlen=_RECENT + 1)
+        self._prompts: deque[tuple[ref[Any], int]] = deque(maxlen=_RECENT + 1)
 
     def tell(self, session: Session, turn: object) -> None:
         """Tell where a conversation stands, and what became of a compaction since the last time."""
@@ -111,9 +112,9 @@ class Standings:
     def _state(self, session: Session, turn: object) -> ConversationState:
         engine = session.engine
         budget, decision = engine.settings.budget, engine.decide()
-        if self._prompts and self._prompts[-1][0] is turn:
+        if self._prompts and self._prompts[-1][0]() is turn:
             self._prompts.pop()
-        self._prompts.append((turn, decision.prompt_tokens))
+        self._prompts.append((ref(turn), decision.prompt_tokens))  # not with its megabytes
         prepared = "ready" if engine.is_prepared else "being written" if engine.is_preparing else ""
         return ConversationState(
             **self._names, session=session.id,

@@ -11,17 +11,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
 from foldaway.disk import PRIVATE, make_private_folder
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.guard import PEER_UID
+from foldaway.gateway.slow_clients import TimedConnection
 
 _CREDENTIALS = struct.Struct("iII")
 """What Linux tells of a peer: process, user, group."""
 
 
-class KnownPeer(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class KnownPeer(TimedConnection):
     """A connection that knows the user at the other end, if it came through a Unix socket."""
 
     def connection_made(self, transport: Any) -> None:

@@ -11,14 +11,14 @@ from urllib.parse import parse_qsl
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from foldaway.errors import FoldawayError, NotReadable
+from foldaway.errors import NotReadable
 from foldaway.exports import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes, mounted
-from foldaway.gateway.app import MakePages, listen, server_of
+from foldaway.gateway.app import listen, server_of
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.gateway.guard import ENTRY, Guard, Owner, Terms, cookie_for, cookie_name, page_key
@@ -57,7 +57,6 @@ from foldaway.inspector.site import (
     to_export,
 )
 from foldaway.inspector.spending import SpendingReader
-from foldaway.sessions.library import name_in_words
 from foldaway.sessions.retention import Retention
 from foldaway.stores.store import Store
 
@@ -92,9 +91,13 @@ _MOST_FORM_BYTES = 10_000
 
 
 def pages_of(inspector: Inspector) -> list[BaseRoute]:
-    """Return the routes of all pages; `/` is the first one for browsers alone."""
+    """Return the routes of all pages."""
+
+    async def front(_: Request) -> Response:
+        return RedirectResponse(inspector.start, 303, headers=HEADERS)
+
     return [
-        _Front(inspector),
+        Route("/", front),
         Route(ENTRY, _entry(inspector), methods=["GET", "POST"]),
         *(route(inspector, path, handler) for path, handler in PAGES),
         route(inspector, f"{ROOT}/session/{{id}}/secret", show_secret, "POST"),
@@ -108,21 +111,6 @@ def pages_of(inspector: Inspector) -> list[BaseRoute]:
 def _no_page(inspector: Inspector, request: Request) -> Answer:
     """Say on a page that an address below the first one is none."""
     raise WrongAddress(request.url.path)
-
-
-class _Front(Route):
-    """`/` in a browser; whatever else asks for it is passed on."""
-
-    def __init__(self, inspector: Inspector) -> None:
-        async def front(_: Request) -> Response:
-            return RedirectResponse(inspector.start, 303, headers=HEADERS)
-
-        super().__init__("/", front, methods=["GET"])
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match only somebody who wants to see a page."""
-        wants = dict(scope.get("headers", ())).get(b"accept", b"")
-        return super().matches(scope) if b"text/html" in wants else (Match.NONE, {})
 
 
 class _Copies(Mount):
@@ -176,20 +164,16 @@ def _let_in(request: Request, token: str, start: str) -> Response:
     return answer
 
 
-def gateway_pages(cache_folder: Path, version: str) -> MakePages:
-    """Return what gives a gateway its pages; they show its store, and what passes through it."""
-
-    def make(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
-        shelf = Shelf(api, lambda store: _context(store, api.options, api.events))
-        reader = SpendingReader(
-            api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
-        )
-        board = LiveBoard(lambda session: _title(api, session))
-        api.events.hear(board.hear)
-        return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board,
-                                  lab_places=(Path(LAB_FOLDER),)))  # fmt: skip
-
-    return make
+def pages_beside(
+    api: ApiContext, terms: Terms, board: LiveBoard, cache_folder: Path, version: str
+) -> list[BaseRoute]:
+    """Return the pages of a gateway; `board` heard what passed through it."""
+    shelf = Shelf(api, lambda store: _context(store, api.options, api.events))
+    reader = SpendingReader(
+        api.store, (), cache_folder=cache_folder, version=version, found=shelf.add_files
+    )
+    return pages_of(Inspector(shelf=shelf, spending=reader, terms=terms, live=board,
+                              lab_places=(Path(LAB_FOLDER),)))  # fmt: skip
 
 
 class OpenServer:
@@ -244,7 +228,7 @@ class OpenServer:
         self.spending.start()
         try:
             ready(f"http://{name}:{listening.getsockname()[1]}{ENTRY}?key={self.entry_key}")
-            server_of(self.app(start), self._events).run(sockets=[listening])
+            server_of(self.app(start), self._events, self._options).run(sockets=[listening])
         finally:
             self.shelf.close()
 
@@ -261,15 +245,6 @@ class OpenServer:
         )  # fmt: skip
         own = [*pages_of(inspector), *(api_routes(self._api) if self._api else [])]
         return Guard(Starlette(routes=[*own, Route("/healthz", healthy)]), self.terms, own)
-
-
-def _title(api: ApiContext, session: str) -> str:
-    """Return what a session is called, ready to be shown; "" if there is none of that id."""
-    try:
-        info = api.store.session(session)
-    except FoldawayError:
-        return ""
-    return api.show(name_in_words(info))
 
 
 def _context(store: Store, options: GatewayOptions, events: Events) -> ApiContext:

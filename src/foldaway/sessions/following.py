@@ -177,8 +177,8 @@ class HostList(Struct, frozen=True):
     """The request without its list."""
     dialect: str = ""
     """What wire format the request shows, "" if only a list was given."""
-    held: bytes = b""
-    """The list as it is in a request of bytes."""
+    held: Raw | None = None
+    """The list as it is in a request of bytes: a slice of it, not a copy."""
 
     def __post_init__(self) -> None:
         """Refuse what is no message."""
@@ -243,14 +243,14 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
     except ValidationError:
         raise _no_request(parse(source)) from None
     key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
-    held = bytes(fields[key])
-    if held[:1] == b'"':
-        held = dump([{"role": "user", "content": parse(held)}])
+    held = fields[key]
+    if _kind(held) == "":
+        held = Raw(dump([{"role": "user", "content": parse(held)}]))
     raws = tuple(map(bytes, split_list(held)))
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
     spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
-    return HostList(items, items, raws, source, key, frame, spoken, bytes(fields[key]))
+    return HostList(items, items, raws, source, key, frame, spoken, fields[key])
 
 
 class _Lazy(Sequence[Any]):
@@ -379,14 +379,15 @@ def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def with_elements(
-    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None, held: bytes = b""
-) -> bytes:
+    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None,
+    slice_: Raw | None = None,
+) -> bytes:  # fmt: skip
     """Return a request one of whose fields is another list; every other byte stays.
 
-    `held` is the list that the field has now and `known` its elements, or the first two of them,
+    `slice_` is the list that the field has now and `known` its elements, or the first two of them,
     if the caller has them.
     """
-    held = held or bytes(split_object(source)[key])
+    held = bytes(slice_ or split_object(source)[key])
     around = gaps(held, known or split_list(held)) if held[:1] == b"[" else None
     before, between, after = around or (b"[", b",", b"]")
     return _spliced(source, held, before + between.join(new) + after, key)

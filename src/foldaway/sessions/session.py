@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from foldaway.catalog import window_of
+from foldaway.catalog import known_prices, window_of
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.prune import without_older_media
 from foldaway.compaction.trigger import Decision
@@ -504,7 +504,7 @@ class Session(FollowingConversation):
 
 def warm() -> None:
     """Load and build what a first compaction needs, for hosts whose turns must not wait for it."""
-    words = "password=hunter2024! and some words that fill a window, " * 40
+    words = "password=hunter2024! " + "and some words that fill a window, " * 60
     asked = {"role": "user", "content": words}
     call = {"name": "read_file", "arguments": '{"path": "a.py"}'}
     turn = [
@@ -513,7 +513,8 @@ def warm() -> None:
         {"role": "tool", "tool_call_id": "c", "content": words},
         {"role": "assistant", "content": words},
     ]
-    Session(context_length=8_000, policy=Policy(floor_tokens=500)).follow(
+    named = Model("gpt-5", prices=known_prices("gpt-5"))  # they take longer to load than all else
+    Session(model=named, context_length=8_000, policy=Policy(floor_tokens=500)).follow(
         [*turn * 6, asked], force=True
     )
 
