@@ -21,7 +21,6 @@ import pytest
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
-from foldaway.cli.gateway_pages import LazyPages, gateway_pages
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.api_token import make_token, read_token
 from foldaway.gateway.app import make_app, make_server
@@ -29,6 +28,8 @@ from foldaway.gateway.audit import Audit
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.gateway.unix_socket import listen_on_path
+from foldaway.inspector.app import pages_beside
+from foldaway.inspector.gateway_pages import LazyPages, gateway_pages
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
@@ -72,7 +73,9 @@ def running(folder: Path, *sockets: socket.socket, **options: Any) -> Iterator[t
         session = Session(store, "one", context_length=8_000)
         session.append({"role": "user", "content": "Zebulon"})
         chosen = GatewayOptions(upstreams={"": "http://127.0.0.1:9"}, **options)
-        server = make_server(store, chosen, pages=gateway_pages(folder, "0"), owner=owner)
+        server = make_server(
+            store, chosen, pages=gateway_pages(lambda: pages_beside, folder, "0"), owner=owner
+        )
         if not sockets:
             yield server.config.app, session.id
             return

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from foldaway.cli.gateway_pages import gateway_pages
 from foldaway.gateway.app import listen, make_server
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
+from foldaway.inspector.app import pages_beside
+from foldaway.inspector.gateway_pages import gateway_pages
 from foldaway.policy import Policy
 from foldaway.stores.open import open_store
 from foldaway.testing.model_server import ModelServer
@@ -28,7 +29,9 @@ def gateway_with_pages(folder: Path, model: ModelServer, window: int) -> Iterato
     with open_store(folder / "store") as store:
         listening = listen("127.0.0.1", 0)
         owner = Owner(token=TOKEN)
-        server = make_server(store, options, pages=gateway_pages(folder, "0"), owner=owner)
+        server = make_server(
+            store, options, pages=gateway_pages(lambda: pages_beside, folder, "0"), owner=owner
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

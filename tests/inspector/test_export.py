@@ -13,8 +13,9 @@ from starlette.testclient import TestClient
 
 from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
-from foldaway.inspector.app import gateway_pages
+from foldaway.inspector.app import pages_beside
 from foldaway.inspector.export import bundle, standalone
+from foldaway.inspector.gateway_pages import gateway_pages
 from foldaway.inspector.site import HERE, asset
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
@@ -31,7 +32,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
             session.append({"role": "user", "content": f"Repair {name} </script> with {SECRET}"})
             session.used({"prompt_tokens": 2_000, "completion_tokens": 20})
         options = GatewayOptions(token=TOKEN)
-        app = make_app(store, options, pages=gateway_pages(tmp_path, "0"))
+        app = make_app(store, options, pages=gateway_pages(lambda: pages_beside, tmp_path, "0"))
         yield TestClient(app, "http://127.0.0.1", headers={"x-foldaway-token": TOKEN})
 
 

@@ -11,11 +11,11 @@ from starlette.testclient import TestClient
 from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import visit, write_session
 
-from foldaway.cli.gateway_pages import gateway_pages
 from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
-from foldaway.inspector.app import PAGES
+from foldaway.inspector.app import PAGES, pages_beside
+from foldaway.inspector.gateway_pages import gateway_pages
 from foldaway.inspector.site import HERE, POLICY, as_json
 from foldaway.sessions import Session
 from foldaway.stores import open_store
@@ -151,7 +151,9 @@ def test_a_gateway_has_the_pages_for_browsers_and_passes_the_rest_on(tmp_path: P
         Session(store, "one", context_length=8_000).append(*talk(4))
         options = GatewayOptions(upstreams={"": "http://127.0.0.1:9"})
         owner = Owner(token="secret", entry_key="once")
-        app = make_app(store, options, pages=gateway_pages(tmp_path, "1"), owner=owner)
+        app = make_app(
+            store, options, pages=gateway_pages(lambda: pages_beside, tmp_path, "1"), owner=owner
+        )
         with TestClient(app, "http://127.0.0.1", follow_redirects=False) as client:
             assert client.get("/", headers=HTML).headers["location"] == "/inspector/enter"
             assert client.get("/").status_code == 502
@@ -168,7 +170,11 @@ def test_a_gateway_has_the_pages_for_browsers_and_passes_the_rest_on(tmp_path: P
 def test_a_gateway_with_a_token_asks_browsers_for_it(tmp_path: Path) -> None:
     """Programs send a header, people type it once."""
     with open_store(":memory:") as store:
-        app = make_app(store, GatewayOptions(token="s\xe9same"), pages=gateway_pages(tmp_path, "1"))
+        app = make_app(
+            store,
+            GatewayOptions(token="s\xe9same"),
+            pages=gateway_pages(lambda: pages_beside, tmp_path, "1"),
+        )
         with TestClient(app, "http://127.0.0.1", follow_redirects=False) as client:
             assert client.get("/", headers=HTML).headers["location"] == "/inspector/enter"
             client.post("/inspector/enter", data={"token": "s\xe9same"})

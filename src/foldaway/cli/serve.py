@@ -90,12 +90,12 @@ def serve(**given: Any) -> int:
     """
     gc.disable()  # what is loaded is no garbage, and looking for some takes a tenth of the start
     try:
-        from foldaway.cli.gateway_pages import gateway_pages
         from foldaway.gateway.api_token import make_token, token_file
         from foldaway.gateway.app import serve as run
         from foldaway.gateway.audit import Audit
         from foldaway.gateway.conversations import GatewayOptions
         from foldaway.gateway.guard import Owner
+        from foldaway.inspector.gateway_pages import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "foldaway serve") from None
     finally:
@@ -129,7 +129,7 @@ def serve(**given: Any) -> int:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
     kept = keep_limits(settings.retention_days, settings.retention_mb, settings.retention_projects)
     home = Path(given["home"]) if given["home"] else home_folder()
-    pages = gateway_pages(home, __version__)
+    pages = gateway_pages(_load_pages, home, __version__)
     owner = Owner(
         token=make_token(home), file=str(token_file(home)), entry_key=secrets.token_urlsafe(24),
         audit=Audit(home / "audit.jsonl"),
@@ -160,6 +160,12 @@ def upstreams_in(given: Mapping[str, Any]) -> dict[str, str]:
             raise usage_error(f"--upstream: {text!r} is not [WIRE=]URL")
         found[match["name"] or ""] = match["url"]
     return found
+
+
+def _load_pages() -> Any:
+    from foldaway.inspector.app import pages_beside
+
+    return pages_beside
 
 
 def _stop_at_eof() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, Match, Router
@@ -19,17 +19,18 @@ from foldaway.inspector.live_board import LiveBoard
 from foldaway.sessions.library import name_in_words
 
 
-def gateway_pages(cache_folder: Path, version: str) -> MakePages:
-    """Return what gives a gateway its pages; they show its store, and what passes through it."""
+def gateway_pages(load_maker: Callable[[], Callable[..., Any]], *given: Any) -> MakePages:
+    """Return what gives a gateway its pages; they show its store, and what passes through it.
+
+    `load_maker` imports `pages_beside`, when the first page is opened; it is also `given` the rest.
+    """
 
     def make(api: ApiContext, terms: Terms) -> Sequence[BaseRoute]:
         board = LiveBoard(lambda session: _title(api, session))
         api.events.hear(board.hear)
 
         def load() -> Router:
-            from foldaway.inspector.app import pages_beside
-
-            return Router(pages_beside(api, terms, board, cache_folder, version))
+            return Router(load_maker()(api, terms, board, *given))
 
         return (LazyPages(load),)
 
