@@ -17,6 +17,7 @@ import httpx
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from foldaway.cli import run
 from foldaway.config import open_store
@@ -155,18 +156,42 @@ def url(home: Path) -> Iterator[str]:
         yield address
 
 
-def test_the_official_client_calls_every_tool_over_http(url: str, facts: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def bearer(home: Path, url: str) -> dict[str, str]:
+    """What the owner sends; the server made the token."""
+    token = next(home.rglob("api-token")).read_text()
+    return {"Authorization": f"Bearer {token}"}
+
+
+def with_headers(url: str, headers: dict[str, str]) -> Any:
+    return streamable_http_client(url, http_client=create_mcp_http_client(headers=headers))
+
+
+def test_the_official_client_calls_every_tool_over_http(
+    url: str, bearer: dict[str, str], facts: dict[str, Any]
+) -> None:
     """The same, at an address of this machine."""
     assert url.startswith("http://127.0.0.1:")
-    ask(url, lambda client: every_tool(client, facts))
+    ask(with_headers(url, bearer), lambda client: every_tool(client, facts))
+
+
+@pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer wrong"}, {"cookie": "x=y"}])
+def test_another_user_of_the_machine_is_not_answered(url: str, given: dict[str, str]) -> None:
+    """Whoever cannot read the token of the owner learns nothing, not even which tools there are."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    seen = httpx.post(url, json=body, headers={**accept, **given})
+    assert (seen.status_code, "foldaway_sessions" in seen.text) == (401, False)
 
 
 @pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
-def test_a_page_in_a_browser_cannot_reach_it(url: str, header: dict[str, str]) -> None:
+def test_a_page_in_a_browser_cannot_reach_it(
+    url: str, bearer: dict[str, str], header: dict[str, str]
+) -> None:
     """Another Host or Origin is refused, whatever name leads to this machine."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"Accept": "application/json, text/event-stream"}
-    seen = httpx.post(url, json=body, headers={**accept, **header})
+    seen = httpx.post(url, json=body, headers={**accept, **bearer, **header})
     assert seen.status_code in (403, 421)
     assert "foldaway" not in seen.text
 

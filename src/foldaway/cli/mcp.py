@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from foldaway.cli.install import (
 )
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_own, opened, store_options
-from foldaway.config import redaction_policy
+from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
 from foldaway.exports import __version__
+from foldaway.gateway.api_token import make_token, token_file
 from foldaway.installing.clients import Addition, Client, clients
 from foldaway.mcp.server import Address, make_server, serve_http, serve_stdio
 from foldaway.sessions.leaving import Project, project_at, project_of
@@ -45,7 +47,7 @@ _MOST_PORT = 65_535
      "machine."),
     ("--allow-host", [str], "NAME",
      "A name under which other machines may call; without one the address must be of this "
-     "machine. There are no passwords."),
+     "machine."),
     ("--project", click.Path(exists=True, file_okay=False), "DIR",
      "Offer the sessions that ran in DIR or in a folder inside it, instead of those of the "
      "project that the command is started in."),
@@ -68,7 +70,7 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
     \b
     foldaway mcp                   for an agent that starts it by itself
     foldaway mcp --all-projects    the same, with the sessions of all projects
-    foldaway mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp
+    foldaway mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp with a token
     foldaway mcp install           tell the agents on this machine to start it
     """
     if context.invoked_subcommand is not None:
@@ -86,7 +88,9 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
             serve_stdio(server)
             return 0
         try:
-            serve_http(server, address, allow_host, _tell)
+            home = Path(given["home"]) if given["home"] else home_folder()
+            tell = partial(_tell, file=str(token_file(home)))
+            serve_http(server, address, allow_host, make_token(home), tell)
         except OSError as error:
             return say(f"{address.host}:{address.port} cannot be listened on ({error.strerror})")
     return 0
@@ -122,8 +126,9 @@ def _address(text: str, names: Sequence[str]) -> Address:
     return address
 
 
-def _tell(address: Address) -> None:
+def _tell(address: Address, *, file: str) -> None:
     click.echo(f"foldaway: listening at {address.url}", err=True)
+    click.echo(f"  clients send `Authorization: Bearer TOKEN`, with the token in {file}", err=True)
 
 
 _SERVED = [client.name for client in clients().values() if client.entry]

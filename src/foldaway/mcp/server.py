@@ -5,6 +5,7 @@ It answers on standard input and output, or over HTTP on this machine.
 
 from __future__ import annotations
 
+import hmac
 import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -97,13 +98,14 @@ def serve_stdio(server: Server[Any]) -> None:
 
 
 def serve_http(
-    server: Server[Any], at: Address, names: Sequence[str], ready: Callable[[Address], None]
-) -> None:
+    server: Server[Any], at: Address, names: Sequence[str], token: str,
+    ready: Callable[[Address], None],
+) -> None:  # fmt: skip
     """Answer over streamable HTTP until interrupted; `ready` is told the address.
 
-    A request is refused unless its Host, and its Origin where it has one, is this machine or one
-    of `names`: a page in a browser cannot reach the server. Raises `OSError` where the address
-    cannot be had.
+    A request is refused unless it has the token, and its Host, and its Origin if it has one, is
+    this machine or one of `names`: another user of the machine or a page in a browser cannot reach
+    the server. Raises `OSError` if the address is taken.
     """
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
@@ -126,5 +128,23 @@ def serve_http(
     )
     ready(Address(at.host, listening.getsockname()[1]))
     # no access log: addresses and paths are nobody's business, and content is never logged
-    settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on")
+    locked = _lock(app, token)
+    settings = uvicorn.Config(locked, log_level="error", access_log=False, lifespan="on")
     uvicorn.Server(settings).run(sockets=[listening])
+
+
+def _lock(app: Any, token: str) -> Any:
+    """Return an application that answers only requests with the token of the owner."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        given = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
+        if scope["type"] == "lifespan" or any(
+            hmac.compare_digest(one, f"Bearer {token}".encode()) for one in given
+        ):
+            await app(scope, receive, send)
+            return
+        headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"the token of the owner is missing"})
+
+    return answer
