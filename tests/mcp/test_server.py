@@ -7,8 +7,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -163,8 +163,13 @@ def bearer(home: Path, url: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def with_headers(url: str, headers: dict[str, str]) -> Any:
-    return streamable_http_client(url, http_client=create_mcp_http_client(headers=headers))
+@asynccontextmanager
+async def with_headers(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+    async with (
+        create_mcp_http_client(headers=headers) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 def test_the_official_client_calls_every_tool_over_http(
