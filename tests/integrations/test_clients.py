@@ -6,6 +6,8 @@ import asyncio
 import gc
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +207,55 @@ def test_a_client_that_is_kept_still_works_after_its_wrapped_copy_is_gone(tmp_pa
         del wrapped
         gc.collect()
         own.chat.completions.create(model="m", messages=history(1))
+
+
+class RefusingInStream(BaseHTTPRequestHandler):
+    """A provider of Responses that says inside the stream that a request is too long."""
+
+    most_bytes, sizes = 24_000, list[int]()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.sizes.append(len(body))
+        whole: dict[str, Any] = {"id": "resp_1", "object": "response", "output": []}
+        if len(body) > self.most_bytes:
+            error = {"code": "context_length_exceeded", "message": "Your input exceeds the context "
+                     "window of this model."}  # fmt: skip
+            last = {"type": "response.failed", "response": {**whole, "error": error}}
+        else:
+            last = {"type": "response.completed", "response": whole}
+        events = [{"type": "response.created", "response": whole}, last]
+        said = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said.encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_a_refusal_inside_a_stream_is_recovered_from(tmp_path: Path) -> None:
+    """The client sees the answer to the smaller request only."""
+    listed: list[Any] = [
+        {"role": role, "content": f"{role} {number}: " + "word " * 60}
+        for number in range(60) for role in ("user", "assistant")
+    ]  # fmt: skip
+    server = ThreadingHTTPServer(("127.0.0.1", 0), RefusingInStream)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with openai.OpenAI(
+            base_url=f"http://127.0.0.1:{server.server_port}", api_key="x", max_retries=0
+        ) as made:
+            client = wrap(made, store=tmp_path / "s.db", key="one", context_length=60_000)
+            asked: Any = {"model": "m", "input": [*listed, {"role": "user", "content": "go on"}]}
+            kinds = [event.type for event in client.responses.create(**asked, stream=True)]
+            client.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert kinds == ["response.created", "response.completed"]
+    assert RefusingInStream.sizes[0] > RefusingInStream.most_bytes > RefusingInStream.sizes[-1]

@@ -31,7 +31,7 @@ from foldaway.gateway.asked import Passing, Turn, asked, unpacked
 from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoing, deadline
 from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
-from foldaway.gateway.opening import StreamRefusal, read_opening
+from foldaway.gateway.opening import read_opening
 from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
 from foldaway.gateway.recalling import Recalling
@@ -39,7 +39,7 @@ from foldaway.gateway.rounds import Rounds, pass_further
 from foldaway.gateway.spans import span_writer
 from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
 from foldaway.journal import log_event
-from foldaway.sessions.too_long import Refusal, refusal_of
+from foldaway.sessions.too_long import Refusal, RefusedRequest, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -492,7 +492,7 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
         body = parse(plain)
     except NotReadable:
         body = None
-    return refusal_of(StreamRefusal(up.status, body, text))
+    return refusal_of(RefusedRequest(up.status, body, text))
 
 
 def _sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:

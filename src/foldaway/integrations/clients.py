@@ -24,6 +24,7 @@ from foldaway.gateway.asked import Turn, asked
 from foldaway.gateway.identity import OWN_HEADER
 from foldaway.gateway.wires import route_of, usage_in
 from foldaway.integrations.host_sessions import HostRequest, HostSessions, HostTurn
+from foldaway.sessions.too_long import RefusedRequest, find_telling, refusal_in
 from foldaway.stores.store import Store
 
 T = TypeVar("T")
@@ -116,7 +117,12 @@ class FollowingTransport:
         while True:
             response = self._inner.send(self._rebuilt(request, turn), stream=True)
             if response.status_code not in _TOO_BIG:
-                return self._answer(response, stream=self._stream(response, turn))
+                stream = self._stream(response, turn)
+                refused = stream.read_opening()
+                if refused is None or not turn.recover(refused):
+                    return self._answer(response, stream=stream)
+                response.close()
+                continue
             response.read()
             if not turn.recover(_refusal(response)):
                 return self._answer(response, content=response.content)
@@ -128,7 +134,12 @@ class FollowingTransport:
         while True:
             response = await self._inner.send(self._rebuilt(request, turn), stream=True)
             if response.status_code not in _TOO_BIG:
-                return self._answer(response, stream=self._stream(response, turn))
+                stream = self._stream(response, turn)
+                refused = await stream.aread_opening()
+                if refused is None or not await asyncio.to_thread(turn.recover, refused):
+                    return self._answer(response, stream=stream)
+                await response.aclose()
+                continue
             await response.aread()
             if not await asyncio.to_thread(turn.recover, _refusal(response)):
                 return self._answer(response, content=response.content)
@@ -203,14 +214,42 @@ class AnswerStream:
     def __init__(self, response: Any, turn: HostTurn) -> None:
         self._response, self._turn = response, turn
         self._said: list[bytes] = []
+        self._pieces: Any = None
+
+    def read_opening(self) -> RefusedRequest | None:
+        """Return the refusal that a stream of Responses begins with, None if it has none."""
+        if self._may_refuse():
+            self._pieces = self._response.iter_bytes()
+            for piece in self._pieces:
+                self._said.append(piece)
+                if (event := find_telling(b"".join(self._said))) is not None:
+                    return refusal_in(event)
+        return None
+
+    async def aread_opening(self) -> RefusedRequest | None:
+        """Do what `read_opening` does, for clients that await."""
+        if self._may_refuse():
+            self._pieces = self._response.aiter_bytes()
+            async for piece in self._pieces:
+                self._said.append(piece)
+                if (event := find_telling(b"".join(self._said))) is not None:
+                    return refusal_in(event)
+        return None
+
+    def _may_refuse(self) -> bool:
+        is_events = self._response.headers.get("content-type", "").startswith("text/event-stream")
+        return is_events and self._turn.asked.dialect == "openai-responses"
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._response.iter_bytes():
+        yield from tuple(self._said)
+        for piece in self._pieces or self._response.iter_bytes():
             self._said.append(piece)
             yield piece
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._response.aiter_bytes():
+        for piece in tuple(self._said):
+            yield piece
+        async for piece in self._pieces or self._response.aiter_bytes():
             self._said.append(piece)
             yield piece
 
@@ -227,14 +266,6 @@ class AnswerStream:
         """Let go of the connection."""
         await self._response.aclose()
         await asyncio.to_thread(self._turn.used, self._usage)
-
-
-class RefusedRequest(Exception):
-    """An error of a provider, as `Session.recover` reads it."""
-
-    def __init__(self, status: int, body: Any, text: str) -> None:
-        super().__init__(text)
-        self.status_code, self.body = status, body
 
 
 def _refusal(response: Any) -> RefusedRequest:

@@ -7,6 +7,9 @@ from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
+from foldaway.dialects.jsontext import parse
+from foldaway.errors import NotReadable
+
 TooBig: TypeAlias = Literal["context", "payload"]
 """`context`: more tokens than the model reads; `payload`: more bytes than the server takes."""
 
@@ -60,6 +63,8 @@ SIGNS: tuple[Sign, ...] = (
 Those that serve others' APIs repeat their words."""
 
 
+_BEFORE = frozenset({"response.created", "response.queued", "response.in_progress"})
+"""Events of OpenAI's Responses that come before the request was looked at."""
 _COMPILED = tuple((sign, re.compile(sign.words, re.IGNORECASE)) for sign in SIGNS)
 _READ_CHARS = 4_000
 
@@ -140,3 +145,38 @@ def _codes(error: BaseException) -> set[str]:
 
 def _fields(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+class RefusedRequest(Exception):
+    """An error of a provider, in the form that `refusal_of` reads."""
+
+    def __init__(self, status: int, body: Any, text: str) -> None:
+        super().__init__(text)
+        self.status_code, self.body = status, body
+
+
+def find_telling(read: bytes) -> dict[str, Any] | None:
+    """Return the first event that says whether the request was taken, None as long as none does."""
+    complete, _, _ = read.replace(b"\r\n", b"\n").rpartition(b"\n\n")
+    for line in complete.split(b"\n"):
+        if line[:5] == b"data:":
+            try:
+                value: Any = parse(line[5:].strip())
+            except NotReadable:
+                return {}
+            event = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+            if event.get("type") not in _BEFORE:
+                return event
+    return None
+
+
+def refusal_in(event: dict[str, Any]) -> RefusedRequest | None:
+    """Return the error that an event tells, None if it tells none."""
+    held: Any = event.get("response") if event.get("type") == "response.failed" else event
+    error: Any = cast("dict[str, Any]", held).get("error") if isinstance(held, dict) else None
+    if not isinstance(error, dict):
+        if event.get("type") != "error":
+            return None
+        error = event  # an error of Responses has its fields in the event
+    said = cast("dict[str, Any]", error)
+    return RefusedRequest(400, {"error": said}, str(said.get("message", "")))

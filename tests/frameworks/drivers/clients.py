@@ -99,7 +99,7 @@ class Responses(Chat):
         for event in client.responses.create(**self.request(listed), stream=True):
             if event.type == "response.completed":
                 return event.response
-        raise AssertionError("no answer in the stream")
+        raise AssertionError(f"no answer in the stream, which ended with {event!r:.300}")
 
     def taken(self, answer: Any, listed: list[Any]) -> tuple[str, list[Any]]:
         given = [one.model_dump(exclude_none=True) for one in answer.output]
