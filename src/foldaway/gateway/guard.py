@@ -46,7 +46,7 @@ class Owner(Struct, frozen=True, kw_only=True):
     entry_key: str = ""
     """What lets a browser in once."""
     audit: Audit | None = None
-    """Where it is written who asked for what."""
+    """The file that says who asked for what."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
