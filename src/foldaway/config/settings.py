@@ -27,7 +27,7 @@ PREFIX = "FOLDAWAY_"
 OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in (
-        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SESSION", "SOAK",
+        "AGENTS", "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "LOG_LEVEL", "SESSION", "SOAK",
         "STREAM_MB", "TEST_POSTGRES",
     )
 )  # fmt: skip
