@@ -28,7 +28,6 @@ from foldaway.cli.stores import is_own, opened, store_options
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
 from foldaway.exports import __version__
-from foldaway.gateway.api_token import make_token, token_file
 from foldaway.installing.clients import Addition, Client, clients
 from foldaway.mcp.server import Address, make_server, serve_http, serve_stdio
 from foldaway.sessions.leaving import Project, project_at, project_of
@@ -87,6 +86,8 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
                 click.echo("foldaway: waiting for an agent on standard input", err=True)
             serve_stdio(server)
             return 0
+        from foldaway.gateway.api_token import make_token, token_file
+
         try:
             home = Path(given["home"]) if given["home"] else home_folder()
             tell = partial(_tell, file=str(token_file(home)))
