@@ -82,13 +82,13 @@ def serve(**given: Any) -> int:
 
     An agent that gets its address as base URL stays inside the window of its model. What it sends
     is kept in the store, its cached prompt stays cached between two compactions, and on any fault
-    its own bytes go on. Needs the extra `gateway`.
+    what was sent last goes on with what is new. Needs the extra `gateway`.
 
     \b
     foldaway serve
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
     """
-    gc.disable()  # what is loaded is no garbage, and looking for some takes a tenth of the start
+    gc.disable()  # what is loaded stays, and looking through it takes a tenth of the start
     try:
         from foldaway.gateway.api_token import make_token, token_file
         from foldaway.gateway.app import serve as run

@@ -557,7 +557,7 @@ def _ttl(turn: Turn) -> Ttl:
 
 
 def deadline(size: int, options: GatewayOptions) -> float:
-    """Return how many seconds a request of so many bytes may be held up."""
+    """Return how many seconds a request of this size may be held up."""
     least, most = options.deadlines
     share = (size - _SMALL) / (_LARGE - _SMALL)
     return least + min(max(share, 0.0), 1.0) * (most - least)

@@ -129,7 +129,7 @@ def _plugin_problems(
     except (ValueError, LookupError, TypeError):
         command = []
     asked = {"id": 1, "do": "facts", "session": "check"}
-    with tempfile.TemporaryDirectory() as place:  # it makes a store where there is none
+    with tempfile.TemporaryDirectory() as place:  # it makes a store if it finds none
         line = [*command, "--home", place]
         said = _output(line, f"{json.dumps(asked)}\n", environment) if command else ""
     if '"id":1' not in said:

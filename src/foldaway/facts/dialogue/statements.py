@@ -159,7 +159,7 @@ _ORDER = Regex(
 _ORDER_SIGNS = encoded_words("orders").union(
     max(phrase.split(), key=len).encode() for phrase in WORDS["order_phrases"]
 )
-"""Without one of these words a line is no order in English."""
+"""A line without one of these words is not an order in English."""
 
 
 def is_order(line: str) -> bool:
