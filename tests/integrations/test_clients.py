@@ -7,15 +7,19 @@ import gc
 import json
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
 from foldaway import wrap
 from foldaway.errors import InvalidSetting
+from foldaway.stores.open import open_store
+from foldaway.stores.values import SessionFilter
 from foldaway.testing.model_server import ModelServer, openai_error
 
 openai = pytest.importorskip("openai")
@@ -209,6 +213,56 @@ def test_a_client_that_is_kept_still_works_after_its_wrapped_copy_is_gone(tmp_pa
         own.chat.completions.create(model="m", messages=history(1))
 
 
+class CollectingStore:
+    """A store in one of whose next calls the garbage is collected, as it may be at any moment."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.left = store, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            gc.collect()
+        return getattr(self._store, name)
+
+
+def test_a_stream_that_is_collected_during_the_next_request_does_not_disturb_it(
+    tmp_path: Path,
+) -> None:
+    """Clients that stop reading at the last event close it then: what is sent has all that the
+    host has, and the usage of every answer is kept.
+    """
+    gc.collect()
+    gc.disable()  # only while a request is followed
+    with ModelServer("said") as server, open_store(tmp_path / "sessions.db") as store:
+        made = openai.OpenAI(base_url=server.openai_url, api_key="none", max_retries=0)
+        collecting = CollectingStore(store)
+        wrapped = wrap(made, "one", store=cast("Any", collecting), context_length=WINDOW,
+                       on_error="raise")  # fmt: skip
+        listed = history(3)
+        try:
+            for number in range(60):
+                collecting.left = 1 + number % 12
+                stream = wrapped.chat.completions.create(
+                    model="m", messages=listed, stream=True, stream_options={"include_usage": True}
+                )
+                stream.itself = stream  # so that only the collector lets it go
+                assert next(one for one in stream if one.usage)
+                del stream
+                assert sent(server)[-1] == listed[-1]
+                listed += [
+                    {"role": "assistant", "content": "said"},
+                    {"role": "user", "content": f"{number}: " + "more words " * 120},
+                ]
+            gc.collect()
+        finally:
+            gc.enable()
+        session = wrapped.foldaway.held(_of("one")).session
+        assert len(store.usage(session.id)) == 60
+        assert store.session(session.id).compactions
+        wrapped.close()
+
+
 class RefusingInStream(BaseHTTPRequestHandler):
     """A provider of Responses that says inside the stream that a request is too long."""
 
@@ -223,7 +277,8 @@ class RefusingInStream(BaseHTTPRequestHandler):
                      "window of this model."}  # fmt: skip
             last = {"type": "response.failed", "response": {**whole, "error": error}}
         else:
-            last = {"type": "response.completed", "response": whole}
+            usage = {"input_tokens": len(body) // 4, "output_tokens": 1, "total_tokens": 9}
+            last = {"type": "response.completed", "response": {**whole, "usage": usage}}
         events = [{"type": "response.created", "response": whole}, last]
         said = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
         self.send_response(200)
@@ -236,26 +291,59 @@ class RefusingInStream(BaseHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def refusing_in_stream() -> Generator[str]:
+    RefusingInStream.sizes.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), RefusingInStream)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_usage_is_taken_when_the_last_event_comes(tmp_path: Path) -> None:
+    """Not when the stream is closed: who stops reading there may close it long after that."""
+
+    async def first_stream(made: Any, asked: Any) -> Any:
+        stream = await made.responses.create(**asked, stream=True)
+        async for event in stream:
+            if event.type == "response.completed":
+                return stream
+        raise AssertionError
+
+    with refusing_in_stream() as url, open_store(tmp_path / "sessions.db") as store:
+        asked: Any = {"model": "m", "input": history(1)}
+        kept: list[Any] = []
+        for number, kind in enumerate((openai.OpenAI, openai.AsyncOpenAI), start=1):
+            made = wrap(kind(base_url=url, api_key="x", max_retries=0), "one", store=store,
+                        context_length=60_000)  # fmt: skip
+            if kind is openai.OpenAI:
+                stream = made.responses.create(**asked, stream=True)
+                kept.append(stream)
+                assert next(one for one in stream if one.type == "response.completed")
+            else:
+                kept.append(asyncio.run(first_stream(made, asked)))
+            (session,) = store.sessions(SessionFilter(), most=9).sessions
+            assert len(store.usage(session.id)) == number
+
+
 def test_a_refusal_inside_a_stream_is_recovered_from(tmp_path: Path) -> None:
     """The client sees the answer to the smaller request only."""
     listed: list[Any] = [
         {"role": role, "content": f"{role} {number}: " + "word " * 60}
         for number in range(60) for role in ("user", "assistant")
     ]  # fmt: skip
-    server = ThreadingHTTPServer(("127.0.0.1", 0), RefusingInStream)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        with openai.OpenAI(
-            base_url=f"http://127.0.0.1:{server.server_port}", api_key="x", max_retries=0
-        ) as made:
-            client = wrap(made, store=tmp_path / "s.db", key="one", context_length=60_000)
-            asked: Any = {"model": "m", "input": [*listed, {"role": "user", "content": "go on"}]}
-            kinds = [event.type for event in client.responses.create(**asked, stream=True)]
-            client.close()
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with (
+        refusing_in_stream() as url,
+        openai.OpenAI(base_url=url, api_key="x", max_retries=0) as made,
+    ):
+        client = wrap(made, store=tmp_path / "s.db", key="one", context_length=60_000)
+        asked: Any = {"model": "m", "input": [*listed, {"role": "user", "content": "go on"}]}
+        kinds = [event.type for event in client.responses.create(**asked, stream=True)]
+        client.close()
     assert kinds == ["response.created", "response.completed"]
     assert RefusingInStream.sizes[0] > RefusingInStream.most_bytes > RefusingInStream.sizes[-1]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 from typing import Any
 
 from foldaway.gateway.wires import usage_in
 from foldaway.integrations.host_sessions import HostTurn
 from foldaway.sessions.too_long import RefusedRequest, find_telling, refusal_in
 
+_LAST = (b"\nevent: response.completed", b"\nevent: response.incomplete",
+         b"\nevent: message_stop", b"\ndata: [DONE]")  # fmt: skip
+"""How the last event of a stream begins."""
+
 
 class AnswerStream:
-    """An answer as it comes; its usage is taken when it is closed: clients of streams do not read
-    on after the last event.
+    """An answer as it comes. Its usage is taken at the last event, because clients do not read on
+    after it and may close the stream much later; without such an event, when it is closed.
     """
 
     def __init__(self, response: Any, turn: HostTurn) -> None:
@@ -46,17 +51,23 @@ class AnswerStream:
         return is_events and self._turn.asked.dialect == "openai-responses"
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from tuple(self._said)
-        for piece in self._pieces or self._response.iter_bytes():
-            self._said.append(piece)
+        opening, self._said = self._said, []
+        for piece in chain(opening, self._pieces or self._response.iter_bytes()):
+            if self._is_last(piece):
+                self._turn.used(self._usage)
             yield piece
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in tuple(self._said):
+        opening, self._said = self._said, []
+        rest = self._pieces or self._response.aiter_bytes()
+        while (piece := opening.pop(0) if opening else await anext(rest, None)) is not None:
+            if self._is_last(piece):
+                await asyncio.to_thread(self._turn.used, self._usage)
             yield piece
-        async for piece in self._pieces or self._response.aiter_bytes():
-            self._said.append(piece)
-            yield piece
+
+    def _is_last(self, piece: bytes) -> bool:
+        self._said.append(piece)
+        return any(one in b"\n" + piece for one in _LAST)
 
     def _usage(self) -> dict[str, Any]:
         said, self._said = b"".join(self._said), []

@@ -235,6 +235,7 @@ class HostSessions:
 
     def guard(self, work: Callable[[], T], otherwise: T) -> T:
         """Return what work does; something else if it fails: a guest must not break a request."""
+        _THREAD.depth += 1
         try:
             return work()
         except Exception as error:  # the boundary to the host
@@ -242,6 +243,20 @@ class HostSessions:
                 raise
             log_event("session.passed", error=type(error).__name__)
             return otherwise
+        finally:
+            _THREAD.depth -= 1
+            while _THREAD.later and not _THREAD.depth:
+                _THREAD.later.pop(0)()
+
+
+class _Thread(threading.local):
+    """Whether a thread is at work here: the collector may close an older stream in the middle."""
+
+    def __init__(self) -> None:
+        self.depth, self.later = 0, list[Callable[[], None]]()
+
+
+_THREAD = _Thread()
 
 
 def _opened(given: Store | str | os.PathLike[str] | None) -> Store:
@@ -352,7 +367,10 @@ class HostTurn:
                     self._again()
                     self._held.session.used(usage)
 
-        self._sessions.guard(take, None)
+        if _THREAD.depth:
+            _THREAD.later.append(partial(self._sessions.guard, take, None))
+        else:
+            self._sessions.guard(take, None)
 
     def recover(self, error: BaseException) -> bool:
         """Return whether there is less to send, if an error says that the request was too big."""

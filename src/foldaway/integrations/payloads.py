@@ -84,26 +84,6 @@ def arguments_in(given: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {"text": given}
 
 
-def result_in(payload: Payload) -> Any:
-    """Return what a result says."""
-    content: Any = payload["content"]
-    is_block = payload["role"] == "user" and isinstance(content, list)
-    return cast("list[Any]", content)[0]["content"] if is_block else cast("Any", content)
-
-
-def result_id(payload: Payload) -> Any:
-    """Return which call a message is the result of, None if it is none."""
-    content: Any = payload.get("content")
-    if isinstance(content, list) and content:
-        return cast("dict[str, Any]", content[0]).get("tool_use_id")
-    return payload.get("tool_call_id")
-
-
-def text_in(payload: Payload) -> str:
-    """Return what a message says in words."""
-    return "\n\n".join(texts_in(payload.get("content")))
-
-
 def texts_in(content: Any) -> list[str]:
     """Return the texts of a content, which is one text or blocks."""
     if isinstance(content, str):

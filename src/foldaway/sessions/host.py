@@ -148,20 +148,6 @@ class FollowingConversation(KeptConversation):
         except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
             return self._passed(messages, request, error)
 
-    async def afollow(
-        self, messages: Sequence[Any] | None = None, *,
-        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
-        focus: str = "", when: When = "new",
-    ) -> Followed:  # fmt: skip
-        """Do what `follow` does, for hosts that await a summarizer."""
-        try:
-            begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
-            if force or begun.is_for(when):
-                begun.report = await self.acompact(force=force, focus=focus)
-            return self._end_follow(begun)
-        except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
-            return self._passed(messages, request, error)
-
     @in_turn
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
         """Return what would be sent for a request by what was compacted so far; nothing is kept.
