@@ -130,7 +130,7 @@ def test_arguments_that_are_no_json_object_are_never_torn(arguments: str) -> Non
     """What does not parse is mended or left alone, never cut in the middle; a text that cannot be
     read is kept whole."""
     items = talk(user("Do."), assistant(call("odd")), result(OUTPUT), user("More."),
-                 assistant("Yes."), user("Go on.")).as_openai_chat()  # fmt: skip
+                 assistant("Yes."), user("Go on.")).wire("openai-chat")  # fmt: skip
     items[1]["tool_calls"][0]["function"]["arguments"] = arguments
     made = compress(items, policy=PRUNING)
     for item in made.messages:

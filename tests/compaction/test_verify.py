@@ -32,7 +32,7 @@ def test_a_result_that_is_not_smaller_does_not_replace_the_original() -> None:
 def test_short_asks_are_not_folded_into_a_longer_summary(keep_last: int) -> None:
     """Three short turns are shorter than any frame around them."""
     items = talk(user("Hi."), assistant("Hello."), user("Hm?"), assistant("Yes."), user("Go."))
-    wire = items.as_openai_chat()
+    wire = items.wire("openai-chat")
     made = compress(wire, options=Options(keep_last=keep_last), policy=Policy(protect_first=0))
     assert made.messages is wire
     assert made.report.reason in ("not smaller", "nothing to compact")
@@ -44,7 +44,7 @@ def test_a_pending_call_stays_pending() -> None:
         *[step for n in range(6) for step in (user(f"Ask {n}."), assistant(call("bash", n=n)),
                                               result("word " * 400))],
         user("Confirm it?"), assistant(call("confirm", call_id="wait")),
-    ).as_openai_chat()  # fmt: skip
+    ).wire("openai-chat")  # fmt: skip
     made = compress(items, target_tokens=1_000)
     assert made.report.status == "compacted"
     assert made.messages[-1] is items[-1]

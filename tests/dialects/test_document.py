@@ -19,7 +19,7 @@ TALK = talk(
     system("Be brief."), user("Lies a.py"), assistant("Ja.", call("read_file", path="ä.py")),
     result("x = 1\n"), assistant("Fertig: \\ud800 ist Text. 🎉"),
 )  # fmt: skip
-ITEMS = TALK.as_openai_chat()
+ITEMS = TALK.wire("openai-chat")
 
 
 def dumped(value: Any, **form: Any) -> bytes:

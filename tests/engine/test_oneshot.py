@@ -166,7 +166,7 @@ def test_one_enormous_message_is_compacted(size: int) -> None:
         (user(text), assistant("Done."), user("Go on.")),
         (user("Run."), assistant("Done."), user(text)),
     ):
-        items = talk(*steps).as_openai_chat()
+        items = talk(*steps).wire("openai-chat")
         made = compress(items, context_length=200_000)
         if made.report.status == "unchanged":
             assert made.report.reason
@@ -234,7 +234,7 @@ def test_a_floor_above_the_window_is_said() -> None:
     and why, instead of a run for each turn."""
     items = talk(
         system("rule " * 20_000), user("Ask."), assistant("Yes."), user("word " * 10_000)
-    ).as_openai_chat()
+    ).wire("openai-chat")
     report = compress(items, context_length=8_000).report
     assert not report.fits_window
     assert report.floor_tokens > report.effective_window
@@ -263,7 +263,7 @@ def test_a_list_without_any_user_message_is_compacted() -> None:
     items = talk(
         *[step for n in range(40) for step in (
             assistant(f"Step {n}.", call("bash", command=f"run {n}")), result("word " * 200))]
-    ).as_openai_chat()  # fmt: skip
+    ).wire("openai-chat")  # fmt: skip
     made = compress(items, target_tokens=2_000)
     assert made.report.status == "compacted"
     assert_clear(items, made)
@@ -415,7 +415,7 @@ def test_a_summary_beside_a_floor_that_is_too_large_has_its_least() -> None:
             assistant(made),
             result(f"part_{n} at /srv/{n * 7}/out.txt took {n * 13} ms\n" * 3),
         ]
-    items = talk(*rows).as_openai_chat()
+    items = talk(*rows).wire("openai-chat")
     report = compress(items, target_tokens=600).report
     assert report.floor_tokens > 3_000
     assert 100 < report.summary_tokens <= LEAST_SUMMARY_TOKENS
@@ -435,7 +435,7 @@ def test_a_summary_does_not_grow_beside_what_was_cut(target: int) -> None:
         ]
     log = "\n".join(f"line {n} of /var/log/x_{n}.log says {n * 17}" for n in range(300))
     rows += [assistant(call("bash", command="cat big.log")), result(log)]
-    report = compress(talk(*rows).as_openai_chat(), target_tokens=target).report
+    report = compress(talk(*rows).wire("openai-chat"), target_tokens=target).report
     assert report.floor_tokens > 4_000
     assert report.tokens_after < 1.1 * target
 
@@ -451,7 +451,9 @@ def _with_a_long_end(ask_clauses: int) -> list[Any]:
         ]
     names = [f"a_{n} b_{n}" if 20 < n < 280 else f"a_{n} b_{n} c_{n} d_{n}" for n in range(300)]
     log = "\n".join(f"line of /var/log/x_{n}.log says {name}" for n, name in enumerate(names))
-    return talk(*rows, assistant(call("bash", command="cat big.log")), result(log)).as_openai_chat()
+    return talk(*rows, assistant(call("bash", command="cat big.log")), result(log)).wire(
+        "openai-chat"
+    )
 
 
 @pytest.mark.parametrize("clauses", [2, 40, 400])
@@ -488,6 +490,6 @@ def test_changed_files_that_are_folded_stand_before_those_that_are_still_shown()
     for n in range(6):
         made = call("write_file", path=f"{folder}/part_{n}.py", content="x = 1\n" * 20)
         rows += [assistant(made), result("File written.")]
-    made = compress(talk(*rows).as_openai_chat(), target_tokens=1_000)
+    made = compress(talk(*rows).wire("openai-chat"), target_tokens=1_000)
     for n in range(6):
         assert f"part_{n}.py" in str(made.messages)

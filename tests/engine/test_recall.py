@@ -18,7 +18,7 @@ from foldaway.tokens import Estimator
 WIRE = talk(
     user("Find the Needle."), assistant("On it.", call("grep", q="straße")), result("nothing here"),
     assistant("The needle is gone."),
-).as_openai_chat()  # fmt: skip
+).wire("openai-chat")  # fmt: skip
 LOG = load(WIRE).messages
 PAGE = AnswerPage(6_000, Estimator())
 ROWS = (Reference("fa-0000000001", (0, 2), "fold"), Reference("fa-0000000002", (2, 3), "digest"))

@@ -91,15 +91,15 @@ def test_media_and_system_have_their_forms() -> None:
     """A picture and a system prompt are written as each dialect writes them."""
     built = talk(system("Be brief."), user("See.", media()), assistant("Seen."))
     kinds = {
-        "openai-chat": built.as_openai_chat()[1]["content"][1]["type"],
-        "openai-responses": built.as_openai_responses()[1]["content"][1]["type"],
-        "anthropic": built.as_anthropic()[1]["content"][1]["type"],
+        "openai-chat": built.wire("openai-chat")[1]["content"][1]["type"],
+        "openai-responses": built.wire("openai-responses")[1]["content"][1]["type"],
+        "anthropic": built.wire("anthropic")[1]["content"][1]["type"],
     }
     assert kinds == {
         "openai-chat": "image_url", "openai-responses": "input_image", "anthropic": "image",
     }  # fmt: skip
-    assert "inlineData" in built.as_gemini()[1]["parts"][1]
-    assert talk(user("hi")).as_sharegpt() == [{"from": "human", "value": "hi"}]
+    assert "inlineData" in built.wire("gemini")[1]["parts"][1]
+    assert talk(user("hi")).wire("sharegpt") == [{"from": "human", "value": "hi"}]
     with pytest.raises(UnknownName):
         built.wire("telex")
 

@@ -138,7 +138,8 @@ def added(
     text = source.decode()
     document = read_document(output, dialect=dialect or None)
     new = Generation(
-        generation=0, source=text, dialect=dialect, output_sha256=_sha256(output),
+        generation=0, source=text, dialect=dialect,
+        output_sha256=hashlib.sha256(output).hexdigest(),
         output_messages=tuple(_marks(record.transcript) for record in document.records),
         references=tuple(references),
     )  # fmt: skip
@@ -221,7 +222,7 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     """
     newest, left = generations[-1], tuple(generations[:-1])
     source = newest.source.encode()
-    if _sha256(output) == newest.output_sha256 or output == source:
+    if hashlib.sha256(output).hexdigest() == newest.output_sha256 or output == source:
         return Undone(source, left)
     before = _document(newest)
     after = read_document(output, dialect=newest.dialect or None)
@@ -275,7 +276,3 @@ def _mark(value: Any) -> str:
     except UnicodeEncodeError:
         data = json.dumps(value, sort_keys=True).encode("ascii")
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

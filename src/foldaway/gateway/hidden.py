@@ -18,6 +18,7 @@ from foldaway.errors import NotReadable
 from foldaway.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Wire
 from foldaway.sessions.following import with_elements, with_field
 from foldaway.sessions.matching import digest
+from foldaway.sessions.too_long import fields_of
 
 
 class HiddenCalls(Struct, frozen=True, kw_only=True):
@@ -84,18 +85,18 @@ def _anchor(wire: Wire, message: Any, last: Any) -> str:
 
 def _in_one_text(message: Any) -> Any:
     """Return a message of Gemini whose text is one part: clients join the pieces of a stream."""
-    parts = [_fields(one) for one in _fields(message).get("parts") or ()]
+    parts = [fields_of(one) for one in fields_of(message).get("parts") or ()]
     words = "".join(str(one.get("text", "")) for one in parts if not one.get("thought"))
     others = [one for one in parts if "text" not in one]
-    return {**_fields(message), "parts": [{"text": words}, *others]}
+    return {**fields_of(message), "parts": [{"text": words}, *others]}
 
 
 def _call_ids(wire: Wire, message: Any) -> list[str]:
     field = {CHAT.name: "tool_calls", GEMINI.name: "parts"}.get(wire.name, "content")
-    held = _fields(message).get(field)
-    found = [_fields(one) for one in cast("list[Any]", held)] if isinstance(held, list) else []
+    held = fields_of(message).get(field)
+    found = [fields_of(one) for one in cast("list[Any]", held)] if isinstance(held, list) else []
     if wire is GEMINI:
-        found = [_fields(one.get("functionCall")) for one in found]
+        found = [fields_of(one.get("functionCall")) for one in found]
     elif wire is MESSAGES:
         found = [one for one in found if one.get("type") == "tool_use"]
     return [str(one["id"]) for one in found if one.get("id")]
@@ -229,7 +230,7 @@ _PLACES: Mapping[str, Callable[[bytes, HiddenCalls], list[bytes] | None]] = {
 
 
 def _with_items(elements: list[bytes], known: Mapping[tuple[str, ...], HiddenCalls]) -> list[bytes]:
-    items = [_fields(parse(raw)) for raw in elements]
+    items = [fields_of(parse(raw)) for raw in elements]
     names = [_item_anchor(items, at) for at in range(len(items))]
     more: dict[int, list[bytes]] = {}
     used = set[int]()
@@ -295,27 +296,23 @@ def _item_anchor(items: Sequence[Any], at: int) -> str:
     """Return by what an item is found: the id of its call, what seals it, or what it says after
     what; reasoning before it may be left out by a client.
     """
-    item = _fields(items[at])
+    item = fields_of(items[at])
     if item.get("call_id"):
         return f"{item.get('type')} {item['call_id']}"
     if item.get("type") == "reasoning":
         return f"reasoning {item.get('encrypted_content') or item.get('id')}"
     before = at - 1
-    while before >= 0 and _fields(items[before]).get("type") == "reasoning":
+    while before >= 0 and fields_of(items[before]).get("type") == "reasoning":
         before -= 1
-    said = _item_text(item) + (_item_text(_fields(items[before])) if before >= 0 else b"")
+    said = _item_text(item) + (_item_text(fields_of(items[before])) if before >= 0 else b"")
     return f"said {blake2b(said, digest_size=16).hexdigest()}"
 
 
 def _item_text(item: Mapping[str, Any]) -> bytes:
     content = item.get("content")
     if isinstance(content, list):
-        content = "".join(str(_fields(one).get("text", "")) for one in cast("list[Any]", content))
+        content = "".join(str(fields_of(one).get("text", "")) for one in cast("list[Any]", content))
     return f"{item.get('role')} {item.get('call_id')} {content} ".encode("utf-8", "surrogatepass")
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def last_of(body: bytes, wire: Wire) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import aiohttp
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump, parse
+from foldaway.dialects.jsontext import dump, dump_text, parse
 from foldaway.gateway.hidden import HiddenCalls, anchors_of, extended, last_of
 from foldaway.gateway.readers import READERS
 from foldaway.gateway.reading import OwnCall
@@ -137,7 +137,7 @@ class Rounds:
         if self._wire is RESPONSES:  # items stay where they are; ours go between them
             for call, result in zip(reader.calls, reader.results(self._texts), strict=True):
                 at = self._skip + call.at
-                self._item_calls += [(at, _text(call.payload)), (at, _text(result))]
+                self._item_calls += [(at, dump_text(call.payload)), (at, dump_text(result))]
         else:
             self._before += self._closed_round()
 
@@ -152,15 +152,15 @@ class Rounds:
         """Keep what the client did not see: rounds before, and calls beside its own."""
         reader, shown = self._reader, self._reader.shown()
         shift = self._skip if self._wire is RESPONSES else 0
-        own = [(shift + call.at, _text(call.payload)) for call in reader.calls] if mixed else []
+        own = [(shift + call.at, dump_text(call.payload)) for call in reader.calls] if mixed else []
         if not shown or not (own or self._before or self._item_calls):
             return
         hidden = HiddenCalls(
             anchors=anchors_of(self._wire, shown, last_of(self._first, self._wire)),
-            before=tuple(map(_text, self._before)), skip=0 if shift else self._skip,
+            before=tuple(map(dump_text, self._before)), skip=0 if shift else self._skip,
             size=self._skip + reader.seen_units,
             own=(*self._item_calls, *own),
-            results=tuple(map(_text, reader.results(mixed))) if mixed else (),
+            results=tuple(map(dump_text, reader.results(mixed))) if mixed else (),
         )  # fmt: skip
         await self._keep(hidden, shown)
 
@@ -181,10 +181,6 @@ async def pass_further(
             rounds.go_on(up.headers.get("content-type", ""))
             await copy(up)
         request = await rounds.again()
-
-
-def _text(value: Any) -> str:
-    return dump(value).decode()
 
 
 def _read_arguments(call: OwnCall) -> OwnCall:

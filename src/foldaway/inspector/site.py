@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from foldaway import errors
 from foldaway.dialects.jsontext import dump, dump_text
+from foldaway.facts.digests.line import plural
 from foldaway.gateway.actions import NotThere
 from foldaway.gateway.api import ApiProblem, ErrorAnswer
 from foldaway.gateway.guard import Terms
@@ -276,11 +277,6 @@ def _formatted(time: float | None, form: str) -> str:
 def percent(share: float) -> str:
     """Return a share in percent, without decimals unless it is small."""
     return f"{share:.1%}" if 0 < share < 0.01 else f"{share:.0%}"
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def ending(path: str) -> str:

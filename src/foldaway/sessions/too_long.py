@@ -133,8 +133,8 @@ def _status(error: BaseException) -> int | None:
 def _codes(error: BaseException) -> set[str]:
     """Return the names by which an error calls itself, in its attributes and in its body."""
     found: set[str] = set()
-    body = _fields(getattr(error, "body", None))
-    for values in (body, _fields(body.get("error"))):
+    body = fields_of(getattr(error, "body", None))
+    for values in (body, fields_of(body.get("error"))):
         found.update(str(values.get(name)) for name in ("code", "type", "status"))
     for name in ("code", "type"):
         value: Any = getattr(error, name, None)
@@ -143,7 +143,8 @@ def _codes(error: BaseException) -> set[str]:
     return found
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return an object, an empty one for anything else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import NotReadable
+from foldaway.sessions.too_long import fields_of
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from foldaway.transcript.message import bare, bare_message
 
@@ -148,8 +149,8 @@ def is_by(person: str, body: bytes) -> bool:
         payload: Any = parse(body)
     except NotReadable:
         return False
-    held = _object(payload)
-    authors = (_author(one.get(key)) for one in (held, _object(held.get("metadata")))
+    held = fields_of(payload)
+    authors = (_author(one.get(key)) for one in (held, fields_of(held.get("metadata")))
                for key in _AUTHOR_KEYS)  # fmt: skip
     names = {str(name).casefold() for some in authors for name in some if name is not None}
     return held.get("role") != "tool" and person.casefold() in names
@@ -158,17 +159,13 @@ def is_by(person: str, body: bytes) -> bool:
 def is_by_user(body: bytes) -> bool:
     """Return whether a message is a user's."""
     try:
-        return _object(parse(body)).get("role") == "user"
+        return fields_of(parse(body)).get("role") == "user"
     except NotReadable:
         return False
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _author(value: Any) -> list[Any]:
-    return [_object(value).get(key) for key in _IDENTITY_KEYS] if _object(value) else [value]
+    return [fields_of(value).get(key) for key in _IDENTITY_KEYS] if fields_of(value) else [value]
 
 
 def erase_message(message: Message, dialect: str, words: Words) -> Message:

@@ -49,26 +49,6 @@ class Talk(Struct, frozen=True):
             raise UnknownName("dialect", dialect, tuple(_WRITERS))
         return writer(self.messages)
 
-    def as_openai_chat(self) -> list[Any]:
-        """Return the messages of a chat completion; results are `tool` messages."""
-        return self.wire("openai-chat")
-
-    def as_openai_responses(self) -> list[Any]:
-        """Return Responses input items; thinking becomes `reasoning` items."""
-        return self.wire("openai-responses")
-
-    def as_anthropic(self) -> list[Any]:
-        """Return Anthropic messages; a run of results is one user message."""
-        return self.wire("anthropic")
-
-    def as_gemini(self) -> list[Any]:
-        """Return Gemini contents; call ids are left out, as the API itself leaves them out."""
-        return self.wire("gemini")
-
-    def as_sharegpt(self) -> list[Any]:
-        """Return ShareGPT turns; calls and results are tagged text."""
-        return self.wire("sharegpt")
-
 
 def talk(*steps: Step) -> Talk:
     """Return the conversation of `steps`; consecutive results form one message.
