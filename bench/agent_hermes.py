@@ -32,7 +32,7 @@ import msgspec
 from msgspec import Struct
 
 from agent_hooks import contents, foldaway, own_program, settings_files
-from agent_trials import ROOT, toolkit
+from agent_trials import REFERENCE, ROOT, toolkit
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import case_at, score
 from foldaway.lab.scoring.session import JudgedView, LabSession, render_all, without_system
@@ -45,7 +45,6 @@ PROMPT = "Run check.py for regions 0 to 9, read the modules, then repair them. N
 AGAIN = "Go on with the lock kestrel_03."
 FACTS, LONG, USES = 10, 26, 10
 """Steps of the script: checks, modules, commands that need what the checks said."""
-REFERENCE = re.compile(rb"fa-[0-9a-f]{10}")
 SETTINGS = """\
 # mine: keep this comment
 model:

@@ -1,4 +1,5 @@
-"""Trials of real agents through the gateway: it is killed, they resume, compact and delegate.
+"""Trials of real agents through gateways: one is killed, two share a store, agents resume, compact
+and delegate.
 
     python bench/agents.py --trials [NAME…] [--trial KIND…] [--keep FOLDER] [--check]
 
@@ -53,6 +54,8 @@ WIDE = 100_000_000
 SHORTER = 0.6
 """A list that is so much shorter than the one before it was compacted by the agent, or is that of a
 subagent."""
+REFERENCE = re.compile(rb"(?<![0-9a-f])fa-[0-9a-f]{10}(?![0-9a-f])")
+"""Not the end of a UUID: Codex gives one to each of its items."""
 _MOST_BYTES = 64 << 20
 
 
@@ -67,6 +70,7 @@ class Trial(Struct, frozen=True):
     kills: tuple[int, ...] = ()
     cuts: tuple[int, ...] = ()
     compactions: int = 0
+    gateways: int = 1
 
 
 class Resume(Struct, frozen=True):
@@ -157,17 +161,19 @@ async def run(name: str, kind: str, folder: Path, options: Sequence[str]) -> dic
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.start(), loop))
     upstream = f"{provider.url}/c/{name}"
     window = trial.window + habit.base if trial.window else WIDE
-    gateway = Gateway(upstream, folder / "store", window, options)
-    front = front_of(gateway, provider.script, name, trial, habit, folder / "client")
+    gateways = [Gateway(upstream, folder / "store", window, options) for _ in range(trial.gateways)]
+    front = front_of(gateways, provider.script, name, trial, habit, folder / "client")
     results: list[dict[str, Any]] = []
-    await gateway.start()
     try:
+        for one in gateways:
+            await one.start()
         await front.start()
         for at, steps in enumerate(trial.steps):
             results.append(await start(name, kind, front.url, provider.url, folder, at, steps))
     finally:
         await front.stop()
-        await gateway.end(signal.SIGTERM)
+        for one in gateways:
+            await one.end(signal.SIGTERM)
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.stop(), loop))
         loop.call_soon_threadsafe(loop.stop)
     found = judged(name, folder, results) | {"notes": dict(front.notes)}
@@ -221,13 +227,14 @@ def texts_of(habit: Habit, steps: int) -> dict[str, Any]:
 
 
 def front_of(
-    gateway: Gateway, script: Callable[[str], Any], name: str, trial: Trial, habit: Habit, log: Path
-) -> Any:
-    """Return a recorder before the gateway that kills it as a trial wants it."""
+    gateways: Sequence[Gateway], script: Callable[[str], Any], name: str, trial: Trial,
+    habit: Habit, log: Path,
+) -> Any:  # fmt: skip
+    """Return a recorder that asks gateways in turns, and kills the first as a trial wants it."""
 
     class Front(toolkit("relay").Relay):
         def __init__(self) -> None:
-            super().__init__(gateway.url, log)
+            super().__init__(gateways[0].url, log)
             self.asked, self.notes, self.is_up = 0, Counter[str](), asyncio.Event()
             self.is_up.set()
 
@@ -237,6 +244,7 @@ def front_of(
                 return await super().handle(request)
             self.asked += 1
             number = self.asked
+            self.upstream = gateways[number % len(gateways)].url
             if number in trial.cuts and habit.asks_again:
                 script(name).silence = 1.0
                 asyncio.get_running_loop().call_later(0.5, self.restart)
@@ -255,8 +263,8 @@ def front_of(
                 self.again = asyncio.create_task(self.start_again())
 
         async def start_again(self) -> None:
-            await gateway.end(signal.SIGKILL)
-            await gateway.start()
+            await gateways[0].end(signal.SIGKILL)
+            await gateways[0].start()
             self.is_up.set()
 
     return Front()
@@ -284,7 +292,7 @@ def judged(name: str, folder: Path, results: Sequence[Mapping[str, Any]]) -> dic
         listed = tuple(digests(turn.body, row, TABLE.agents[name].rewrites))
         body = plain(upstream[row["rid"]])
         reach = set(digests(body, row))
-        for ref in set(re.findall(rb"fa-[0-9a-f]{10}", body)):
+        for ref in set(REFERENCE.findall(body)):
             reach |= behind.setdefault(ref, set(opened(store, ref.decode())))
         given |= set(listed)
         hidden |= set(listed) - reach
