@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import json
 import os
@@ -10,8 +11,10 @@ import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +25,7 @@ from tests.cli.conftest import process_environment
 
 from foldaway.catalog import PriceList, prices_of
 from foldaway.cli.watch import live_states, noting_interrupts
+from foldaway.running.agents import OUTER
 from foldaway.spending.reading import FILE_NAME, UsageReader
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewMessage, NewSession, TurnUsage
@@ -521,6 +525,74 @@ def test_an_interrupt_that_is_lost_in_a_callback_ends_watch_all_the_same(home: P
             signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             next(states)
+
+
+def subscribed(home: Path, agent: str, began: float, **limits: int) -> Path:
+    """Write what a run of an agent has told so far of its subscription."""
+    path = home / "foldaway" / f"run-{agent}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = {"pid": os.getpid(), "began": began, "tokens": 1_234_567, "limits": limits}
+    path.write_text(json.dumps(told))
+    return path
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_subscriber_sees_tokens_and_limits_while_an_agent_runs(
+    columns: int, foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every width and in no dollars, also if the agent cuts its status line off."""
+    line = claude_line(1, input_tokens=120_000, output_tokens=5)
+    line["message"]["model"] = "claude-opus-4-6"
+    path = put_lines(home, "claude-code", "a.jsonl", [ask_line(0), line])
+    told = subscribed(home, "claude-code", 1.0, **{"5h": 42, "7d": 10})
+    shown = drawn(["watch", str(path), "--once"], columns)
+    assert max(map(len, shown)) < columns
+    told_now = "1.2M tokens, 5h 42%, 7d 10%"
+    assert [row for row in shown if re.match(rf"  used +{re.escape(told_now)}, 1 request$", row)]
+    assert "$" not in "".join(shown)
+    given = {"transcript_path": str(path), "cost": {"total_cost_usd": 1.5},
+             "model": {"display_name": "Opus 4.6 (1M context)"}}  # fmt: skip
+    monkeypatch.setenv(OUTER, "http://127.0.0.1:5")
+    seen = foldaway("statusline", stdin=json.dumps(given).encode()).text
+    assert told_now in seen[:columns]
+    assert "$" not in seen
+    monkeypatch.delenv(OUTER)  # this one was started without us, beside the one that was
+    assert "$1.50" in foldaway("statusline", stdin=json.dumps(given).encode()).text
+    subscribed(home, "claude-code", path.stat().st_mtime + 1)  # and this session before it
+    assert "$" in foldaway("watch", "--once", path).text
+    told.unlink()
+    assert "$" in foldaway("watch", "--once", path).text
+
+
+def drawn(arguments: list[str], columns: int) -> list[str]:
+    """Return the lines that a command draws in a terminal of this width."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-m", "foldaway", *arguments], stdin=slave, stdout=slave, stderr=slave,
+        env={**process_environment(), "TERM": "xterm", "COLUMNS": str(columns)},
+    ) as running:  # fmt: skip
+        os.close(slave)
+        seen = b""
+        with suppress(OSError):  # the end of a terminal
+            while piece := os.read(master, 4096):
+                seen += piece
+        os.close(master)
+    assert running.returncode == 0, seen
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())
+    return [line.strip("\r").rstrip() for line in plain.splitlines()]
+
+
+def test_watch_prints_a_line_when_only_the_limits_have_changed(home: Path) -> None:
+    """They are told a moment after the agent has written its session."""
+    line = claude_line(1, input_tokens=1000, output_tokens=5)
+    path = put_lines(home, "claude-code", "a.jsonl", [ask_line(0), line])
+    with noting_interrupts() as pressed:
+        states = live_states(str(path), PriceList(), pressed, 0.01, once=False)
+        assert next(states).limits == {}
+        subscribed(home, "claude-code", 1.0, **{"5h": 42})
+        state = next(states)
+    assert (state.limits, state.cost) == ({"5h": 42}, None)
 
 
 def test_a_status_line_of_what_the_agent_gives(foldaway: Any, home: Path) -> None:

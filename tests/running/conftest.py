@@ -78,6 +78,9 @@ class Provider:
     def __init__(self) -> None:
         asked: list[tuple[str, dict[str, str], bytes]] = []
         self.asked = asked
+        told: dict[str, str] = {}
+        self.told = told
+        """Headers of its answers."""
 
         class Answers(BaseHTTPRequestHandler):
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name there
@@ -88,6 +91,8 @@ class Provider:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 asked.append((self.path, headers, body))
                 self.send_response(200)
+                for name, value in told.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(b"provider")
 

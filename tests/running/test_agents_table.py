@@ -199,6 +199,45 @@ def test_claude_code_goes_through_us_to_the_address_of_its_settings(tmp_path: Pa
     assert "https://models.corp.example/claude" in note
 
 
+OWN = {
+    "claude": (".claude/settings.json", '{"env": {"ANTHROPIC_BASE_URL": "%s"}}', "%s"),
+    "codex": (".codex/config.toml", '[model_providers.mine]\nbase_url = "%s"\n', "mine is %s"),
+    "opencode": (".config/opencode/opencode.json",
+                 '{"provider": {"mine": {"options": {"baseURL": "%s"}}}}', "mine is %s"),
+    "pi": (".pi/agent/models.json", '{"providers": {"mine": {"baseUrl": "%s"}}}', "mine is %s"),
+    "goose": (".config/goose/config.yaml", "OPENAI_HOST: %s\n", "OPENAI_HOST is %s"),
+    "qwen": (".qwen/.env", "OPENAI_BASE_URL=%s\n", "OPENAI_BASE_URL is %s"),
+    "hermes": (".hermes/config.yaml", "model:\n  base_url: %s\n", "CUSTOM_BASE_URL is %s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_an_address_of_the_users_settings_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    """Whichever agent it is; that of a gateway of ours is not asked, so it is not told."""
+    agent, (where, text, said) = agent_named(name), OWN[name]
+    put(tmp_path, where, text % "https://models.corp.example/v1")
+    (note,) = start_for(agent, FRONT, {}, tmp_path).notes
+    assert said % "https://models.corp.example/v1" in note
+    assert note.endswith(f"in the settings of {agent.title}; the gateway asks that address")
+    if not agent.needs:
+        put(tmp_path, where, text % "http://127.0.0.1:8787/v1")
+        assert start_for(agent, FRONT, {}, tmp_path).notes == ()
+
+
+def test_several_addresses_of_the_users_settings_are_told_in_one_line(tmp_path: Path) -> None:
+    """An address that a variable of the user replaces, or that we cannot pass on, is not told."""
+    put(tmp_path, ".codex/config.toml", "".join(
+        f'[model_providers.{name}]\nbase_url = "http://{name}.example"\n' for name in ("a", "b")
+    ))  # fmt: skip
+    (note,) = start_for(agent_named("codex"), FRONT, {}, tmp_path).notes
+    assert note == ("a is http://a.example, b is http://b.example in the settings of Codex; "
+                    "the gateway asks these addresses")  # fmt: skip
+    put(tmp_path, ".config/goose/config.yaml",
+        "OPENAI_HOST: http://a.example\nOLLAMA_HOST: http://b.example\n")  # fmt: skip
+    given = {"OPENAI_HOST": "http://c.example"}
+    assert start_for(agent_named("goose"), FRONT, given, tmp_path).notes == ()
+
+
 def test_an_address_of_the_project_is_told_and_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ class Running:
 def running(provider: Any, *command: str, other: int = 0) -> Generator[Running]:
     listening = socket.create_server(("127.0.0.1", 0))
     front = Front(listening, command, other, lambda: {"/x": f"{provider.url}/base"},
-                  lambda: "the token")  # fmt: skip
+                  lambda: "the token", lambda _: None)  # fmt: skip
     front.start()
     found = Running(front, listening.getsockname()[1])
     try:

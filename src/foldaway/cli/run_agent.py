@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foldaway.cli import say
+from foldaway.cli.files import counted
 from foldaway.errors import FoldawayError, MissingExtra
 from foldaway.running.agents import PORT, Agent, agent_named, known_agents, start_for
 
@@ -78,7 +80,8 @@ def run(
     options = [*start.serve, *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
-    code, totals = _run_behind(listening, options, command, {**os.environ, **start.environment})
+    variables = {**os.environ, **start.environment}
+    code, totals = _run_behind(known, listening, options, command, variables)
     if reports:
         _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
     from foldaway.running.foreground import end_as
@@ -87,18 +90,21 @@ def run(
 
 
 def _run_behind(
-    listening: socket.socket | None, options: Sequence[str], command: Sequence[str],
-    variables: Mapping[str, str],
+    agent: Agent, listening: socket.socket | None, options: Sequence[str],
+    command: Sequence[str], variables: Mapping[str, str],
 ) -> tuple[int, RunTotals]:  # fmt: skip
     """Run an agent while a listener is there for it; return its exit code and what was done."""
+    from foldaway.config import home_folder
     from foldaway.running.foreground import block_signals, run_in_foreground
     from foldaway.running.front import Front
+    from foldaway.running.totals import note_subscription
 
     gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof"]
     running = PORT if listening is None or (not options and _is_ours(PORT)) else 0
     mask = block_signals()
     front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options),
-                  lambda: _token(options))  # fmt: skip
+                  lambda: _token(options),
+                  partial(note_subscription, home_folder(), agent.name, time.time()))  # fmt: skip
     front.start()
     try:
         code = run_in_foreground(command[0], command, variables, mask)
@@ -107,6 +113,7 @@ def _run_behind(
         raise click.ClickException(f"{command[0]} cannot be started ({why})") from None
     finally:
         totals = front.stop()
+        (home_folder() / f"run-{agent.name}.json").unlink(missing_ok=True)
     return code, totals
 
 
@@ -163,8 +170,8 @@ def _token(options: Sequence[str]) -> str:
 def _say_what_was_done(
     agent: Agent, totals: RunTotals, seconds: float, notes: Sequence[str]
 ) -> None:
-    say(f"{agent.title} ran for {_duration(seconds)}; {_counted(totals.requests, 'request')} went "
-        f"through the gateway, {_counted(totals.compacted, 'compaction')}")  # fmt: skip
+    say(f"{agent.title} ran for {_duration(seconds)}; {counted(totals.requests, 'request')} went "
+        f"through the gateway, {counted(totals.compacted, 'compaction')}")  # fmt: skip
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
     if totals.subscribed or totals.limits:
         used = ", ".join(f"{name} {percent} %" for name, percent in totals.limits.items())
@@ -172,12 +179,12 @@ def _say_what_was_done(
             f"used of the limits of the subscription: {used or 'not told'}")  # fmt: skip
     else:
         say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
-    direct = f"{_counted(totals.direct, 'request')} went to the provider directly"
+    direct = f"{counted(totals.direct, 'request')} went to the provider directly"
     if totals.gave_up:
         say(f"no gateway could be kept running; {direct}: "
             f"{totals.trouble or '`foldaway serve` shows why'}")  # fmt: skip
     elif totals.ends:
-        say(f"the gateway ended {_counted(totals.ends, 'time')} and was started again; {direct}")
+        say(f"the gateway ended {counted(totals.ends, 'time')} and was started again; {direct}")
     elif totals.direct:
         say(f"the gateway was not ready in time; {direct}")
     elif totals.conversation:
@@ -188,10 +195,6 @@ def _say_what_was_done(
         past = next((note for note in notes if "go past the gateway" in note), "")
         say(past or f"no request came: {agent.title} asked nothing, or has an address in settings "
             "that are not read here (of its administrator, or of its own arguments)")  # fmt: skip
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _saving(dollars: float) -> str:

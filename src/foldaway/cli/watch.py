@@ -22,11 +22,14 @@ from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
 from foldaway.cli.files import counted, is_terminal, on_one_line, read_bytes
 from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
+from foldaway.config import home_folder
 from foldaway.dialects.jsontext import parse
 from foldaway.errors import NotReadable, StoreUnavailable
 from foldaway.importers import read_bytes as read_sessions
 from foldaway.importers.files import fields
 from foldaway.importers.usage import usage_of
+from foldaway.running.agents import OUTER
+from foldaway.running.totals import Subscription, subscriptions
 from foldaway.spending.live import LiveState, live_state
 from foldaway.spending.newest import last_session, newest_files, written_at
 from foldaway.spending.numbers import money, short
@@ -100,13 +103,14 @@ def live_states(
     file: str | None, prices: PriceList, pressed: Event, every: float, *, once: bool
 ) -> Iterator[LiveState]:
     """Yield the state of the session each time that it changes; there must be one."""
-    found, looked, seen = newest(file), time.monotonic(), -1.0
+    found, looked, seen = newest(file), time.monotonic(), None
+    home = home_folder()
     if found is None:
         say("no session of an agent was found on this machine; name a file", 1)
         raise click.exceptions.Exit(1)
     while True:
-        if found.changed() != seen:
-            is_first, seen = seen < 0, found.changed()
+        if (now := (found.changed(), subscriptions(home))) != seen:
+            is_first, seen = seen is None, now
             try:
                 session = found.read()
             except NotReadable:  # half written, maybe; a file that was named must be one
@@ -114,13 +118,21 @@ def live_states(
                     raise
                 session = None
             if session is not None:
-                yield live_state(session, prices)
+                yield _subscribed(live_state(session, prices), *now)
         if once:
             return
         if pressed.wait(every):
             raise KeyboardInterrupt
         if time.monotonic() - looked > LOOK_SECONDS:
             found, looked = newest(file) or found, time.monotonic()
+
+
+def _subscribed(state: LiveState, at: float, runs: Mapping[str, Subscription]) -> LiveState:
+    """Return a state without dollars if the session belongs to a run with a subscription."""
+    run = runs.get(state.agent)
+    if run is None or run.began > at:
+        return state
+    return replace(state, cost=None, tokens=run.tokens, limits=run.limits)
 
 
 class Running(Struct, frozen=True):
@@ -205,7 +217,8 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
     at = f"at about {state.compacts_at_tokens:,} tokens"
     left = "" if state.answers_left is None else f", in about {state.answers_left:,} answers"
     yield "next compaction", f"{at}{left}"
-    yield "cost", (_cost(state) or "unknown", "bold"), f", {state.requests:,} requests"
+    name = "cost" if state.tokens is None else "used"
+    yield name, (_cost(state) or "unknown", "bold"), f", {counted(state.requests, 'request')}"
     yield "cache", f"{state.cache_hit_rate:.0%} of the prompts"
 
 
@@ -217,11 +230,12 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
     where = Path(state.project).name if state.project else ""
     pieces = [
         *((state.agent, where) if is_full else ()),
-        state.model, fill if state.prompt_tokens else NO_USAGE,
+        state.model,  # then limits: agents cut their status line off at the right
+        "" if state.tokens is None else _cost(state), fill if state.prompt_tokens else NO_USAGE,
         _until_compaction(state),
         f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
         counted(state.compactions, "compaction") if state.compactions else "",
-        _cost(state),
+        _cost(state) if state.tokens is None else "",
     ]  # fmt: skip
     return "  ".join(on_one_line(piece) for piece in pieces if piece)
 
@@ -234,7 +248,11 @@ def _until_compaction(state: LiveState) -> str:
 
 
 def _cost(state: LiveState) -> str:
-    return "" if state.cost is None else money(state.cost)
+    """Return dollars, or tokens and limits with a subscription."""
+    if state.tokens is None:
+        return "" if state.cost is None else money(state.cost)
+    limits = (f"{name} {percent}%" for name, percent in state.limits.items())
+    return ", ".join((f"{short(state.tokens)} tokens", *limits))
 
 
 @click.command()
@@ -247,10 +265,12 @@ def statusline() -> int:
     {"statusLine": {"type": "command", "command": "foldaway statusline"}}
 
     The line has the model, the fill of the window, the next compaction, the cache, compactions and
-    the cost. `foldaway install claude-code` sets it up.
+    the cost, or tokens and limits of a subscription. `foldaway install claude-code` sets it up.
     """
     given = fields(parse(read_bytes("-")))
-    click.echo(line_of(state_of(given, PriceList()), Picture(), is_full=False))
+    runs = subscriptions(home_folder()) if OUTER in os.environ else {}
+    state = _subscribed(state_of(given, PriceList()), time.time(), runs)
+    click.echo(line_of(state, Picture(), is_full=False))
     return 0
 
 

@@ -116,8 +116,11 @@ def start_for(
     """
     own = _in_files(agent, agent.own, variables, home)
     named = _in_files(agent, agent.project, variables, home)
-    notes = [f"{name} is {url} in the settings of {agent.title}; the gateway asks that address"
-             for name, url in own.items() if agent.settings_win]  # fmt: skip
+    asked = _addresses(agent, own | named if trusts_project else own, variables, home)
+    used = [f"{name} is {url}" for name, url in own.items() if asked.get(name) == url]
+    which = "that address" if len(used) == 1 else "these addresses"
+    said = f"{', '.join(used)} in the settings of {agent.title}; the gateway asks {which}"
+    notes = [said] if used else []
     notes += [f"{name} is {url} in the settings of this project; "
               + ("the gateway asks that address" if trusts_project else
                  "it is not used without --project-address")
@@ -125,11 +128,10 @@ def start_for(
     notes += [f"{agent.title} asks {place} ({name} is set): its requests go past the gateway"
               for name, place in agent.past.items()
               if _is_set(agent, name, variables, home)]  # fmt: skip
-    own |= named if trusts_project else {}
     told: dict[str, str] = {}
     serve = list(agent.serve)
     outer = variables.get(OUTER)
-    for name, url in _addresses(agent, own, variables, home).items():
+    for name, url in asked.items():
         if outer and url.startswith(outer):  # an agent inside an agent: it is asked there already
             told[name] = url
             continue

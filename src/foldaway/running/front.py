@@ -50,13 +50,14 @@ class Front:
     def __init__(
         self, listening: socket.socket | None, command: Sequence[str], running: int,
         upstreams: Callable[[], Mapping[str, str]], token: Callable[[], str],
+        tell: Callable[[RunTotals], None],
     ) -> None:  # fmt: skip
         """Take the port, the command of a gateway, the port of one that runs already (0 if there is
-        none), what returns the addresses of providers, which is called if no gateway answers, and
-        what returns the token of a gateway's owner.
+        none), what returns the addresses of providers, which is called if no gateway answers, what
+        returns the token of a gateway's owner, and what is called after each event.
         """
         self._listening, self._command, self._running = listening, command, running
-        self._upstreams, self._token = upstreams, token
+        self._upstreams, self._token, self._tell = upstreams, token, tell
         self.totals = RunTotals()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
         self._has_begun = threading.Event()
@@ -156,7 +157,8 @@ class Front:
                 self._gateway = port
                 self._settled.set()
                 while line := await reader.readline():
-                    self.totals.add(line)
+                    if self.totals.add(line):
+                        self._tell(self.totals)
                 return True
             return self._gateway != 0
         finally:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
+from pathlib import Path
 
 from msgspec import DecodeError, Struct, field, json
 
@@ -51,16 +54,14 @@ class RunTotals(Struct):
             name, used = (found[1] or found[2]).decode().lower(), float(found[3])
             self.limits[name] = round(used * 100 if found[1] else used)
 
-    def add(self, line: bytes) -> None:
-        """Count a line of an event stream."""
-        if not line.startswith(b"data: "):
-            return
+    def add(self, line: bytes) -> bool:
+        """Count a line of an event stream; return whether it tells of a request."""
         try:
-            told = json.decode(line[6:], type=_Told)
+            told = json.decode(line.removeprefix(b"data: "), type=_Told)
         except DecodeError:
-            return
+            return False
         if told.kind != "request" or told.operation != "turn":
-            return
+            return False
         self.requests += 1
         self.bytes_in += told.bytes_in
         self.bytes_out += told.bytes_out
@@ -72,11 +73,42 @@ class RunTotals(Struct):
             before = self.compactions.get(told.conversation)
             now = int(match[1]) if match else before[1] if before else 0
             self.compactions[told.conversation] = (before[0] if before else now, now)
+        return True
 
     @property
     def compacted(self) -> int:
         """How many compactions were made."""
         return sum(last - first for first, last in self.compactions.values())
+
+
+class Subscription(Struct, frozen=True):
+    """What a run with the log-in of a subscription has used so far."""
+
+    pid: int
+    began: float
+    tokens: int
+    limits: dict[str, int]
+
+
+def note_subscription(home: Path, agent: str, began: float, totals: RunTotals) -> None:
+    """Tell other commands what a run has used; one that pays by the token tells nothing."""
+    if totals.subscribed or totals.limits:
+        told = Subscription(os.getpid(), began, totals.bytes_out // 4, totals.limits)
+        draft = home / f"run-{agent}.{told.pid}"
+        with suppress(OSError):  # it is only shown
+            draft.write_bytes(json.encode(told))
+            draft.replace(home / f"run-{agent}.json")
+
+
+def subscriptions(home: Path) -> dict[str, Subscription]:
+    """Return what the runs of now have used, by agent."""
+    found: dict[str, Subscription] = {}
+    for path in home.glob("run-*.json"):
+        with suppress(OSError, OverflowError, DecodeError):
+            told = json.decode(path.read_bytes(), type=Subscription)
+            os.kill(told.pid, 0)  # an error if it was killed
+            found[path.stem.removeprefix("run-")] = told
+    return found
 
 
 class _Told(Struct):

@@ -49,6 +49,10 @@ class LiveState(Struct, frozen=True, kw_only=True):
     compactions: int = 0
     cache_hit_rate: float = 0.0
     cost: float | None = None
+    tokens: int | None = None
+    """Sent so far with a subscription, which has no cost."""
+    limits: Mapping[str, int] = {}
+    """Percent used of each limit of a subscription."""
 
     @property
     def fill(self) -> float:
