@@ -43,6 +43,19 @@ def talk(url: str, name: str, steps: range) -> None:
             ).raise_for_status()  # fmt: skip
 
 
+def test_the_page_that_asks_for_the_token_takes_it(chromium: Any, gateway: str) -> None:
+    """A browser must say where the form comes from, and says it only to pages that allow that."""
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{gateway}/inspector/live")
+        page.get_by_label("The token of this server").fill("wrong")
+        page.get_by_role("button", name="Enter").click()
+        page.get_by_role("alert").wait_for()
+        page.get_by_label("The token of this server").fill(TOKEN)
+        page.get_by_role("button", name="Enter").click()
+        page.wait_for_url("**/inspector")
+
+
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_happens_appears_by_itself(

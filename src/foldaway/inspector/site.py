@@ -44,7 +44,7 @@ POLICY: Final = (
 """What a browser lets a page do: nothing that is not a file of ours, and no other host."""
 HEADERS: Final = {
     "content-security-policy": POLICY, "cache-control": "no-store",
-    "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
 }  # fmt: skip
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
