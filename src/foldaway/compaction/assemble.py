@@ -168,7 +168,7 @@ def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[Sum
     """
     if not folds:
         return [SummaryPlace(0, "user")]
-    order = dict.fromkeys((len(folds) - 1, 0))
+    order = dict.fromkeys((0, len(folds) - 1))
     fitting = [SummaryPlace(fold, role) for fold in order for role in _fitting(work, folds[fold])]
     sides: tuple[Placing, ...] = ("after", "before")
     beside = [

@@ -1,12 +1,9 @@
 """Measure what there is and choose what to fold: the first half of a plan.
 
-If a size is asked for (`target_tokens`), one rule shares it. The summary gets `summary_ratio` of
-what it replaces, but at most 60 % of what the system prompt, the tools, the messages that are never
-folded and its own frame leave free. Half of the rest is for the newest messages as they are, or
-their results are cut to it; the other half is for older messages with their results as digests. If
-the size cannot be met so, no more stays than the system prompt, the newest request, what is pinned
-and the last message, with a summary of 200 tokens. If that is too much, the report says that the
-size was missed.
+One room is shared by everything between the head and the end, by its worth (`worth.toml`): turns,
+words, pieces of outputs (`blocks.py`). The record of what is folded has a small share of it. Three
+things are outside the ranking: what must stay (a person's newest request, what is pinned, the
+newest messages), the tail of a compaction by the settings, and what a caller asked to keep.
 """
 
 from __future__ import annotations
@@ -16,54 +13,54 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from foldaway.compaction.arrival import Copy, as_shown, note_whole
-from foldaway.compaction.measure import message_tokens
+from foldaway.compaction.blocks import BlockGroup, Piece, Zone, cut_groups, show, take
+from foldaway.compaction.measure import message_tokens, text_length
 from foldaway.compaction.partition import (
     Partition,
     allowed_cuts,
     head_stop,
     islands,
     nth_last_ask,
-    protected_from,
     snapped_back,
     speaker_at,
     system_stop,
     tail_start,
 )
-from foldaway.compaction.prune import is_data
+from foldaway.compaction.prune import holds_media
 from foldaway.compaction.pruner import Pruner
+from foldaway.compaction.references import reference_of
 from foldaway.compaction.thinking import has_results, loop_start, unseen_from, words_alone
 from foldaway.compaction.work import CompactionInput
 from foldaway.facts.digests.line import plural
 from foldaway.facts.frame import summary_text
 from foldaway.report import Reason
-from foldaway.transcript import Folded, Groups, Message, Text, is_ask
+from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 
+RECORD_SHARE, LATER_RECORD_SHARE = 0.10, 0.25
+"""Of the room, what the record of what is folded has: at the first compaction, and from the second
+on, when it is all that is left of the oldest messages (`bench/notes/worth.md`)."""
 SUMMARY_SHARE = 0.6
-"""The most of the free size that a summary gets. With a reader's model .3 to .7 differ by less than
-chance (`bench/notes/summaries.md`); names from far back are kept more often with more."""
-WHOLE_SHARE = 0.5
-"""Of the room of the newest messages, what is kept for those that stay as they are; the rest is for
-older ones without their results (`bench/notes/summaries.md`)."""
-MOSTLY_RESULTS = 1.5
-"""If all messages fit without their results, and with them take so many times the size: few turns
-with long results. Then a summary that picks lines from all of them keeps more of what is needed
-than the turns do (`bench/notes/summaries.md`: names kept .94 and .77), unless they are data: that
-is told by rows, wherever they stand."""
+"""The most of a size that was asked for that a summary by a model gets."""
 LEAST_SUMMARY_TOKENS = 200
 """What a summary gets with its frame if the size is too small for more: the frame has 90 tokens,
 and a line or two say what there is to say in so little."""
 HEAD_SHARE = 0.15
 """The most of the size asked for, or of the threshold, that the first messages may take to be kept;
 measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
-
-
 INSTRUCTIONS_SHARE = 0.3
 """The most of the size asked for, or of the threshold, that the text of a skill or command may take
 to stay a message; chosen: two thirds are left for the work itself."""
-
-
 FOLD_MORE = "to fold more, give target_tokens or keep_last"
 """What helps somebody who wants a short session folded."""
+_LOOKED_AT = 3
+"""So many times the room, in bare turns, is looked at from the end on; chosen, older ones would not
+be taken."""
+_BARE_CHARS = 800
+"""Of a message that is shown bare, about; a token is four of them."""
+_ROUNDS = 4
+"""The tokens of a whole are not quite the sum of its parts; each round comes nearer."""
+_NEARLY = 0.985
+"""Of the room; nearer no further round is worth it."""
 
 
 class Skipped(Struct, frozen=True):
@@ -76,11 +73,11 @@ class Skipped(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The partition, the pruned messages in it, and the room for the summary."""
+    """The partition, the messages in it that are cut, and the room for the summary."""
 
     partition: Partition
     rewritten: dict[int, Message]
-    """What is kept and not shown as the log has it: pruned, or as it was on arrival."""
+    """What is kept and not shown as the log has it: cut, or as it was on arrival."""
     costs: dict[int, int]
     """The tokens of the rewritten messages, by position."""
     references: dict[int, str]
@@ -106,73 +103,61 @@ class _Ground(Struct, frozen=True):
     """No tail starts before: the head and old summaries end here."""
     before: int
     pruner: Pruner
-    min_tail: int
-    """How many of the newest messages stay in any case."""
+    tight: bool
+    """Whether no more may stay than what must."""
+
+    @property
+    def fixed(self) -> int:
+        """The tokens before the room that is shared."""
+        return self.work.outside_tokens + self.work.costs.span(0, self.head)
+
+
+class _Layout(Struct, frozen=True):
+    """A choice: what stays where, what is cut, and by how much a size is missed all the same."""
+
+    partition: Partition
+    rewritten: dict[int, Message]
+    references: dict[int, str]
+    summary_tokens: int
+    over: int = 0
 
 
 def choose(work: CompactionInput) -> Selection | Skipped:
-    """Return what to fold and what to prune, or why nothing is to be done.
-
-    Reads the log from its end as far as it must.
-    """
+    """Return what to fold and what to cut, or why nothing is to be done."""
     shown = work.index.shown()
     before = work.outside_tokens + sum(shown.values())
     ground = _ground(work, before)
     floor = _floor(ground)
     target = work.budget.target_tokens
-    if target is not None and ground.before <= target:
-        detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
-        return Skipped("nothing to compact", detail, ground.before, floor)
-    partition, summary_tokens, over = _fitted(ground)
-    if over > 0 and target is not None:
-        tight = _ground(work, before, tight=True)
-        fitted = _fitted(tight)
-        if fitted[2] < over:
-            ground, (partition, summary_tokens, over) = tight, fitted
-    pruner = ground.pruner
-    stay = [*partition.between(), *range(partition.tail_start, len(work.log))]
-    rewritten = {
-        index: pruner.pruned[index]
-        for index in stay
-        if pruner.pruned.get(index, work.log[index]) is not work.log[index]
-    }
-    prunes = any(not pruner.is_as_before(index) for index in rewritten)
-    is_new = prunes or _folds_anything(work, partition)
+    if target is not None and before <= target:
+        detail = f"{before:,} tokens are within the {target:,} that were asked for"
+        return Skipped("nothing to compact", detail, before, floor)
+    layout = _layout(ground)
+    if layout.over > 0 and target is not None:
+        layout = min(layout, _layout(_ground(work, before, tight=True)), key=lambda one: one.over)
+    partition = layout.partition
+    was = {item.start: item.message for item in work.view.items if isinstance(item, Rewritten)}
+    changes = any(was.get(at) != message for at, message in layout.rewritten.items())
+    is_new = changes or _folds_anything(work, partition)
     if work.state.carried is not None and not partition.folds():
         is_new = False  # the summary that a message carries would go
-    if not is_new and not (work.budget.target_tokens and partition.folds()):
-        return _why_nothing(work, ground.before, floor)
-    costs = {index: pruner.cost(index) for index in rewritten}
+    if not is_new and not (target and partition.folds()):
+        return _why_nothing(work, before, floor)
+    rewritten = dict(layout.rewritten)
     for index in _words_of_results(work, partition):
         rewritten[index] = words_alone(work.log[index])
-        costs[index] = message_tokens(rewritten[index], work.counter)
-    for index, (message, tokens) in _shown_again(work, partition.kept(len(work.log)), rewritten):
-        rewritten[index], costs[index] = message, tokens
+    again = _shown_again(work, partition.kept(len(work.log)), rewritten)
+    rewritten |= {index: message for index, (message, _) in again}
+    costs = {at: message_tokens(message, work.counter) for at, message in rewritten.items()}
     return Selection(
-        partition, rewritten, costs, pruner.references, summary_tokens, ground.before, floor,
+        partition, rewritten, costs, layout.references, layout.summary_tokens, before, floor,
         shown, is_new,
     )  # fmt: skip
 
 
-def _fitted(ground: _Ground) -> tuple[Partition, int, int]:
-    """Return the partition, the room for its summary, and by how much a size that was asked for is
-    missed all the same; what is kept is cut as far as it may be.
-    """
-    work = ground.work
-    partition, summary_tokens = _partition(ground)
-    stay = [*partition.between(), *range(partition.tail_start, len(work.log))]
-    left = ground.pruner.squeeze(stay, _excess(ground, partition, summary_tokens))
-    if work.budget.target_tokens is None:
-        return partition, summary_tokens, 0
-    if left <= 0:  # what the messages leave is for the summary
-        return partition, min(summary_tokens - left, work.budget.summary_max_tokens), 0
-    shorter = max(summary_tokens - left, least_summary(work))
-    return partition, shorter, left - (summary_tokens - shorter)
-
-
 def _ground(work: CompactionInput, before: int, *, tight: bool = False) -> _Ground:
     """Return what the choice is made on; `tight` if no more may stay than what must: the system
-    prompt, the newest request, what is pinned, the newest messages.
+    prompt, the newest request, what is pinned, the last message.
     """
     parts = work.index.groups
     cuts = allowed_cuts(parts)
@@ -180,8 +165,7 @@ def _ground(work: CompactionInput, before: int, *, tight: bool = False) -> _Grou
     least = max(head, _after_old_summary(work))
     least = next((cut for cut in cuts if cut >= least), least)  # a result alone may be left
     anchored = _anchored(work, tight=tight)
-    min_tail = 1 if tight else work.policy.min_tail
-    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work), min_tail)
+    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work), tight)
 
 
 def _anchored(work: CompactionInput, *, tight: bool) -> Sequence[int]:
@@ -241,31 +225,254 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
 
 
-def _partition(ground: _Ground) -> tuple[Partition, int]:
-    """Return head, folds, islands and tail, and the room for the summary.
-
-    Anchors that fall outside the tail take their share of a size that was asked for, or of a
-    window that is too small for both; then the tail is chosen anew.
+def _layout(ground: _Ground) -> _Layout:
+    """Return what stays: everything by its worth if a size was asked for; otherwise a tail, and
+    what is worth most of the older messages in the room that a summary has.
     """
     work = ground.work
-    fixed = work.outside_tokens + work.costs.span(0, ground.head)
-    found, summary_tokens, between = _tried(ground, fixed)
-    has_target = work.budget.target_tokens is not None
-    if between and (has_target or _excess(ground, found, summary_tokens) > 0):
-        found, summary_tokens, _ = _tried(ground, fixed + between)
-    return found, summary_tokens
-
-
-def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
-    """Return a partition, the room for its summary, and what its islands cost."""
-    tail_budget, ceiling, summary_tokens = _budgets(ground, fixed)
-    start, tail = _tail(ground, tail_budget, ceiling)
-    if ground.work.options.keeps_turn and start > ground.least and start not in ground.cuts:
+    target = work.budget.target_tokens
+    if target is not None and _is_free(work):
+        return _by_worth(ground, target)
+    start, tail = _tail(ground)
+    if work.options.keeps_turn and start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
     found = _from(ground, start, tail)
-    if ground.work.state.carried is not None and not found.folds():
+    if work.state.carried is not None and not found.folds():
         found = _with_fold(ground, found)
-    return found, summary_tokens, ground.pruner.stand(found.between())
+    kept = found.tail_tokens + ground.pruner.stand(found.between())
+    summary = _summary_beside(ground, kept) if found.folds() else 0
+    total = ground.fixed + kept + summary + (_frame_tokens(work) if summary else 0)
+    if target is None and _is_free(work) and total > work.budget.effective_window:
+        return _by_worth(ground, work.budget.pressure_tokens)
+    pruner = ground.pruner
+    stay = [*found.between(), *range(found.tail_start, len(work.log))]
+    rewritten = {
+        at: pruner.pruned[at]
+        for at in stay
+        if pruner.pruned.get(at, work.log[at]) is not work.log[at]
+    }
+    layout = _Layout(found, rewritten, pruner.references, summary, total - (target or total))
+    if summary and target is None and _is_free(work) and not work.by_model:
+        return _with_older(ground, layout)
+    return layout
+
+
+def _is_free(work: CompactionInput) -> bool:
+    """Return whether it is left to us what stays."""
+    options = work.options
+    return options.keeps_turn and options.above is None and options.keep_last is None
+
+
+def _summary_beside(ground: _Ground, kept: int) -> int:
+    """Return the room of a summary beside what is kept whole."""
+    work, target = ground.work, ground.work.budget.target_tokens
+    if target is None:
+        return summary_room(work, ground.before - ground.fixed - work.budget.tail_tokens)
+    free = target - ground.fixed - kept - _frame_tokens(work)
+    return max(min(free, work.budget.summary_max_tokens), least_summary(work))
+
+
+def _record(work: CompactionInput, room: int) -> int:
+    """Return what the record has of a room that everything shares."""
+    if work.by_model:
+        most = int(room * SUMMARY_SHARE)
+        return max(
+            min(summary_room(work, work.costs.span(0, len(work.log))), most), least_summary(work)
+        )
+    share = LATER_RECORD_SHARE if work.state.count else RECORD_SHARE
+    return max(min(int(room * share), work.budget.summary_max_tokens), least_summary(work))
+
+
+def _with_older(ground: _Ground, layout: _Layout) -> _Layout:
+    """Return a layout with the worthiest of the messages before its tail, in the room of the
+    summary; what is left of that is for the record.
+    """
+    work, found = ground.work, layout.partition
+    record = min(_record(work, found.tail_tokens + layout.summary_tokens), layout.summary_tokens)
+    room = layout.summary_tokens - record
+    anchored = {at for start, stop in found.islands for at in range(start, stop)}
+    candidates = [
+        (start, stop)
+        for start, stop in _visible(ground, found.tail_start)
+        if anchored.isdisjoint(range(start, stop))
+    ]
+    chosen = _chosen(ground, candidates, room, (), frozenset())
+    if not chosen.ranges:
+        return layout
+    kept = tuple(sorted((*found.islands, *chosen.ranges)))
+    partition = Partition(found.head_stop, found.tail_start, kept, found.tail_tokens)
+    return _Layout(
+        partition, layout.rewritten | chosen.rewritten, layout.references | chosen.references,
+        record, layout.over,
+    )  # fmt: skip
+
+
+def _by_worth(ground: _Ground, size: int) -> _Layout:
+    """Return what stays of everything after the head, within a size."""
+    work, length = ground.work, len(ground.work.log)
+    room = max(size - ground.fixed, 0)
+    candidates = list(_visible(ground, length))
+    anchors, newest = work.index.anchors, length - (1 if ground.tight else work.policy.min_tail)
+    must = [(a, b) for a, b in candidates
+            if b > newest or any(a <= at < b for at in ground.anchored)]  # fmt: skip
+    whole = {at for at in ground.anchored if at != anchors.reply} | work.options.pinned
+    chosen = _chosen(ground, candidates, room, must, frozenset(whole))
+    if work.state.carried is None and _covers(chosen.ranges, ground.head, length):
+        return _spread(ground, chosen, 0, room)
+    record = _record(work, room)
+    chosen = _chosen(
+        ground, candidates, room - record - _frame_tokens(work), must, frozenset(whole),
+        groups=chosen.groups, leaves_some=work.state.carried is not None,
+    )  # fmt: skip
+    return _spread(ground, chosen, record, room - _frame_tokens(work))
+
+
+def _covers(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
+    return sum(b - a for a, b in ranges) == stop - start
+
+
+class _Chosen(Struct, frozen=True):
+    """The groups that stay, in order, and their messages that are not shown as they are."""
+
+    ranges: list[tuple[int, int]]
+    rewritten: dict[int, Message]
+    references: dict[int, str]
+    tokens: int
+    groups: list[BlockGroup]
+
+
+def _chosen(
+    ground: _Ground,
+    candidates: Sequence[tuple[int, int]],
+    room: int,
+    must: Sequence[tuple[int, int]],
+    whole: frozenset[int],
+    *,
+    groups: list[BlockGroup] | None = None,
+    leaves_some: bool = False,
+) -> _Chosen:
+    """Return what is worth most of the candidates, within a room, with what must stay."""
+    work = ground.work
+    references: dict[int, str] = {}
+    zone = _zone(ground, whole, references)
+    if groups is None:
+        groups = cut_groups(zone, _looked_at(work, candidates, room, must))
+    known = set(must)
+    needed = [number for number, group in enumerate(groups) if (group.start, group.stop) in known]
+    if leaves_some and len(needed) < len(groups):
+        oldest = max(number for number in range(len(groups)) if number not in needed)
+        groups = [group for number, group in enumerate(groups) if number != oldest]
+        needed = [number - (number > oldest) for number in needed]
+    best: tuple[int, dict[int, set[Piece]], dict[int, Message]] | None = None
+    wanted = float(room)
+    for _ in range(_ROUNDS):
+        taken = take(groups, int(wanted), needed)
+        shown = _shown(zone, groups, taken)
+        size = sum(
+            message_tokens(shown[at], work.counter) if at in shown else work.costs[at]
+            for number in taken
+            for at in range(groups[number].start, groups[number].stop)
+        )
+        if best is None or _is_nearer(size, best[0], room):
+            best = size, taken, shown
+        is_all = len(taken) == len(groups) and not shown
+        if is_all or _NEARLY * room <= size <= room or wanted <= 0:
+            break
+        wanted = min(wanted * room / max(size, 1), 2.0 * room) - (size > room)
+    assert best is not None
+    size, taken, shown = best
+    ranges = sorted((groups[number].start, groups[number].stop) for number in taken)
+    return _Chosen(ranges, shown, references, size, groups)
+
+
+def _is_nearer(size: int, than: int, room: int) -> bool:
+    """Return whether a size fills the room better than another: within it, more; beyond, less."""
+    if size <= room:
+        return than > room or size > than
+    return than > room and size < than
+
+
+def _shown(
+    zone: Zone, groups: Sequence[BlockGroup], taken: Mapping[int, set[Piece]]
+) -> dict[int, Message]:
+    found: dict[int, Message] = {}
+    for number, pieces in taken.items():
+        group = groups[number]
+        chosen: dict[int, list[int]] = {}
+        for piece in pieces:
+            chosen.setdefault(piece.cut, []).append(piece.order)
+        found |= show(zone, group.start, group.stop, group.cuts, chosen)
+    return found
+
+
+def _zone(ground: _Ground, whole: frozenset[int], references: dict[int, str]) -> Zone:
+    work = ground.work
+    log = work.log
+
+    def reference(message: Message) -> str:
+        if not work.options.references:
+            return ""
+        found = references.get(message.position)
+        if found is None:
+            found = references[message.position] = reference_of(message)
+        return found
+
+    backwards = range(len(log) - 1, -1, -1)
+    media = next((at for at in backwards[:_BARE_CHARS] if holds_media(log[at].parts)), len(log))
+    return Zone(
+        log, work.counter, lambda at: speaker_at(log, at), reference, whole,
+        work.policy.digest_from_chars, media,
+    )  # fmt: skip
+
+
+def _looked_at(
+    work: CompactionInput, candidates: Sequence[tuple[int, int]], room: int,
+    must: Sequence[tuple[int, int]],
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Return the newest of the candidates, as many as might be taken, and what must stay."""
+    most = 4 * _LOOKED_AT * max(room, 0)
+    found: list[tuple[int, int]] = []
+    needed = set(must)
+    for start, stop in reversed(candidates):
+        most -= sum(min(text_length(work.log[at]), _BARE_CHARS) for at in range(start, stop))
+        if most >= 0 or (start, stop) in needed:
+            found.append((start, stop))
+    return found[::-1]
+
+
+def _visible(ground: _Ground, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the groups after the head that the model sees now and nobody but we wrote."""
+    work, parts = ground.work, ground.parts
+    folded = [item for item in work.view.items if isinstance(item, Folded)]
+    number = 0
+    for group in parts:
+        if group.start < ground.head or group.stop > stop:
+            continue
+        while number < len(folded) and folded[number].stop <= group.start:
+            number += 1
+        hidden = number < len(folded) and folded[number].start < group.stop
+        written = any(work.log[at].origin == "summary" for at in range(group.start, group.stop))
+        if not hidden and not written:
+            yield group.start, group.stop
+
+
+def _spread(ground: _Ground, chosen: _Chosen, record: int, room: int) -> _Layout:
+    """Return a choice as a layout: what is kept without a gap up to the end is the tail."""
+    work = ground.work
+    start = len(work.log)
+    tail = 0
+    ranges = list(chosen.ranges)
+    while ranges and ranges[-1][1] == start and ranges[-1][0] >= ground.least:
+        start, stop = ranges.pop()
+        tail += sum(_cost(work, chosen, at) for at in range(start, stop))
+    partition = Partition(ground.head, max(start, ground.head), tuple(ranges), tail)
+    over = chosen.tokens + record - room
+    return _Layout(partition, chosen.rewritten, chosen.references, record, max(over, 0))
+
+
+def _cost(work: CompactionInput, chosen: _Chosen, at: int) -> int:
+    made = chosen.rewritten.get(at)
+    return work.costs[at] if made is None else message_tokens(made, work.counter)
 
 
 def _from(ground: _Ground, start: int, tail_tokens: int) -> Partition:
@@ -289,11 +496,12 @@ def _with_fold(ground: _Ground, found: Partition) -> Partition:
     return found
 
 
-def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:
+def _tail(ground: _Ground) -> tuple[int, int]:
     """Return where the tail starts, as the options or the budget says, and its tokens."""
-    log, options, cost = ground.work.log, ground.work.options, ground.pruner.cost
+    work, cost = ground.work, ground.pruner.cost
+    log, options, budget = work.log, work.options, work.budget
     if not options.keeps_turn:
-        start = max(unseen_from(ground.work), ground.head)
+        start = max(unseen_from(work), ground.head)
         return start, sum(map(cost, range(start, len(log))))
     if options.above is not None or options.keep_last is not None:
         wanted = (
@@ -302,122 +510,19 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
             else nth_last_ask(log, options.keep_last or 1)
         )
         start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
-        return start, ground.work.costs.span(start, len(log))
-
-    if ground.work.budget.target_tokens is not None:
-        return _tail_for_size(ground, budget_tokens)
+        return start, work.costs.span(start, len(log))
+    summary = summary_room(work, ground.before - ground.fixed - budget.tail_tokens)
+    room = max(budget.effective_window - ground.fixed - _frame_tokens(work) - summary, 1)
 
     def walk(ceiling: int) -> tuple[int, int]:
         return tail_start(
-            ground.parts, ground.cuts, cost, least=ground.least, budget_tokens=budget_tokens,
-            ceiling_tokens=ceiling, min_messages=ground.min_tail,
+            ground.parts, ground.cuts, cost, least=ground.least,
+            budget_tokens=min(budget.tail_tokens, room), ceiling_tokens=min(ceiling, room),
+            min_messages=work.policy.min_tail,
         )  # fmt: skip
 
-    start, tokens = walk(ceiling_tokens)
-    return (start, tokens) if start > ground.least else walk(budget_tokens)
-
-
-def _tail_for_size(ground: _Ground, budget_tokens: int) -> tuple[int, int]:
-    """Return where the tail starts if a size was asked for, and its tokens.
-
-    The newest messages stay as they are in their share of the room, or are cut to it. Before them
-    stand older ones with their results as digests, as far back as the room goes: what the agent
-    said and called tells more than the lines of old results.
-    """
-    log, pruner = ground.work.log, ground.pruner
-
-    def walk(whole_from: int, room: int) -> tuple[int, int]:
-        pruner.begin(whole_from)
-        newest = range(whole_from, len(log))
-        # from the end: of two images the newer one stays
-        pruner.squeeze(newest, sum(map(pruner.cost, reversed(newest))) - room)
-        return tail_start(
-            ground.parts, ground.cuts, pruner.cost, least=ground.least,
-            budget_tokens=budget_tokens, ceiling_tokens=budget_tokens,
-            min_messages=ground.min_tail,
-        )  # fmt: skip
-
-    room = int(WHOLE_SHARE * budget_tokens)
-    start, tokens = walk(_whole_from(ground, room), room)
-    if _folds_between(ground, start):
-        return start, tokens
-    free = max(_unfolded(ground), budget_tokens)
-    if _text_tokens(ground) > MOSTLY_RESULTS * free:
-        start, tokens = walk(protected_from(ground.work.policy, len(log)), len(log) * free)
-        if _folds_between(ground, start):
-            return start, tokens
-    # nothing is folded, so no summary takes room: older results are cut, and not left out
-    start = ground.least
-    budget_tokens = free
-    whole_from = _whole_from(ground, int(WHOLE_SHARE * budget_tokens))
-    pruner.begin(start)
-    for positions in (range(start, whole_from), range(start, len(log))):
-        spent = sum(map(pruner.cost, range(len(log) - 1, start - 1, -1)))
-        pruner.squeeze(positions, spent - budget_tokens)
-    return start, sum(map(pruner.cost, range(start, len(log))))
-
-
-def _folds_between(ground: _Ground, start: int) -> bool:
-    """Return whether a tail that starts here leaves anything to fold: not what stays anyway."""
-    stay = islands(ground.anchored, ground.parts, least=ground.least, before=start)
-    return start - ground.least > sum(stop - first for first, stop in stay)
-
-
-def _text_tokens(ground: _Ground) -> int:
-    """Return the tokens of what may be folded, without results that are data."""
-    work = ground.work
-    return sum(
-        work.costs[at] for at in range(ground.least, len(work.log)) if not is_data(work.log[at])
-    )
-
-
-def _whole_from(ground: _Ground, room: int) -> int:
-    """Return from where on messages stay as they are: the newest that fit into the room."""
-    work, at = ground.work, len(ground.work.log)
-    first = protected_from(work.policy, at)
-    surely = at - ground.min_tail
-    while at > first:
-        room -= work.costs[at - 1]
-        if room < 0 and at <= surely:
-            break
-        at -= 1
-    return at
-
-
-def _unfolded(ground: _Ground) -> int:
-    """Return the room of the messages after the head if nothing is folded."""
-    work = ground.work
-    free = (work.budget.target_tokens or 0) - work.outside_tokens
-    return free - work.costs.span(0, ground.head)
-
-
-def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:
-    """Return by how many tokens the result would miss the size asked for, or what leaves room for
-    the next turns where it would miss the window.
-    """
-    work, budget = ground.work, ground.work.budget
-    kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
-    kept += ground.pruner.stand(partition.between())
-    summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
-    total = work.outside_tokens + kept + summary
-    if budget.target_tokens is not None:
-        return total - budget.target_tokens
-    return total - budget.pressure_tokens if total > budget.effective_window else 0
-
-
-def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
-    """Return the tokens for the tail, its ceiling, and the summary."""
-    work, before, budget = ground.work, ground.before, ground.work.budget
-    if budget.target_tokens is None:
-        summary = summary_room(work, before - fixed - budget.tail_tokens)
-        room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
-        return min(budget.tail_tokens, room), min(budget.ceiling_tokens, room), summary
-    room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
-    most = int(room * SUMMARY_SHARE)
-    summary = min(summary_room(work, before - fixed - (room - most)), most)
-    summary = max(summary, least_summary(work))
-    tail = max(room - summary, 1)
-    return tail, tail, summary
+    start, tokens = walk(budget.ceiling_tokens)
+    return (start, tokens) if start > ground.least else walk(budget.tail_tokens)
 
 
 def summary_room(work: CompactionInput, content: int) -> int:

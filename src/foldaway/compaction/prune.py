@@ -11,14 +11,12 @@ from msgspec.structs import replace
 
 from foldaway.compaction.references import reference_of
 from foldaway.facts.digests import digest_of
-from foldaway.facts.excerpts import excerpted
 from foldaway.facts.frame import (
     MOST_NOTE_CHARS,
     cut_with_note,
     mark_text,
     origin_of,
 )
-from foldaway.facts.speakers import without_blocks
 from foldaway.facts.tools import family_of, read_arguments
 from foldaway.policy import Policy
 from foldaway.transcript import (
@@ -31,12 +29,9 @@ from foldaway.transcript import (
     ToolResult,
 )
 
-_PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
-_LEAST_CUT_CHARS = 400
-"""A result is cut only if at least this much goes; chosen, below it the note of the cut eats the
-gain."""
-_SQUEEZED_LEAF_CHARS = 160
-"""A string in arguments is never cut below this; chosen, two lines of code."""
+PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
+
+
 _DEEPEST = 64
 """Arguments nested deeper are left alone; chosen, far above any tool's schema, to bound
 recursion."""
@@ -159,7 +154,7 @@ def without_seen_media(message: Message, newer: Newer, reference: str) -> Messag
     """
     parts = tuple(
         media_placeholder(part, reference) if type(part) is Media and newer.media
-        else replace(part, parts=_without_media(part.parts, reference), intact=False)
+        else replace(part, parts=without_media(part.parts, reference), intact=False)
         if type(part) is ToolResult and newer.result_media and holds_media(part.parts)
         else part
         for part in message.parts
@@ -173,47 +168,6 @@ def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: 
     if any(_superseded_by(ready, newer) for ready in prepared.values()):
         return True
     return message.role == "user" and any(type(part) is Media for part in message.parts)
-
-
-def is_superseded(prepared: Mapping[str, Prepared], newer: Newer) -> bool:
-    """Return whether newer results make all results of a message superfluous."""
-    return bool(prepared) and all(_superseded_by(ready, newer) for ready in prepared.values())
-
-
-def excerpt(message: Message, share: float, reference: str) -> Message:
-    """Return the message with its tool results cut to about `share` of their length.
-
-    The start and the end of each stay, or of data a line for each item, and what is left out is
-    counted: the last resort if the newest messages alone are too large.
-    """
-    parts = tuple(_squeezed(part, share, reference, message) for part in message.parts)
-    if all(new is old for new, old in zip(parts, message.parts, strict=True)):
-        return message
-    is_result = any(isinstance(part, ToolResult) for part in parts)
-    return replace(message.with_parts(parts), origin="digest" if is_result else message.origin)
-
-
-def _squeezed(part: Part, share: float, reference: str, message: Message) -> Part:
-    match part:
-        case ToolResult() if part.kind not in ("server", "hosted"):
-            return _excerpted(part, share, reference)
-        case ToolCall(kind="function"):
-            most = max(int(len(part.arguments) * share), _SQUEEZED_LEAF_CHARS)
-            return _shrink_call(part, most, lambda _: reference, message)
-        case _:
-            return part
-
-
-def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
-    whole = _text_of(result)
-    keep = int(len(whole) * share)
-    if len(whole) - keep < _LEAST_CUT_CHARS or origin_of(whole) != "real":
-        return result
-    # what an agent's harness put there is no part of the result, and the first to go
-    text = without_blocks(whole)
-    words = excerpted(text, keep) if len(text) > keep else text
-    shown = f"excerpt of {len(text):,} characters\n{words}"
-    return _with_text(result, mark_text("digest", shown, reference))
 
 
 def _pruned_result(
@@ -242,12 +196,6 @@ def _superseded_by(ready: Prepared, newer: Newer) -> str:
     return ""
 
 
-def is_data(message: Message) -> bool:
-    """Return whether a message has results, and each looks like JSON or rows of a table."""
-    found = [_text_of(part) for part in message.parts if type(part) is ToolResult]
-    return bool(found) and all(text[:1] in ("{", "[") for text in found)
-
-
 def _text_of(result: ToolResult) -> str:
     parts = result.parts
     if len(parts) == 1 and isinstance(parts[0], Text):
@@ -260,7 +208,7 @@ def _what_was_read(call: ToolCall) -> str:
     if family_of(call.name) != "read":
         return ""
     arguments = read_arguments(call.arguments)
-    for key in _PATH_KEYS:
+    for key in PATH_KEYS:
         if isinstance(arguments.get(key), str):
             return msgspec.json.encode(
                 sorted((str(k), str(v)) for k, v in arguments.items())
@@ -348,7 +296,7 @@ def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
     bearing = [at for at, message in enumerate(found) if holds_media(message.parts)]
     for at in bearing[:-1]:
         reference = reference_of(found[at])
-        found[at] = found[at].with_parts(_without_media(found[at].parts, reference))
+        found[at] = found[at].with_parts(without_media(found[at].parts, reference))
     return found
 
 
@@ -360,13 +308,14 @@ def holds_media(parts: Sequence[Part]) -> bool:
     )
 
 
-def _without_media(parts: Sequence[Part], reference: str) -> tuple[Part, ...]:
+def without_media(parts: Sequence[Part], reference: str) -> tuple[Part, ...]:
+    """Return the parts of a message with placeholders for media, also for those in results."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, Media):
             found.append(media_placeholder(part, reference))
         elif isinstance(part, ToolResult) and holds_media(part.parts):
-            inner = _without_media(part.parts, reference)
+            inner = without_media(part.parts, reference)
             found.append(replace(part, parts=inner, intact=False))
         else:
             found.append(part)

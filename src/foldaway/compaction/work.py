@@ -75,6 +75,8 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
     options: Options = Options()
+    by_model: bool = False
+    """Whether a model is asked for the summary: then that has the room that the settings say."""
 
     @property
     def costs(self) -> Costs:

@@ -539,7 +539,7 @@ class Compressor:
         log, at = self.log, None
         if decision is not None and decision.urgency == "early":
             at = decision.prompt_tokens
-        return work_on(
+        work = work_on(
             self.settings, replace(self.request, dialect=log.dialect), log,
             log=tuple(log.messages) if frozen else log.messages,
             view=log.view,
@@ -551,6 +551,7 @@ class Compressor:
             ratio=self._meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
+        return replace(work, by_model=not self._writers.asks_nobody)
 
     def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.

@@ -110,7 +110,7 @@ def expected_after(todo: Plan) -> int:
     choice, work = todo.choice, todo.work
     partition = choice.partition
     kept = work.outside_tokens + work.costs.span(0, partition.head_stop) + partition.tail_tokens
-    kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
+    kept += sum(choice.costs.get(at, work.costs[at]) for at in partition.between())
     return kept + (choice.summary_tokens if partition.folds() else 0)
 
 

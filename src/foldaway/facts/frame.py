@@ -52,6 +52,8 @@ _MARK = Regex(
     r"\[(?:foldaway (?=\w+\] )|[a-z]{1,20} (?=\w+:))(digest|duplicate|placeholder)"
     r"(?:: original at [a-z]{2}-[0-9a-f]{10})?\] "
 )
+_PART = Regex(r"\[(?:left out|in part)(?:: [a-z]{2}-[0-9a-f]{10})?\](?:\n|\Z)")
+"""How a result begins of which a part is shown, or nothing."""
 _REPAIRED: dict[str, Origin] = {
     "[no result was recorded for this call]": "stub",
     "[the start of this conversation is missing]": "placeholder",
@@ -153,10 +155,18 @@ def mark_text(kind: MarkKind, words: str, reference: str) -> str:
     return f"[foldaway {kind}{where}] {words}"
 
 
+def part_text(words: str, reference: str) -> str:
+    """Return a part of a result, or that nothing of it is shown, with where it is whole."""
+    where = f": {reference}" if reference else ""
+    return f"[in part{where}]\n{words}" if words else f"[left out{where}]"
+
+
 def origin_of(text: str) -> Origin:
     """Return what a text with exactly this form is: one of our marks, or real."""
     if not text.startswith("["):
         return "real"
+    if _PART.match(text):
+        return "digest"
     found = _MARK.match(text)
     return _REPAIRED.get(text, "real") if found is None else cast("MarkKind", found[1])
 

@@ -1,0 +1,452 @@
+"""Messages as blocks that stay or go: an agent's turn, long words, arguments, pieces of outputs.
+
+A turn, or any other message, is shown bare: its words, its calls, and of long texts the beginning.
+What follows in those, and what tools gave, is cut into pieces at line ends. Everything competes for
+one room by its worth for each token; a piece brings its turn along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.compaction.measure import message_tokens
+from foldaway.compaction.prune import PATH_KEYS, is_unreadable, without_media
+from foldaway.compaction.worth import (
+    SIGNS,
+    SIZES,
+    BlockKind,
+    OutputSigns,
+    names_in,
+    worth_of,
+)
+from foldaway.facts.frame import origin_of, part_text
+from foldaway.facts.rows import data_rows
+from foldaway.facts.speakers import Speaker, without_blocks
+from foldaway.facts.tools import family_of, read_arguments
+from foldaway.ports import TokenCounter
+from foldaway.regex import Regex
+from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
+
+Leaf: TypeAlias = tuple[str | int, ...]
+"""Where a text is in the arguments of a call."""
+GAP = "[…]"
+"""What stands where pieces of a text are left out."""
+_MOST_PIECES = 400
+"""Of one text: the first three quarters of them and the last; chosen, more than any room holds."""
+_MOST_ROWS, _ROW_CHARS = 400, 1_200
+"""Items of data, and the characters of one."""
+_LOOSE = 0.6
+"""A piece whose turn is not taken must be worth so much of itself together with the turn."""
+_OLD_KEYS = ("old_string", "old_str", "old_text", "oldText", "oldString", "search")
+_SEAM = Regex(r"(?<=[}\]]),|(?<=[.;!?]) |, (?=[\"{])")
+
+
+class Piece(Struct, frozen=True, gc=False):
+    """A part of a text that may be left out: the `order`-th piece of its cut."""
+
+    cut: int
+    order: int
+    tokens: int
+    worth: float
+
+
+class Cut(Struct, frozen=True, gc=False):
+    """A text in pieces: which part of which message, and what is shown of it anyway."""
+
+    at: int
+    part: int
+    leaf: Leaf | None
+    """The place in a call's arguments; None for words and outputs."""
+    pieces: tuple[str, ...]
+    shown: int
+    """So many pieces are shown with the bare message."""
+    is_whole: bool = True
+    """Whether the pieces together are the text."""
+
+    def text(self, chosen: Iterable[int]) -> str:
+        """Return the chosen pieces with marks where others are left out, "" if all of them are."""
+        found: list[str] = []
+        last = -1
+        orders = sorted({*range(self.shown), *chosen})
+        if not orders:
+            return ""
+        for order in orders:
+            if order != last + 1:
+                found.append(self._gap(found))
+            found.append(self.pieces[order])
+            last = order
+        if last + 1 < len(self.pieces):
+            found.append(self._gap(found))
+        return "".join(found).rstrip("\n") if self.leaf is None else "".join(found)
+
+    def _gap(self, found: Sequence[str]) -> str:
+        if self.leaf is not None:
+            return GAP
+        return f"{GAP}\n" if not found or found[-1].endswith("\n") else f"\n{GAP}\n"
+
+
+class BlockGroup(Struct, frozen=True):
+    """Messages that stay together, bare, and the pieces that may stand in them."""
+
+    start: int
+    stop: int
+    tokens: int
+    worth: float
+    cuts: tuple[Cut, ...]
+    pieces: tuple[Piece, ...]
+
+
+class Zone(Struct, frozen=True):
+    """What the blocks are made of, and how."""
+
+    log: Sequence[Message]
+    counter: TokenCounter
+    speaker: Callable[[int], Speaker | None]
+    reference: Callable[[Message], str]
+    intact: frozenset[int]
+    """Messages that are shown whole or not at all: pinned, a person's newest request."""
+    short_chars: int
+    """An output of no more is not cut."""
+    media_from: int
+    """Media stay from here on: the newest message that bears some."""
+
+
+def cut_groups(zone: Zone, ranges: Sequence[tuple[int, int]]) -> list[BlockGroup]:
+    """Return the groups of a log as blocks, the newest first; `ranges` are theirs, in order.
+
+    What no agent has answered yet is unseen.
+    """
+    newest = zone.log[-SIZES.newest :]
+    recent = set[str]().union(*(names_in(_words(message)) for message in newest))
+    later: set[str] = set()
+    touched: set[str] = set()
+    told: set[str] = set()
+    back = 0
+    found: list[BlockGroup] = []
+    for start, stop in reversed(ranges):
+        turn = any(zone.log[at].role == "assistant" for at in range(start, stop))
+        unseen = stop == len(zone.log)
+        back += turn
+        maker = _GroupMaker(zone, back, recent, later, touched, told, unseen=unseen)
+        found.append(maker.made(start, stop))
+        for at in range(start, stop):
+            if zone.log[at].role == "assistant":
+                later |= names_in(_words(zone.log[at]))
+                touched.update(_files(zone.log[at]))
+    return found
+
+
+class _GroupMaker:
+    """Cuts one group."""
+
+    def __init__(
+        self,
+        zone: Zone,
+        back: int,
+        recent: set[str],
+        later: set[str],
+        touched: set[str],
+        told: set[str],
+        *,
+        unseen: bool,
+    ) -> None:
+        self.zone, self.back, self.unseen = zone, back, unseen
+        self.recent, self.later, self.touched, self.told = recent, later, touched, told
+        self.cuts: list[Cut] = []
+        self.pieces: list[Piece] = []
+
+    def made(self, start: int, stop: int) -> BlockGroup:
+        """Return the group; its worth is that of the best message in it."""
+        log, worth = self.zone.log, 0.0
+        calls: dict[str, ToolCall] = {}
+        for at in range(start, stop):
+            calls |= {part.id: part for part in log[at].parts if type(part) is ToolCall}
+            kind = _kind(log[at], self.zone.speaker(at))
+            worth = max(worth, worth_of(kind, self.back))
+            if at not in self.zone.intact:
+                self._cut(at, log[at], kind, calls)
+        cuts = tuple(self.cuts)
+        bare = show(self.zone, start, stop, cuts, {})
+        tokens = sum(
+            message_tokens(bare.get(at, log[at]), self.zone.counter) for at in range(start, stop)
+        )
+        return BlockGroup(start, stop, tokens, worth, cuts, tuple(self.pieces))
+
+    def _cut(
+        self, at: int, message: Message, kind: BlockKind, calls: Mapping[str, ToolCall]
+    ) -> None:
+        for number, part in enumerate(message.parts):
+            if type(part) is Text:
+                following: BlockKind = (
+                    "prose" if message.role == "assistant"
+                    else "paste" if kind == "person" else "instructions"
+                )  # fmt: skip
+                self._text(at, number, None, part.text, following)
+            elif type(part) is ToolCall and message.role == "assistant":
+                self._arguments(at, number, part)
+            elif type(part) is ToolResult and part.kind not in ("server", "hosted"):
+                self._output(at, number, part, calls.get(part.call_id))
+
+    def _text(self, at: int, part: int, leaf: Leaf | None, text: str, kind: BlockKind) -> None:
+        ratio = _ratio(text, self.zone.counter)
+        if leaf is None and len(text) * ratio <= SIZES.whole_text:
+            return
+        first = SIZES.argument_chars if leaf is not None else 0
+        pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
+        pieces = (text[:first], *pieces) if first else pieces
+        worth = worth_of(kind, self.back)
+        self._add(Cut(at, part, leaf, pieces, 1), ratio, lambda _, __: worth)
+
+    def _arguments(self, at: int, number: int, call: ToolCall) -> None:
+        if len(call.arguments) <= SIZES.argument_chars:
+            return None
+        if call.kind != "function":
+            return self._text(at, number, (), call.arguments, "new_text")
+        value = read_arguments(call.arguments)
+        if is_unreadable(value):
+            return None
+        for leaf, text in _leaves(value, ()):
+            old = any(key in _OLD_KEYS for key in leaf)
+            self._text(at, number, leaf, text, "old_text" if old else "new_text")
+        return None
+
+    def _output(self, at: int, number: int, result: ToolResult, call: ToolCall | None) -> None:
+        text = result_text(result)
+        if len(text) <= self.zone.short_chars or origin_of(text) != "real":
+            return
+        ratio = _ratio(text, self.zone.counter)
+        most = int(SIZES.output / ratio)
+        rows = _in_rows(text, most)
+        pieces = tuple(rows or _pieces(without_blocks(text), most))
+        file = _file(call) if call is not None else ""
+        family = family_of(call.name) if call is not None else "other"
+        signs = OutputSigns(
+            self.recent, self.later, is_unseen=self.unseen,
+            is_outdated=family == "read" and file in self.touched,
+            is_report=family == "subagent",
+        )  # fmt: skip
+        cut = Cut(at, number, None, pieces, 0, is_whole=not rows)
+        self._add(cut, ratio, lambda piece, order: self._output_worth(signs, piece, order))
+
+    def _output_worth(self, signs: OutputSigns, piece: str, order: int) -> float:
+        found = signs.worth(piece, order, self.back)
+        words = piece.strip()
+        if words in self.told:
+            return found * SIGNS.repeated
+        self.told.add(words)
+        return found
+
+    def _add(self, cut: Cut, ratio: float, worth: Callable[[str, int], float]) -> None:
+        number = len(self.cuts)
+        self.cuts.append(cut)
+        for order in range(cut.shown, len(cut.pieces)):
+            piece = cut.pieces[order]
+            tokens = max(int(len(piece) * ratio), 1)
+            self.pieces.append(Piece(number, order, tokens, worth(piece, order)))
+
+
+def take(groups: Sequence[BlockGroup], room: int, must: Iterable[int]) -> dict[int, set[Piece]]:
+    """Return the numbers of the groups that are taken, each with its pieces.
+
+    The worthiest come first, until the room is full; `must` are taken whatever they cost.
+    """
+    taken: dict[int, set[Piece]] = {number: set() for number in must}
+    room -= sum(groups[number].tokens for number in taken)
+    order = [(-group.worth, number, -1) for number, group in enumerate(groups)]
+    order += [
+        (-piece.worth, number, place)
+        for number, group in enumerate(groups)
+        for place, piece in enumerate(group.pieces)
+    ]
+    order.sort()
+    for _, number, place in order:
+        group = groups[number]
+        if place < 0:
+            if number not in taken and group.tokens <= room:
+                taken[number] = set()
+                room -= group.tokens
+            continue
+        piece = group.pieces[place]
+        cost = piece.tokens
+        if number not in taken:
+            cost += group.tokens
+            together = piece.worth * piece.tokens + group.worth * group.tokens
+            if together < _LOOSE * piece.worth * cost:
+                continue
+        if cost <= room:
+            taken.setdefault(number, set()).add(piece)
+            room -= cost
+    return taken
+
+
+def show(
+    zone: Zone, start: int, stop: int, cuts: Sequence[Cut], chosen: Mapping[int, Iterable[int]]
+) -> dict[int, Message]:
+    """Return the messages of a group that are not shown as they are, by position.
+
+    `chosen` are the pieces that stand, by the number of their cut.
+    """
+    changed: dict[int, dict[int, Part]] = {}
+    for number, cut in enumerate(cuts):
+        pieces = set(chosen.get(number, ()))
+        if cut.is_whole and len(pieces) + cut.shown == len(cut.pieces):
+            continue
+        message = zone.log[cut.at]
+        parts = changed.setdefault(cut.at, {})
+        part = parts.get(cut.part, message.parts[cut.part])
+        parts[cut.part] = _shown(part, cut, pieces, zone.reference(message))
+    found: dict[int, Message] = {}
+    for at in range(start, stop):
+        message = zone.log[at]
+        made = changed.get(at, {})
+        parts = tuple(made.get(number, part) for number, part in enumerate(message.parts))
+        if at not in zone.intact and at < zone.media_from:
+            parts = without_media(parts, zone.reference(message))
+        if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
+            is_result = any(type(part) is ToolResult for part in parts)
+            origin = "digest" if is_result else message.origin
+            found[at] = replace(message.with_parts(parts), origin=origin)
+    return found
+
+
+def _shown(part: Part, cut: Cut, pieces: set[int], reference: str) -> Part:
+    words = cut.text(pieces)
+    match part:
+        case Text():
+            return replace(part, text=words, intact=False)
+        case ToolResult():
+            return replace(part, parts=(Text(part_text(words, reference)),), intact=False)
+        case ToolCall():
+            if not cut.leaf:
+                return replace(part, arguments=words, intact=False)
+            value = _with_leaf(msgspec.json.decode(part.arguments), cut.leaf, words)
+            return replace(part, arguments=msgspec.json.encode(value).decode(), intact=False)
+        case _:
+            return part
+
+
+def _kind(message: Message, speaker: Speaker | None) -> BlockKind:
+    if message.role == "assistant":
+        return "turn" if any(text.strip() for text in texts(message)) else "call"
+    if speaker is None:
+        return "call"
+    return "person" if speaker == "person" else "instructions"
+
+
+def _words(message: Message) -> str:
+    """Return the words, arguments and outputs of a message."""
+    found: list[str] = []
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                found.append(text)
+            case ToolCall(name=name, arguments=arguments):
+                found.append(f"{name} {arguments}")
+            case ToolResult():
+                found.append(result_text(part))
+            case _:
+                pass
+    return "\n".join(found)
+
+
+def result_text(result: ToolResult) -> str:
+    """Return the words of a result."""
+    return "\n".join(part.text for part in result.parts if isinstance(part, Text))
+
+
+def _files(message: Message) -> Iterator[str]:
+    """Yield the files that a message reads or changes by its calls."""
+    for part in message.parts:
+        if type(part) is ToolCall and family_of(part.name) in ("read", "edit", "write"):
+            file = _file(part)
+            if file:
+                yield file
+
+
+def _file(call: ToolCall) -> str:
+    given = read_arguments(call.arguments if call.kind == "function" else "")
+    return next((given[key] for key in PATH_KEYS if isinstance(given.get(key), str)), "")
+
+
+def _ratio(text: str, counter: TokenCounter) -> float:
+    """Return the tokens of a character of a text, by its ends if it is long."""
+    sample = text if len(text) <= 8_000 else f"{text[:4_000]}\n{text[-4_000:]}"
+    return max(counter.count(sample), 1) / max(len(sample), 1)
+
+
+def _pieces(text: str, most: int) -> Iterator[str]:
+    """Yield a text in pieces of about so many characters, cut at line ends, or else at seams."""
+    longest = _MOST_PIECES * max(most, 1)
+    if len(text) > longest:
+        head = longest * 3 // 4
+        text = f"{text[:head]}\n{GAP}\n{text[len(text) - longest // 4 :]}"
+    now: list[str] = []
+    size = 0
+    for line in text.splitlines(keepends=True):
+        if now and size + len(line) > 1.15 * most:
+            yield "".join(now)
+            now, size = [], 0
+        if len(line) > 1.6 * most:
+            yield from _parted(line, most)
+            continue
+        now.append(line)
+        size += len(line)
+    if now:
+        yield "".join(now)
+
+
+def _parted(line: str, most: int) -> Iterator[str]:
+    at = 0
+    while len(line) - at > 1.4 * most:
+        seams = [
+            found.end() for found in _SEAM.finditer(line, at + most // 2, at + int(1.4 * most))
+        ]
+        stop = min(seams, key=lambda seam: abs(seam - at - most)) if seams else at + most
+        yield line[at:stop]
+        at = stop
+    if at < len(line):
+        yield line[at:]
+
+
+def _in_rows(text: str, most: int) -> list[str]:
+    """Return data as rows, some short ones in a piece; nothing for any other text."""
+    if text[:1] not in "{[":
+        return []
+    found: list[str] = []
+    for row in data_rows(text, _MOST_ROWS, _ROW_CHARS):
+        if found and len(found[-1]) + len(row) < most:
+            found[-1] += f"{row}\n"
+        else:
+            found.append(f"{row}\n")
+    return found
+
+
+def _leaves(value: Any, where: Leaf) -> Iterator[tuple[Leaf, str]]:
+    """Yield the long texts of arguments with their places."""
+    if isinstance(value, str):
+        if len(value) > SIZES.argument_chars:
+            yield where, value
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(inner, (*where, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(cast("list[Any]", value)):
+            yield from _leaves(inner, (*where, number))
+
+
+def _with_leaf(value: Any, leaf: Leaf, text: str) -> Any:
+    """Return arguments with another text in one place."""
+    if not leaf:
+        return text
+    first, *rest = leaf
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {**fields, str(first): _with_leaf(fields[str(first)], tuple(rest), text)}
+    items = list(cast("list[Any]", value))
+    items[int(first)] = _with_leaf(items[int(first)], tuple(rest), text)
+    return items
