@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,13 +13,12 @@ from msgspec.structs import replace
 from tests.testing.long_lists import long_lists
 
 from foldaway import check
-from foldaway.compaction.prune import excerpt, shrink_leaves
+from foldaway.compaction.prune import shrink_leaves
 from foldaway.compaction.thinking import strip_thinking
 from foldaway.engine.oneshot import Compressed, compress
-from foldaway.facts.excerpts import excerpted
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, media, result, talk, think, user
-from foldaway.transcript import Text, Thinking, ToolCall, ToolResult
+from foldaway.transcript import Thinking
 
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
@@ -65,7 +65,7 @@ def test_of_equal_results_that_must_be_cut_only_the_newest_is_told() -> None:
     ]
     items = talk(user("Look."), *steps, user("And now?")).wire("openai-chat")
     *older, newest = contents(compress(items, target_tokens=1_200))
-    assert all(text.endswith("the same content as a newer result below") for text in older)
+    assert all(re.fullmatch(r"\[left out: fa-[0-9a-f]{10}\]", text) for text in older)
     assert len(older) == 2
     assert "city_0, 0 | city_1, 1" in newest
 
@@ -191,104 +191,6 @@ def _shape(value: Any) -> Any:
     if isinstance(value, list):
         return [_shape(inner) for inner in value]
     return str if isinstance(value, str) else value
-
-
-def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
-    """The last resort for one huge output: its start, its end, the number of characters between."""
-    log = talk(user("Run."), assistant(call("bash")), result(f"START {'x' * 9_000} END"))
-    made = excerpt(log.messages[2], 0.1, "fa-0123456789")
-    [part] = made.parts
-    assert isinstance(part, ToolResult)
-    [text] = part.parts
-    assert isinstance(text, Text)
-    assert "START" in text.text
-    assert text.text.endswith("END")
-    assert "characters left out" in text.text
-    assert "fa-0123456789" in text.text
-    assert excerpt(made, 0.1, "fa-0123456789") is made
-
-
-def test_a_call_is_cut_in_proportion() -> None:
-    """Of a long argument as much stays as was asked for, and never less than 160 characters."""
-    words = " ".join(f"word_{n}" for n in range(400))
-    log = talk(user("Write."), assistant(call("write_file", path="a.txt", content=words)))
-
-    def shown(share: float) -> str:
-        [part] = excerpt(log.messages[1], share, "").parts
-        assert isinstance(part, ToolCall)
-        return json.loads(part.arguments)["content"]
-
-    assert 0.5 * len(words) <= len(shown(0.5)) < 0.6 * len(words)
-    assert 160 <= len(shown(0.01)) < 250
-
-
-def test_an_excerpt_leaves_out_first_what_a_harness_put_there() -> None:
-    """A reminder to the model is no part of the file that was read."""
-    note = f"<system-reminder>{'Mind this. ' * 90}</system-reminder>"
-    lines = "\n".join(f"line {n}" for n in range(100))
-    log = talk(user("Read."), assistant(call("read_file")), result(f"{lines}\n{note}"))
-    for share, last in ((0.2, "line 99"), (0.6, "line 99")):
-        [part] = excerpt(log.messages[2], share, "").parts
-        assert isinstance(part, ToolResult)
-        [text] = part.parts
-        assert isinstance(text, Text)
-        assert "reminder" not in text.text
-        assert "line 0\n" in text.text
-        assert text.text.rstrip().endswith(last)
-        assert ("left out" in text.text) == (share == 0.2)
-
-
-def test_an_excerpt_shows_lines_between_its_ends() -> None:
-    """Those that tell of a failure first, then those that name most, each once and in order."""
-    dull = ["and so it goes on and on"] * 200
-    dull[60] = "loads max_retries from src/app/config.py"
-    dull[120] = "src/app/main.py:31: error: name 'load_all' is not defined"
-    text = "\n".join(["the beginning", *dull, "the end"])
-    shown = excerpted(text, 400).split("\n")
-    assert shown[0] == "the beginning"
-    assert shown[-1] == "the end"
-    assert shown.index(dull[60]) < shown.index(dull[120])
-    assert dull[120] in excerpted(text, 240)
-    assert len("\n".join(shown)) < 500
-
-
-def test_a_short_excerpt_keeps_the_lines_that_say_where_one_stands() -> None:
-    """Editors say last which file is open; without it the next edit is one of no file."""
-    end = "(Open file: /srv/app/src/loading/fields.py)\n(Current directory: /srv/app)\nbash-$"
-    text = "\n".join([*(f"{n}: value_{n} = load({n})" for n in range(400)), end])
-    assert excerpted(text, 400).endswith(end)
-
-
-@pytest.mark.parametrize("text", ["x" * 3_000_000, "word " * 600_000, "a_b = 1\n" * 400_000])
-def test_an_excerpt_of_an_enormous_text_is_about_as_long_as_asked_for(text: str) -> None:
-    """Whatever the text is like, and without reading all of it line by line."""
-    assert len(excerpted(text, 2_000)) < 2_100
-
-
-def test_an_excerpt_is_cut_between_words_and_of_data_between_items() -> None:
-    """No piece of a name or number stands there that the output does not have."""
-    words = " ".join(f"word_{n}" for n in range(400))
-    whole = set(words.split())
-    shown = excerpted(words, 500).replace(excerpted(words, 500).split("\n")[1], "")
-    assert set(shown.split()) <= whole | {"[…]"}
-    rows = [{"flight_number": f"HAT{n:03}", "seat": "window", "note": "x" * 90} for n in range(9)]
-    told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 400)
-    assert told.split("\n")[:2] == [
-        "address: 12 Some Street", f"flights (1 of 9) HAT000; seat: window; note: {'x' * 90}",
-    ]  # fmt: skip
-    assert "characters left out" in told
-    assert len(told) < 460
-
-
-def test_an_excerpt_of_data_tells_every_item_before_any_at_length() -> None:
-    """What fits is told whole, without a note; of pairs both legs stay."""
-    legs = [{"flight_number": f"HAT{n:03}", "prices": {"business": 370 + n}, "status": "available",
-             "scheduled_departure_time_est": "23:00:00"} for n in range(6)]  # fmt: skip
-    whole = excerpted(json.dumps(legs), 450)
-    assert all(f"HAT00{n}; prices (business: {370 + n})" in whole for n in range(6))
-    assert "left out" not in whole
-    pairs = excerpted(json.dumps([[one, legs[0]] for one in legs]), 700)
-    assert pairs.count("business: 370") >= 6
 
 
 def test_stripped_thinking_is_gone_whole() -> None:

@@ -13,10 +13,10 @@ from foldaway.tokens import Estimator
 
 
 class Longer(Estimator):
-    """Finds every generated text ten times as long as it is."""
+    """Finds every generated text a hundred times as long as it is."""
 
     def count(self, text: str) -> int:
-        return super().count(text) * (100 if "foldaway" in text else 1)
+        return super().count(text) * (100 if "fa-" in text else 1)
 
 
 def test_a_result_that_is_not_smaller_does_not_replace_the_original() -> None:

@@ -209,7 +209,7 @@ def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> No
     """What an earlier run merged into the first message of the tail is not lost when another
     compressor takes the list over: its facts stand in the next summary."""
     items = written("anthropic", [Exchange(2, 1, 900)] * 12, ending="step")
-    first = compress(items, provider="anthropic", target_tokens=2_500)
+    first = compress(items, provider="anthropic", target_tokens=1_200)
     text = json.dumps(first.messages)
     assert "[foldaway summary" in text
     fact = re.search(r"src/file_[0-9x]+\.py: [a-z ]+", text)

@@ -96,7 +96,7 @@ def test_a_summary_counts_as_one_also_inside_a_message_of_the_user() -> None:
         for number in range(20)
         for role in ("user", "assistant")
     ]
-    made = compress(said, context_length=8_000)
+    made = compress(said, context_length=8_000, policy=Policy(protect_first=0))
     assert not any(message.origin == "summary" for message in recognize(made.transcript.messages))
     report = {one.name: one for one in made.report.categories}
     shown = {one.name: one.tokens for one in shares_of(made.transcript, Estimator())}
@@ -301,7 +301,7 @@ def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
     steps = written("openai-chat", [Exchange(20, 1, 900)], start=50, ending="step")[1:]
     ask = {"role": "user", "content": words}
     items = [*written("openai-chat", WORK, ending="reply"), ask, *steps]
-    made = compress(items, target_tokens=2_000)
+    made = compress(items, target_tokens=900)
     assert made.report.status == "compacted"
     (said,) = [one for one in made.messages if one["role"] == "user"]
     assert said["content"][-1] == {"type": "text", "text": words}  # the summary stands before it
@@ -468,12 +468,12 @@ def test_a_smaller_size_never_gives_a_larger_result(clauses: int) -> None:
     assert all(smaller <= 1.01 * larger for smaller, larger in pairwise(found))
 
 
-def test_what_an_excerpt_shows_is_not_told_again() -> None:
+def test_what_a_cut_result_shows_is_not_told_again() -> None:
     """The summary tells of a result that was cut what the cut result does not show."""
     made = compress(_with_a_long_end(2), target_tokens=1_500)
     summary, newest = (
         next(str(one["content"]) for one in made.messages if mark in str(one["content"]))
-        for mark in ("[foldaway summary", "[foldaway digest")
+        for mark in ("[foldaway summary", "[in part: fa-")
     )
     told = [line.strip() for line in summary.split("\n") if "/var/log/" in line]
     shown = {line for line in newest.split("\n") if "/var/log/" in line}

@@ -26,7 +26,7 @@ from foldaway.compaction.worth import (
 )
 from foldaway.facts.frame import origin_of, part_text
 from foldaway.facts.rows import data_rows
-from foldaway.facts.speakers import Speaker, without_blocks
+from foldaway.facts.speakers import Speaker, report_told, without_blocks
 from foldaway.facts.tools import family_of, read_arguments
 from foldaway.ports import TokenCounter
 from foldaway.regex import Regex
@@ -40,6 +40,8 @@ _MOST_PIECES = 400
 """Of one text: the first three quarters of them and the last; chosen, more than any room holds."""
 _MOST_ROWS, _ROW_CHARS = 400, 1_200
 """Items of data, and the characters of one."""
+_LEAST_OF_TEXT = 0.2
+"""Of data, what its rows are at least; JSON has about twice as many characters as its rows."""
 _LOOSE = 0.6
 """A piece whose turn is not taken must be worth so much of itself together with the turn."""
 _OLD_KEYS = ("old_string", "old_str", "old_text", "oldText", "oldString", "search")
@@ -184,7 +186,7 @@ class _GroupMaker:
             if type(part) is Text:
                 following: BlockKind = (
                     "prose" if message.role == "assistant"
-                    else "paste" if kind == "person" else "instructions"
+                    else "paste" if kind == "person" else kind
                 )  # fmt: skip
                 self._text(at, number, None, part.text, following)
             elif type(part) is ToolCall and message.role == "assistant":
@@ -264,7 +266,9 @@ def take(groups: Sequence[BlockGroup], room: int, must: Iterable[int]) -> dict[i
         for place, piece in enumerate(group.pieces)
     ]
     order.sort()
-    for _, number, place in order:
+    for worth, number, place in order:
+        if -worth < SIGNS.least:
+            break
         group = groups[number]
         if place < 0:
             if number not in taken and group.tokens <= room:
@@ -335,7 +339,9 @@ def _kind(message: Message, speaker: Speaker | None) -> BlockKind:
         return "turn" if any(text.strip() for text in texts(message)) else "call"
     if speaker is None:
         return "call"
-    return "person" if speaker == "person" else "instructions"
+    if speaker != "host":
+        return speaker
+    return "report" if any(map(report_told, texts(message))) else "host"
 
 
 def _words(message: Message) -> str:
@@ -418,7 +424,10 @@ def _in_rows(text: str, most: int) -> list[str]:
     if text[:1] not in "{[":
         return []
     found: list[str] = []
-    for row in data_rows(text, _MOST_ROWS, _ROW_CHARS):
+    rows = data_rows(text, _MOST_ROWS, _ROW_CHARS)
+    if sum(map(len, rows)) < _LEAST_OF_TEXT * len(text):
+        return []  # mostly one long text
+    for row in rows:
         if found and len(found[-1]) + len(row) < most:
             found[-1] += f"{row}\n"
         else:

@@ -119,6 +119,9 @@ def finish(
     provider's own compaction gave, to stand in the place of the summary.
     """
     work = todo.work
+    if work.by_model and prose is None and not native:
+        alone = plan(replace(work, by_model=False))  # as if nobody had been asked
+        return alone if isinstance(alone, Skipped) else finish(alone)
     both = _summary(todo, prose)
     made = _fit(work, todo.choice, both.summary, native)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:

@@ -12,11 +12,22 @@ from foldaway.facts.tables import read_table
 from foldaway.regex import Regex
 
 BlockKind: TypeAlias = Literal[
-    "person", "paste", "instructions", "turn", "call", "prose", "new_text", "old_text", "output"
+    "person",
+    "paste",
+    "instructions",
+    "report",
+    "host",
+    "turn",
+    "call",
+    "prose",
+    "new_text",
+    "old_text",
+    "output",
 ]
 
 
 class _Signs(Struct, frozen=True):
+    least: float
     unseen: float
     first: float
     first_pieces: float
