@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 import msgspec
@@ -151,24 +152,25 @@ def _unmask(decoder: msgspec.json.Decoder[Any], data: bytes, masked: bytes) -> A
     return swapped
 
 
-def gaps(data: bytes, pieces: list[Raw]) -> tuple[bytes, bytes, bytes] | None:
+def gaps(
+    data: bytes, pieces: Sequence[Raw], start: int = 0, stop: int | None = None
+) -> tuple[bytes, bytes, bytes] | None:
     """Return what stands before the first element, between the first two, and after the last.
 
-    `data` is a JSON list and `pieces` its elements, in order.
+    In `data` is a JSON list, from `start` up to `stop`, and `pieces` are its elements, in order.
     """
     if not pieces:
         return None
-    opening = data.index(b"[") + 1
-    first = _skip(data, opening)
-    after_first = first + len(bytes(pieces[0]))
+    first = _skip(data, data.index(b"[", start) + 1)
+    after_first = first + len(pieces[0])
     between = b", "
     if len(pieces) > 1:
         second = _skip(data, data.index(b",", after_first) + 1)
         between = data[after_first:second]
-    closing = data.rindex(b"]")
+    closing = data.rindex(b"]", start, stop)
     while data[closing - 1 : closing] in (b" ", b"\t", b"\r", b"\n"):
         closing -= 1
-    return data[:first], between, data[closing:]
+    return data[start:first], between, data[closing:stop]
 
 
 def raise_malformed(data: bytes, error: Exception) -> NoReturn:

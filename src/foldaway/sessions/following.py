@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Raw, Struct, ValidationError
@@ -17,7 +18,7 @@ from foldaway.errors import NotReadable
 from foldaway.report import Report
 from foldaway.transcript import Payload
 
-_MARK = f'"{KEY}"'.encode()
+_MARK = re.compile(f'"{KEY}"'.encode())
 _NEEDLE = 64
 """Bytes by which a field is looked for: to prepare a search for 4 MB takes longer than all else."""
 
@@ -167,8 +168,8 @@ class HostList(Struct, frozen=True):
     """The messages as the host has them, perhaps as objects of its client."""
     items: Sequence[Any]
     """The same in plain dicts and lists."""
-    raws: tuple[bytes, ...]
-    """Each as JSON: as it came, or written anew."""
+    raws: Sequence[Raw]
+    """Each as JSON: a slice of the request, not a copy, or written anew."""
     source: bytes | Payload | None = None
     """The request, if there is one."""
     key: str = ""
@@ -183,8 +184,13 @@ class HostList(Struct, frozen=True):
     def __post_init__(self) -> None:
         """Refuse what is no message."""
         for at, raw in enumerate(self.raws):
-            if raw[:1] != b"{":
+            if bytes(memoryview(raw)[:1]) != b"{":
                 raise not_a_message(self.items[at], f"$[{at}]")
+
+    def payload(self, at: int) -> Any:
+        """Return a message to be looked at once: it is not kept in memory for that."""
+        known = self.items.parsed.get(at) if isinstance(self.items, _Lazy) else None
+        return parse(self.raws[at]) if known is None else known
 
 
 def given_by(messages: Any, request: Any, dialect: str) -> HostList:
@@ -222,7 +228,7 @@ def _plain_list(messages: Any) -> HostList:
         )  # fmt: skip
     own = cast("Sequence[Any]", messages)
     items = [plain(item) for item in own]
-    return HostList(own, items, tuple(map(dump, items)))
+    return HostList(own, items, [Raw(dump(item)) for item in items])
 
 
 def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
@@ -246,7 +252,7 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
     held = fields[key]
     if _kind(held) == "":
         held = Raw(dump([{"role": "user", "content": parse(held)}]))
-    raws = tuple(map(bytes, split_list(held)))
+    raws = split_list(held)
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
     spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
@@ -256,8 +262,8 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
 class _Lazy(Sequence[Any]):
     """Messages that are parsed when they are looked at: most of a request is known already."""
 
-    def __init__(self, raws: Sequence[bytes]) -> None:
-        self._raws, self._parsed = raws, cast("dict[int, Any]", {})
+    def __init__(self, raws: Sequence[Raw]) -> None:
+        self._raws, self.parsed = raws, cast("dict[int, Any]", {})
 
     def __len__(self) -> int:
         return len(self._raws)
@@ -266,9 +272,9 @@ class _Lazy(Sequence[Any]):
         if isinstance(index, slice):
             return [self[at] for at in range(len(self._raws))[index]]
         at = range(len(self._raws))[cast("int", index)]
-        if at not in self._parsed:
-            self._parsed[at] = parse(self._raws[at])
-        return self._parsed[at]
+        if at not in self.parsed:
+            self.parsed[at] = parse(self._raws[at])
+        return self.parsed[at]
 
 
 def _kind(raw: Raw) -> Any:
@@ -320,7 +326,7 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
 
 def marked_in(given: HostList, places: Iterable[int]) -> tuple[int, ...]:
     """Return which of a host's messages have a cache mark."""
-    return tuple(at for at in places if _MARK in given.raws[at])
+    return tuple(at for at in places if _MARK.search(given.raws[at]))
 
 
 def with_marks(
@@ -368,48 +374,52 @@ def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
 
 
 def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
-    pieces: list[bytes] = []
+    pieces: list[bytes | Raw] = []
     for edit in edits:
         if isinstance(edit, Keep):
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
             pieces.append(dump(edit.payload))
-    first = [Raw(one) for one in given.raws[:2]]
-    return with_elements(source, given.key, pieces, first, given.held)
+    return with_elements(source, given.key, pieces, given.raws, given.held)
 
 
 def with_elements(
-    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None,
+    source: bytes, key: str, new: Sequence[bytes | Raw], known: Sequence[Raw] | None = None,
     slice_: Raw | None = None,
 ) -> bytes:  # fmt: skip
     """Return a request one of whose fields is another list; every other byte stays.
 
-    `slice_` is the list that the field has now and `known` its elements, or the first two of them,
-    if the caller has them.
+    `slice_` is the list that the field has now and `known` its elements, if the caller has them.
     """
-    held = bytes(slice_ or split_object(source)[key])
-    around = gaps(held, known or split_list(held)) if held[:1] == b"[" else None
-    before, between, after = around or (b"[", b",", b"]")
-    return _spliced(source, held, before + between.join(new) + after, key)
+    held = slice_ or split_object(source)[key]
+    known = (known or split_list(held)) if _kind(held) == [] else ()
+
+    def written(start: int) -> bytes:
+        around = gaps(source, known, start, start + len(held))
+        before, between, after = around or (b"[", b",", b"]")
+        return before + between.join(new) + after
+
+    return _spliced(source, held, written, key)
 
 
 def with_field(source: bytes, name: str, value: bytes) -> bytes:
     """Return a request with another value of a field; every other byte stays."""
     held = split_object(source).get(name)
     if held is not None:
-        return _spliced(source, bytes(held), value, name)
+        return _spliced(source, held, lambda _: value, name)
     before, brace, after = source.rpartition(b"}")
     return before + b',"' + name.encode() + b'":' + value + brace + after
 
 
-def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
+def _spliced(source: bytes, held: Raw, new_at: Callable[[int], bytes], key: str) -> bytes:
     """Return a request one of whose fields is another; every other byte stays."""
-    start = source.find(held[:_NEEDLE])
+    needle, whole = bytes(memoryview(held)[:_NEEDLE]), memoryview(source)
+    start = source.find(needle)
     while start >= 0:
         if source.startswith(held, start) and source[:start].rstrip().endswith(b":"):
-            made = source[:start] + new + source[start + len(held) :]
-            fields = split_object(made)
-            if bytes(fields[key]) == new:
+            new = new_at(start)
+            made = b"".join((whole[:start], new, whole[start + len(held) :]))
+            if new == bytes(split_object(made)[key]):
                 return made
-        start = source.find(held[:_NEEDLE], start + 1)
+        start = source.find(needle, start + 1)
     raise NotReadable(f"the field {key!r} was not found again in its request")

@@ -6,15 +6,17 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from hashlib import sha256
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
 from foldaway.compaction.arrival import ResultPolicy
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.trigger import Decision
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects.jsontext import dump, parse
 from foldaway.engine.compressor import Compressor, Step
 from foldaway.engine.meter import figures_of
 from foldaway.engine.run import STILL_BROKEN, log_run, model_of
@@ -28,7 +30,7 @@ from foldaway.sessions.following import shown_dialect
 from foldaway.sessions.hooks import EventTeller, Switched, announce_switch, switch_to, told
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.options import SessionOptions
-from foldaway.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
+from foldaway.sessions.rows import frame_of, new_message, tool_names, turn_usage
 from foldaway.sessions.showing import redactor_of
 from foldaway.sessions.standing import (
     MendedView,
@@ -310,7 +312,7 @@ class KeptConversation:
     # What arrives
 
     def _append(
-        self, messages: Sequence[Any], raws: Sequence[bytes] = (), *, arrives: bool = True
+        self, messages: Sequence[Any], raws: Sequence[bytes | Raw] = (), *, arrives: bool = True
     ) -> None:
         """Take new messages; `raws` are their bodies, if they are not to be written anew. What
         does not arrive now was sent before, and is shown as it is.
@@ -609,7 +611,7 @@ class KeptConversation:
         store, was = self._store, self._info
         # somebody may have rotated it, or did so here and was cut off before the answer
         self._info = info = store.newest_leaf(was.id)
-        rows, kept = store.read(info.id), store.view(info.id)
+        rows, kept = [*store.read(info.id)], store.view(info.id)
         engine = self._options.compressor(info.model, info.dialect)
         engine.hide_with(self._hide)
         snapshot = snapshot_of(store, info, kept)
@@ -624,19 +626,23 @@ class KeptConversation:
         is_known = counted == engine.counted_by
         self._counted: str = engine.counted_by if is_known or not rows else ""
         self._has_noted = noted is not None and counted == self._counted
-        self._given_out = 0
+        self._given_out, seals = 0, list[bytes]()
         if rows:
             start = replace(engine.arriving, start=len(rows))
             arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
-            engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
+            # taken out one by one: no more than one body is held beside its message
+            bodies = (rows.pop(0).body for _ in range(len(rows)))
+            pairs = [(parse(body), sha256(body).digest()) for body in bodies]
+            items, seals = [one for one, _ in pairs], [one for _, one in pairs]
+            engine.resume(items, view, snapshot, arriving=arriving, tokens=tokens)
             engine.note_use(self._info.updated)
         elif noted is not None:
             engine.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
-        self._tracker.load(engine.log.messages, info.dialect, engine.log.given)
+        self._tracker.load(engine.log.messages, info.dialect, engine.log.given, seals)
         engine.goal = info.goal
         self._mended: tuple[tuple[str, int, int], MendedView] | None = None
         self._is_broken: bool | None = None

@@ -30,6 +30,7 @@ from foldaway.transcript import (
 
 _DIGEST_BYTES = 16
 """Enough that two messages of one conversation never collide by chance."""
+_PIECE_CHARS = 1 << 20
 _MARKS = frozenset({"cache_control", "cachePoint"})
 """Fields by which hosts mark what is to be cached; they move from request to request."""
 _LEAST_TOLD, _MOST_MISSED = 2, 1
@@ -47,7 +48,7 @@ _MOST_MERGED = 4
 def digest(message: Message) -> bytes:
     """Return what a message says, as a few bytes."""
     role = "system" if message.role == "developer" else message.role
-    said = tuple(_pieces(message.parts))
+    said = tuple((kind, _short(text)) for kind, text in _pieces(message.parts))
     if not said:
         said = tuple(f"thinking {part.text}{part.signature}" for part in message.parts
                      if isinstance(part, Thinking))  # fmt: skip
@@ -114,8 +115,16 @@ def digest_of_key(key: object) -> bytes:
     return _hashed(repr(key))
 
 
+def _short(text: str) -> str:
+    """Return the digest of a text that is too long to be copied, as an image may be."""
+    return text if len(text) <= _PIECE_CHARS else _hashed(text).hex()
+
+
 def _hashed(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    made = blake2b(digest_size=_DIGEST_BYTES)
+    for at in range(0, len(text), _PIECE_CHARS):
+        made.update(text[at : at + _PIECE_CHARS].encode("utf-8", "surrogatepass"))
+    return made.digest()
 
 
 def _pieces(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from msgspec import Raw
+
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.meter import answer_tokens_of, first_int, prompt_tokens_of
@@ -19,7 +21,7 @@ conversation."""
 
 
 def new_message(
-    message: Message, tokens: int, *, body: bytes | None = None,
+    message: Message, tokens: int, *, body: bytes | Raw | None = None,
     names: Mapping[str, str] = _NO_NAMES, time: float | None = None, key: str = "",
     generated: bool = False,
 ) -> NewMessage:  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -82,6 +83,7 @@ class Tracker:
         self._as_given: Mapping[int, Message] = {}
         self._dialect = ""
         self._known: list[bytes] = []
+        self._seals: Sequence[bytes] = ()
         self._given: dict[bytes, bytes] = {}
         self._last: Sequence[bytes] = ()
         self._generated: dict[int, tuple[Message, bytes]] = {}
@@ -89,20 +91,21 @@ class Tracker:
         self._joined: set[tuple[bytes, bytes]] = set()
 
     def load(
-        self, log: Sequence[Message], dialect: str, given: Mapping[int, Message] | None = None
-    ) -> None:
+        self, log: Sequence[Message], dialect: str, given: Mapping[int, Message] | None = None,
+        seals: Sequence[bytes] = (),
+    ) -> None:  # fmt: skip
         """Begin with the log of a session, which may grow; it is read when a list is followed.
 
         `given` has messages as the host sent them, by position, if the log has them otherwise:
-        without a summary that was merged into them.
+        without a summary that was merged into them. `seals` are those of the messages as they came.
         """
         if dialect != self._dialect:
             self._given = {}
         self._log, self._as_given = log, {} if given is None else given
-        self._known, self._last, self._dialect = [], (), dialect
+        self._known, self._last, self._dialect, self._seals = [], (), dialect, seals
 
-    def _decode(self, raw: bytes, at: int) -> Message:
-        (message,) = dialect_named(self._dialect).decode([parse(raw)], at)
+    def _decode(self, given: HostList, at: int) -> Message:
+        (message,) = dialect_named(self._dialect).decode([given.payload(at)], at)
         return message
 
     def _catch_up(self) -> list[bytes]:
@@ -137,12 +140,14 @@ class Tracker:
 
     def digests(self, given: HostList) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
-        found: dict[bytes, bytes] = {}
-        for at, raw in enumerate(given.raws):
-            made = self._given.get(raw) or found.get(raw)
-            found[raw] = made or self._of(self._decode(raw, at))
+        seals, found = [sha256(raw).digest() for raw in given.raws], dict[bytes, bytes]()
+        self._given |= zip(self._seals, self._catch_up(), strict=False)
+        self._seals = ()
+        for at, one in enumerate(seals):
+            made = self._given.get(one) or found.get(one)
+            found[one] = made or self._of(self._decode(given, at))
         self._given = found
-        return [found[raw] for raw in given.raws]
+        return [found[one] for one in seals]
 
     def is_last(self, digests: Sequence[bytes]) -> bool:
         """Return whether a list is the one that was handed over last."""
@@ -161,7 +166,7 @@ class Tracker:
         log, known, heads = self._log, self._catch_up(), self._heads(digests)
 
         def message_given(at: int) -> Message:
-            return self._decode(given.raws[at], at)
+            return self._decode(given, at)
 
         found = align(digests, known, message_given, self._message, heads, self._joined)
         best, asked = ListPlace(found, found.known, len(log), heads=heads), iter(views)

@@ -3,7 +3,7 @@
 A content is a body with the text that a search sees. Most texts stand in their body as one JSON
 string: then only the place is kept; others follow the body, of which packing finds them to be
 repetitions. Its address is its sha256. Long runs of base64 are cut out of it and stored by
-themselves, so that an image that comes again costs nothing.
+themselves in pieces of a mebibyte, so that an image that comes again costs nothing.
 
 A packed content begins with its form: 0 as it is, 1 zstd with the dictionary of this package.
 The dictionary is shipped and not trained from a store's own bodies: it would keep pieces of what
@@ -13,19 +13,24 @@ was erased. A later one gets a form of its own.
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 import threading
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import msgspec
 import zstandard
+from msgspec import Raw
 
 from foldaway.search.values import Written
 from foldaway.stores.database import BodyKey, Packed, Statements
 
 RUN_BYTES = 1024
 """A run of base64 at least this long is stored by itself."""
+_PIECE = 1 << 20
 _LEVEL = 1
 """Of zstd. Level 3 makes contents 1 to 4 % smaller in up to twice the time."""
 _LEAST_BYTES = 512
@@ -33,19 +38,25 @@ _LEAST_BYTES = 512
 _BEGINNING_BYTES = 48
 _PLAIN, _ZSTD = b"\0", b"\1"
 _RUN_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
-_AS_RUN = bytes(1 if code in _RUN_CHARS else 0 for code in range(256))
-_LEAST_RUN = b"\1" * RUN_BYTES
+_RUN = re.compile(b"[%b]++" % re.escape(_RUN_CHARS))
 
 
-def pack(body: bytes, text: str) -> Packed:
+def pack(body: bytes | Raw, text: str) -> Packed:
     """Return a body and its text, ready to be written; `text` holds no lone surrogates."""
-    content = _joined(body, text)
-    address = hashlib.sha256(content).digest()
-    if len(content) < RUN_BYTES:
-        return Packed(address, len(body), squeeze(content))
-    rest, runs = _cut(content)
-    parts = tuple((at, _pack_run(run)) for at, run in runs)
-    return Packed(address, len(body), squeeze(rest), parts)
+    address, rest, parts = hashlib.sha256(), list[memoryview](), list[tuple[int, Packed]]()
+    at = 0
+    for piece in map(memoryview, _content(body, text)):
+        address.update(piece)
+        done = 0
+        for start, stop in _runs(piece):
+            rest.append(piece[done:start])
+            for done in range(start, stop, _PIECE):
+                run = bytes(piece[done : min(done + _PIECE, stop)])
+                parts.append((at + done, _pack_run(run)))
+            done = stop
+        rest.append(piece[done:])
+        at += len(piece)
+    return Packed(address.digest(), len(body), squeeze(b"".join(rest)), tuple(parts))
 
 
 def unpack(
@@ -89,13 +100,14 @@ def content_of(tx: Statements, tenant: str, key: BodyKey, parts: int, packed: by
         " b.key = p.part WHERE p.tenant = ? AND p.body = ? ORDER BY p.at",
         (tenant, key),
     )
-    pieces: list[bytes] = []
-    given = taken = 0
+    made, taken = io.BytesIO(), 0  # gives its own bytes: a list of pieces would take twice as much
     for at, run in rows:
-        until = taken + (at - given)
-        pieces += (content[taken:until], expand(run))
-        taken, given = until, at + len(pieces[-1])
-    return b"".join((*pieces, content[taken:]))
+        until = taken + (at - made.tell())
+        made.write(content[taken:until])
+        made.write(expand(run))
+        taken = until
+    made.write(content[taken:])
+    return made.getvalue()
 
 
 def address_of(content: bytes, *, is_part: bool) -> bytes:
@@ -125,32 +137,24 @@ def _pack_run(run: bytes) -> Packed:
     return Packed(address_of(run, is_part=True), len(run), squeeze(run))
 
 
-def _cut(content: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
-    """Return what is left, and each long run with its place in the whole."""
-    marks = content.translate(_AS_RUN)
-    runs: list[tuple[int, bytes]] = []
-    rest: list[bytes] = []
+def _runs(content: memoryview) -> Iterator[tuple[int, int]]:
+    """Yield where long runs begin and end: each covers one of the places that are looked at."""
     done = 0
-    while (start := marks.find(_LEAST_RUN, done)) >= 0:
-        stop = marks.find(b"\0", start + RUN_BYTES)
-        stop = len(content) if stop < 0 else stop
-        rest.append(content[done:start])
-        runs.append((start, content[start:stop]))
-        done = stop
-    if not runs:
-        return content, runs
-    rest.append(content[done:])
-    return b"".join(rest), runs
+    for at in range(RUN_BYTES - 1, len(content), RUN_BYTES):
+        if at >= done and (found := _RUN.match(content, at)):
+            before = bytes(content[max(done, at - RUN_BYTES + 1) : at])
+            start, done = at - len(before) + len(before.rstrip(_RUN_CHARS)), found.end()
+            if done - start >= RUN_BYTES:
+                yield start, done
 
 
-def _joined(body: bytes, text: str) -> bytes:
+def _content(body: bytes | Raw, text: str) -> tuple[bytes | Raw, ...]:
     """Return a content: the size of the body, doubled, plus 1 where the text is a place in it."""
     quoted = msgspec.json.encode(text)[1:-1]
-    at = _place(body, quoted)
+    at = _place(bytes(body), quoted) if quoted else -1
     if at < 0:
-        return b"".join((_as_varint(len(body) << 1), body, text.encode()))
-    place = (_as_varint(at), _as_varint(len(quoted)))
-    return b"".join((_as_varint(len(body) << 1 | 1), body, *place))
+        return _as_varint(len(body) << 1), body, text.encode()
+    return _as_varint(len(body) << 1 | 1), body, _as_varint(at) + _as_varint(len(quoted))
 
 
 def _place(body: bytes, quoted: bytes) -> int:
@@ -158,7 +162,7 @@ def _place(body: bytes, quoted: bytes) -> int:
 
     Its beginning is looked for first: that costs a fraction, and mostly says it all.
     """
-    at = body.find(quoted[:_BEGINNING_BYTES]) if quoted else -1
+    at = body.find(quoted[:_BEGINNING_BYTES])
     if at < 0 or body.startswith(quoted, at):
         return at
     return body.find(quoted, at + 1)

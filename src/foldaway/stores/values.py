@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from foldaway.report import Reference
 from foldaway.search.values import Written
@@ -85,7 +85,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 class NewMessage(Struct, frozen=True, kw_only=True):
     """A message to be appended."""
 
-    body: bytes
+    body: bytes | Raw
     """Its payload as JSON; it comes back byte for byte."""
     role: str
     text: str = ""
