@@ -90,7 +90,7 @@ _SAMPLED = 256
 """A long range is told by its ends and the lengths of so many messages between them."""
 Placing: TypeAlias = Literal["user", "assistant", "after", "before", "native", "native merge"]
 _BRIDGE = "what came between is in the summary"
-"""What the assistant says between two messages of the user that a fold would leave side by side."""
+"""What stands between two messages of one role that a fold would leave side by side."""
 
 
 class Assembled(Struct, frozen=True):
@@ -163,7 +163,7 @@ def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[Sum
     """Return the ways to place the summary, best first: in a role that neither neighbor has, or in
     a message of the user beside the fold, never in one of the assistant.
 
-    The last fold comes before the first, and the message after a fold before the one in front of
+    The first fold comes before the last, and the message after a fold before the one in front of
     it: that one may still be in the provider's cache. What is pinned comes last.
     """
     if not folds:
@@ -293,11 +293,13 @@ def _items(
 
 
 def _bridge(work: CompactionInput, start: int, stop: int, reference: str) -> tuple[Message, ...]:
-    """Return a word of the assistant, if a fold would leave two messages of the user in a row."""
-    if not _role_at(work, start - 1) == _role_at(work, stop) == "user":
+    """Return a word of the other one, if a fold would leave two messages of one role in a row."""
+    role = _role_at(work, start - 1)
+    if role not in ("user", "assistant") or role != _role_at(work, stop):
         return ()
     words = mark_text("placeholder", _BRIDGE, reference)
-    return (Message("assistant", (Text(words),), origin="placeholder"),)
+    other: Role = "assistant" if role == "user" else "user"
+    return (Message(other, (Text(words),), origin="placeholder"),)
 
 
 def _kept(

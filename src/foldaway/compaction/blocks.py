@@ -24,7 +24,7 @@ from foldaway.compaction.worth import (
     names_in,
     worth_of,
 )
-from foldaway.facts.frame import origin_of, part_text
+from foldaway.facts.frame import origin_of, part_text, shown_part
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
 from foldaway.facts.tools import family_of, read_arguments
@@ -69,20 +69,19 @@ class Cut(Struct, frozen=True, gc=False):
     """So many pieces are shown with the bare message."""
     is_whole: bool = True
     """Whether the pieces together are the text."""
+    reference: str = ""
+    """Where the whole is, if the text was a part of it already."""
 
     def text(self, chosen: Iterable[int]) -> str:
         """Return the chosen pieces with marks where others are left out, "" if all of them are."""
         found: list[str] = []
         last = -1
-        orders = sorted({*range(self.shown), *chosen})
-        if not orders:
-            return ""
-        for order in orders:
+        for order in sorted(chosen):
             if order != last + 1:
                 found.append(self._gap(found))
             found.append(self.pieces[order])
             last = order
-        if last + 1 < len(self.pieces):
+        if found and last + 1 < len(self.pieces):
             found.append(self._gap(found))
         return "".join(found).rstrip("\n") if self.leaf is None else "".join(found)
 
@@ -202,13 +201,16 @@ class _GroupMaker:
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
         worth = worth_of(kind, self.back)
-        self._add(Cut(at, part, leaf, pieces, 1), ratio, lambda _, __: worth)
+        cut = Cut(at, part, leaf, pieces, 1, is_whole="".join(pieces) == text)
+        self._add(cut, ratio, lambda _, __: worth)
 
     def _arguments(self, at: int, number: int, call: ToolCall) -> None:
         if len(call.arguments) <= SIZES.argument_chars:
             return None
-        if call.kind != "function":
+        if call.kind == "custom":
             return self._text(at, number, (), call.arguments, "new_text")
+        if call.kind != "function":
+            return None
         value = read_arguments(call.arguments)
         if is_unreadable(value):
             return None
@@ -218,7 +220,8 @@ class _GroupMaker:
         return None
 
     def _output(self, at: int, number: int, result: ToolResult, call: ToolCall | None) -> None:
-        text = result_text(result)
+        whole = result_text(result)
+        reference, text = shown_part(whole)
         if len(text) <= self.zone.short_chars or origin_of(text) != "real":
             return
         ratio = _ratio(text, self.zone.counter)
@@ -228,11 +231,12 @@ class _GroupMaker:
         file = _file(call) if call is not None else ""
         family = family_of(call.name) if call is not None else "other"
         signs = OutputSigns(
-            self.recent, self.later, is_unseen=self.unseen,
+            self.recent, self.later,
             is_outdated=family == "read" and file in self.touched,
             is_report=family == "subagent",
         )  # fmt: skip
-        cut = Cut(at, number, None, pieces, 0, is_whole=not rows)
+        is_whole = not rows and "".join(pieces) == whole
+        cut = Cut(at, number, None, pieces, int(self.unseen), is_whole, reference)
         self._add(cut, ratio, lambda piece, order: self._output_worth(signs, piece, order))
 
     def _output_worth(self, signs: OutputSigns, piece: str, order: int) -> float:
@@ -297,13 +301,13 @@ def show(
     """
     changed: dict[int, dict[int, Part]] = {}
     for number, cut in enumerate(cuts):
-        pieces = set(chosen.get(number, ()))
-        if cut.is_whole and len(pieces) + cut.shown == len(cut.pieces):
+        pieces = {*range(cut.shown), *chosen.get(number, ())}
+        if cut.is_whole and len(pieces) == len(cut.pieces):
             continue
         message = zone.log[cut.at]
         parts = changed.setdefault(cut.at, {})
         part = parts.get(cut.part, message.parts[cut.part])
-        parts[cut.part] = _shown(part, cut, pieces, zone.reference(message))
+        parts[cut.part] = _shown(part, cut, pieces, cut.reference or zone.reference(message))
     found: dict[int, Message] = {}
     for at in range(start, stop):
         message = zone.log[at]

@@ -57,6 +57,8 @@ _LOOKED_AT = 3
 be taken."""
 _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
+_GAP_TOKENS = 32
+"""What stands in a gap between two messages of one role; a placeholder with its reference."""
 _ROUNDS = 4
 """The tokens of a whole are not quite the sum of its parts; each round comes nearer."""
 _NEARLY = 0.985
@@ -317,14 +319,36 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
             if b > newest or any(a <= at < b for at in ground.anchored)]  # fmt: skip
     whole = {at for at in ground.anchored if at != anchors.reply} | work.options.pinned
     chosen = _chosen(ground, candidates, room, must, frozenset(whole))
-    if work.state.carried is None and _covers(chosen.ranges, ground.head, length):
+    fits = chosen.tokens <= room and _covers(chosen.ranges, ground.head, length)
+    if work.state.carried is None and fits:
         return _spread(ground, chosen, 0, room)
     record = _record(work, room)
-    chosen = _chosen(
-        ground, candidates, room - record - _frame_tokens(work), must, frozenset(whole),
-        groups=chosen.groups, leaves_some=work.state.carried is not None,
-    )  # fmt: skip
-    return _spread(ground, chosen, record, room - _frame_tokens(work))
+    room -= _frame_tokens(work)
+    groups, gaps = chosen.groups, 0
+    for _ in range(2):  # what stands in gaps is known only when they are
+        chosen = _chosen(
+            ground, candidates, room - record - gaps, must, frozenset(whole),
+            groups=groups, leaves_some=work.state.carried is not None,
+        )  # fmt: skip
+        gaps = _gap_tokens(work, ground.head, chosen.ranges)
+        if chosen.tokens + gaps <= room - record:
+            break
+    return _spread(ground, chosen, record, room - gaps)
+
+
+def _gap_tokens(work: CompactionInput, head: int, ranges: Sequence[tuple[int, int]]) -> int:
+    """Return about what stands where a fold leaves two messages of one role in a row; in the first
+    fold that is the record.
+    """
+    log, at, gaps = work.log, head, -1
+    found = 0
+    for start, stop in ranges:
+        if start > at:
+            gaps += 1
+            role = log[at - 1].role if at else ""
+            found += gaps > 0 and role in ("user", "assistant") and role == log[start].role
+        at = stop
+    return _GAP_TOKENS * found
 
 
 def _covers(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:

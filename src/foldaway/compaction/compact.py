@@ -49,6 +49,8 @@ class Plan(Struct, frozen=True):
     told: Ledger
     """The same with what the tail shows no more, and with the state at its end."""
     tokens_before: int
+    alone: Plan | Skipped | None = None
+    """If a model is asked: what is done if it fails, as if nobody had been asked."""
 
 
 class Compaction(Struct, frozen=True):
@@ -82,7 +84,8 @@ def plan(work: CompactionInput) -> Plan | Skipped:
     stop = choice.partition.tail_start
     ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
-    return Plan(work, choice, ledger, told, choice.tokens_before)
+    alone = plan(replace(work, by_model=False)) if work.by_model else None
+    return Plan(work, choice, ledger, told, choice.tokens_before, alone)
 
 
 def _hidden(work: CompactionInput, choice: Selection, start: int) -> Iterator[Fact]:
@@ -119,9 +122,8 @@ def finish(
     provider's own compaction gave, to stand in the place of the summary.
     """
     work = todo.work
-    if work.by_model and prose is None and not native:
-        alone = plan(replace(work, by_model=False))  # as if nobody had been asked
-        return alone if isinstance(alone, Skipped) else finish(alone)
+    if prose is None and not native and todo.alone is not None:
+        return todo.alone if isinstance(todo.alone, Skipped) else finish(todo.alone)
     both = _summary(todo, prose)
     made = _fit(work, todo.choice, both.summary, native)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:

@@ -28,7 +28,6 @@ BlockKind: TypeAlias = Literal[
 
 class _Signs(Struct, frozen=True):
     least: float
-    unseen: float
     first: float
     first_pieces: float
     plain: float
@@ -74,7 +73,6 @@ class OutputSigns(Struct, frozen=True):
 
     recent: Collection[str]
     later: Collection[str]
-    is_unseen: bool = False
     is_outdated: bool = False
     is_report: bool = False
 
@@ -86,6 +84,5 @@ class OutputSigns(Struct, frozen=True):
         named = SIGNS.plain + SIGNS.recent * log1p(recent) + SIGNS.later * log1p(later)
         first = 1 + SIGNS.first * exp(-order / SIGNS.first_pieces)
         found = worth_of("output", max(back - 1, 0)) * named * first
-        found *= SIGNS.unseen if self.is_unseen else 1.0
         found *= SIGNS.outdated if self.is_outdated else 1.0
         return found * (SIGNS.report if self.is_report else 1.0)

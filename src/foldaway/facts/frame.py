@@ -52,7 +52,7 @@ _MARK = Regex(
     r"\[(?:foldaway (?=\w+\] )|[a-z]{1,20} (?=\w+:))(digest|duplicate|placeholder)"
     r"(?:: original at [a-z]{2}-[0-9a-f]{10})?\] "
 )
-_PART = Regex(r"\[(?:left out|in part)(?:: [a-z]{2}-[0-9a-f]{10})?\](?:\n|\Z)")
+_PART = Regex(r"\[(?:left out|in part)(?:: ([a-z]{2}-[0-9a-f]{10}))?\](?:\n|\Z)")
 """How a result begins of which a part is shown, or nothing."""
 _REPAIRED: dict[str, Origin] = {
     "[no result was recorded for this call]": "stub",
@@ -159,6 +159,14 @@ def part_text(words: str, reference: str) -> str:
     """Return a part of a result, or that nothing of it is shown, with where it is whole."""
     where = f": {reference}" if reference else ""
     return f"[in part{where}]\n{words}" if words else f"[left out{where}]"
+
+
+def shown_part(text: str) -> tuple[str, str]:
+    """Return where the whole of a result is of which a text shows a part, and the part itself; ""
+    and the text if it is none.
+    """
+    found = _PART.match(text) if text[:1] == "[" else None
+    return (found[1] or "", text[found.end() :]) if found else ("", text)
 
 
 def origin_of(text: str) -> Origin:
