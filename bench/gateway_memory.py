@@ -36,7 +36,7 @@ class Provider(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"{}")
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, *_: Any) -> None:
         pass
 
 

@@ -151,6 +151,7 @@ def test_an_agent_that_ends_while_the_gateway_starts_leaves_no_traceback(
     provider: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A connection that waits is closed, and nothing is printed into the terminal."""
+    caplog.set_level("INFO")  # whatever level other tests left
     with running(provider, sys.executable, "-IS", "-c", "input()") as one:
         link = socket.create_connection(("127.0.0.1", one.port), timeout=30)
         link.sendall(b"POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")

@@ -27,11 +27,16 @@ def _lines(numbers: Sequence[int], size: int = 10) -> str:
 
 
 def _batch(folder: Path, text: str) -> Path:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     source = folder / "in.jsonl"
     source.write_text(text)
     compress_batch(find_sources([str(source)]), folder / "out", JOB)
     return source
+
+
+def _least_peak(folder: Path, records: int) -> int:
+    """Of three: threads that other tests left behind may allocate meanwhile."""
+    return min(_peak_bytes(folder / str(number), records) for number in range(3))
 
 
 def _peak_bytes(folder: Path, records: int) -> int:
@@ -47,7 +52,7 @@ def _peak_bytes(folder: Path, records: int) -> int:
 def test_memory_does_not_grow_with_the_input(tmp_path: Path):
     """Eight times the records, the same peak: the input is read along with the output."""
     _peak_bytes(tmp_path / "first", 20)  # what is loaded once
-    assert _peak_bytes(tmp_path / "many", 320) < 1.3 * _peak_bytes(tmp_path / "few", 40)
+    assert _least_peak(tmp_path / "many", 320) < 1.3 * _least_peak(tmp_path / "few", 40)
 
 
 @pytest.mark.parametrize("other", ["changed", "longer", "shorter"])

@@ -50,8 +50,8 @@ _TRACE = frozenset({b"traceparent", b"tracestate"})
 _CONNECT_SECONDS = 30.0
 _PIECE = 1 << 18
 """Bytes of a request that are written at a time, so that other streams go on between them."""
-_MMAP_THRESHOLD = -3
-"""The number of the option in glibc; otherwise it grows with the largest block that was freed."""
+_MMAP_THRESHOLD = (-3, 1 << 18)
+"""The number of an option of glibc, and bytes. It grows with the largest freed block if not set."""
 _LARGE = 4 << 20
 """Bytes of a request after which memory is given back: that takes some 10 ms."""
 _MOST_ERROR = 1 << 16
@@ -104,7 +104,7 @@ class Relay:
     async def start(self) -> None:
         """Open the way to the providers."""
         if set_option := getattr(ctypes.CDLL(None), "mallopt", None):
-            set_option(_MMAP_THRESHOLD, _PIECE)  # large blocks go back at once when they are freed
+            set_option(*_MMAP_THRESHOLD)  # large blocks go back at once when they are freed
         self._client = aiohttp.ClientSession(
             auto_decompress=False,
             connector=aiohttp.TCPConnector(limit=0),

@@ -13,7 +13,7 @@ _TOO_SLOW = (b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n"
              b"content-length: 0\r\n\r\n")  # fmt: skip
 
 
-class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class TimedConnection(AutoHTTPProtocol):
     """A connection that is closed if a head is not there in time, or a body does not go on."""
 
     transport: Any

@@ -169,7 +169,7 @@ class HostList(Struct, frozen=True):
     items: Sequence[Any]
     """The same in plain dicts and lists."""
     raws: Sequence[Raw]
-    """Each as JSON: a slice of the request, not a copy, or written anew."""
+    """Each as JSON. Those of a request are slices of it, so that nothing is copied."""
     source: bytes | Payload | None = None
     """The request, if there is one."""
     key: str = ""

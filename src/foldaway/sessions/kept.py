@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -611,7 +612,7 @@ class KeptConversation:
         store, was = self._store, self._info
         # somebody may have rotated it, or did so here and was cut off before the answer
         self._info = info = store.newest_leaf(was.id)
-        rows, kept = [*store.read(info.id)], store.view(info.id)
+        rows, kept = deque(store.read(info.id)), store.view(info.id)
         engine = self._options.compressor(info.model, info.dialect)
         engine.hide_with(self._hide)
         snapshot = snapshot_of(store, info, kept)
@@ -632,7 +633,7 @@ class KeptConversation:
             arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
             # taken out one by one: no more than one body is held beside its message
-            bodies = (rows.pop(0).body for _ in range(len(rows)))
+            bodies = (rows.popleft().body for _ in range(len(rows)))
             pairs = [(parse(body), sha256(body).digest()) for body in bodies]
             items, seals = [one for one, _ in pairs], [one for _, one in pairs]
             engine.resume(items, view, snapshot, arriving=arriving, tokens=tokens)

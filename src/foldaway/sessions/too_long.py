@@ -162,10 +162,9 @@ def find_telling(read: bytes) -> dict[str, Any] | None:
     for line in complete.split(b"\n"):
         if line[:5] == b"data:":
             try:
-                value: Any = parse(line[5:].strip())
+                event = fields_of(parse(line[5:].strip()))
             except NotReadable:
                 return {}
-            event = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
             if event.get("type") not in _BEFORE:
                 return event
     return None
@@ -173,11 +172,10 @@ def find_telling(read: bytes) -> dict[str, Any] | None:
 
 def refusal_in(event: dict[str, Any]) -> RefusedRequest | None:
     """Return the error that an event tells, None if it tells none."""
-    held: Any = event.get("response") if event.get("type") == "response.failed" else event
-    error: Any = cast("dict[str, Any]", held).get("error") if isinstance(held, dict) else None
-    if not isinstance(error, dict):
+    held = fields_of(event.get("response")) if event.get("type") == "response.failed" else event
+    said = fields_of(held.get("error"))
+    if not said:
         if event.get("type") != "error":
             return None
-        error = event  # an error of Responses has its fields in the event
-    said = cast("dict[str, Any]", error)
+        said = event  # an error of Responses has its fields in the event
     return RefusedRequest(400, {"error": said}, str(said.get("message", "")))

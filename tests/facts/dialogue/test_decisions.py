@@ -33,6 +33,9 @@ def test_steps_and_questions_are_no_decisions() -> None:
         "Let me look at the file.", "All tests pass.", "Now I'll run the linter.",
         "Should I use X instead of Y?", "```\n# root cause is here\n```", "",
         "The real issue was:", "Now add a regression test.",
+        "Maybe the cause is that we use the old parser instead of the new one.",
+        "Next I'm going to use the cache instead of the file.",
+        "The linter is currently unavailable, so the tests are blocked by that.",
     ):  # fmt: skip
         assert decisions(text) == (), text
 

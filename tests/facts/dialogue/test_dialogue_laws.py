@@ -119,13 +119,18 @@ HOSTILE: dict[str, str] = {
 @pytest.mark.parametrize("part", [4, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", READERS)
 def test_hostile_texts_take_linear_time(name: str, part: int) -> None:
-    """Each letter costs about the same, however a text is made; two seconds is ten times that."""
+    """Each letter costs about the same, however a text is made; two seconds is ten times that. A
+    busy machine makes it slower, so the best of three counts."""
     for shape, piece in HOSTILE.items():
         text = piece * (SIZE // part // len(piece))
-        started = time.process_time()
-        READERS[name](text)
-        READERS[name](f"[{text}")
-        assert time.process_time() - started < 2 / part, shape
+        assert any(_seconds(READERS[name], text) < 2 / part for _ in range(3)), shape
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    started = time.process_time()
+    read(text)
+    read(f"[{text}")
+    return time.process_time() - started
 
 
 def _messages(name: str, role: str) -> list[str]:

@@ -74,6 +74,28 @@ def test_an_edit_has_two_sides_whatever_they_are_called(
     assert "+ color_new" in completed
 
 
+def test_names_of_a_patch_belong_to_the_file_of_their_hunk(ledger_of: LedgerOf) -> None:
+    """A patch of several files tells of each what it changed there."""
+    patch = (
+        "*** Begin Patch\n*** Update File: a.go\n@@\n+AlphaOne()\n*** Update File: b.go\n@@\n"
+        "+beta_two()\n*** Update File: c.go\n@@\n-OldThree()\n*** End Patch"
+    )
+    edit = assistant("I change three.", call("apply_patch", input=patch))
+    completed = told(ledger_of(user("go"), edit, result("Success")), "completed")
+    for own in ("a.go (+ AlphaOne)", "b.go (+ beta_two)", "c.go (- OldThree)"):
+        assert own in completed
+
+
+def test_shapes_and_looks_of_markup_are_no_names(ledger_of: LedgerOf) -> None:
+    """Path data and classes; what the markup names stays."""
+    old = '<svg class="w-4 text-red-500"><path d="M1 2H3m4 5"/></svg>'
+    new = '<svg class="w-6 text-blue-900"><path d="M9 8H7m6 5"/><UserBadge id="user_badge"/></svg>'
+    edit = assistant("I draw.", call("edit", path="/w/icon.tsx", old_string=old, new_string=new))
+    completed = told(ledger_of(user("go"), edit, result("ok")), "completed")
+    assert "user_badge" in completed
+    assert not any(sign in completed for sign in ("M1", "2H3m4", "w-4", "red-500", "blue-900"))
+
+
 def test_what_the_user_said_when_they_rejected_a_call_is_told(ledger_of: LedgerOf) -> None:
     words = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell "

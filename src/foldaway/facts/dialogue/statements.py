@@ -274,6 +274,7 @@ MOST_DECISIONS = 24
 _DECISION_FIELDS = ("idle", "decides", "finds", "reasons")
 _LEAST_DECISION_CHARS = 12
 """A shorter sentence does not say what was decided; chosen."""
+_UNSURE = Regex(r"(?i)(?:maybe|perhaps|possibly|next,? i|i might)\b|.*\bis currently\b")
 _HEADING_CHARS = 60
 """A shorter one that ends in a colon only announces what follows."""
 _READ_CHARS_DECISIONS = 4_000
@@ -308,7 +309,7 @@ def _ranked(text: str) -> Iterator[tuple[int, str]]:
             rank = _rank(piece, words, language)
             shown = trimmed(piece) if rank else ""
             is_heading = shown.endswith(":") and len(shown) < _HEADING_CHARS
-            if len(shown) >= _LEAST_DECISION_CHARS and not is_heading:
+            if len(shown) >= _LEAST_DECISION_CHARS and not is_heading and not _UNSURE.match(shown):
                 yield rank, shown
 
 

@@ -114,6 +114,12 @@ def effects_of_patch(text: str) -> tuple[Effect, ...]:
     return tuple(_of_unified(text))
 
 
+def part_of_patch(text: str, path: str) -> str:
+    """Return what an `*** Begin Patch` says of one file; all of it if it does not name that."""
+    heads = _until(list(_HEADER.finditer(text)), text)
+    return "".join(text[head.end() : end] for head, end in heads if head[2].strip() == path) or text
+
+
 def _until(heads: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], int]]:
     """Yield each head with the place where the next one begins."""
     for at, head in enumerate(heads, 1):

@@ -15,7 +15,7 @@ from foldaway.facts.dialogue.statements import constraints, is_rule
 from foldaway.facts.digests.line import first_of, refusal_in, words_of
 from foldaway.facts.digests.runs import without_wrapper
 from foldaway.facts.effects.calls import SOURCES, effects_of_call, text_of
-from foldaway.facts.effects.effect import Effect, base_name
+from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
 from foldaway.facts.frame import before_note
 from foldaway.facts.ledger.fact import (
     HEAD_CHARS,
@@ -111,6 +111,7 @@ _CHANGES = frozenset({"create", "write", "change", "append", "delete", "rename"}
 _MOST_SIDE_TERMS = 4
 """Names that are told of each side of an edit; chosen, a line holds about eight."""
 _PATCH = "*** Begin Patch"
+_MARKUP = Regex(r"\b(?:d|points|class|className|viewBox|transform|style)=(?:\"[^\"]*+\"|'[^']*+')")
 _MOST_GONE = 200
 """Lines that an edit took away, which are no longer quoted; chosen, edits are shorter."""
 _SIDE_CHARS = 12
@@ -327,18 +328,17 @@ class _Result:
 
     def _edit(self, effect: Effect) -> Fact:
         """Return what an edit took away and put there: the names that only one side has."""
-        sides = list(self._sides())
+        sides = list(self._sides(effect.path))
         olds = "\n".join([text for key, text in sides if key in _REPLACED])
         news = "\n".join([text for key, text in sides if key not in _REPLACED])
-        gone, come = dict.fromkeys(terms_of(olds, 400)), dict.fromkeys(terms_of(news, 400))
+        gone, come = (dict.fromkeys(terms_of(_MARKUP.sub(" ", one), 400)) for one in (olds, news))
         shown = [f"- {term}" for term in gone if term not in come][:_MOST_SIDE_TERMS]
         shown += [f"+ {term}" for term in come if term not in gone][:_MOST_SIDE_TERMS]
         text = f"{effect.path}: {', '.join(shown)}" if shown else effect.path
-        lines = [line for row in olds.split("\n") if (line := row.strip())]
-        gone_lines = "\n".join(lines[:_MOST_GONE])
-        return Fact("edit", text, self.source, self.at, effect.path, was=gone_lines)
+        was = "\n".join([line for row in olds.split("\n") if (line := row.strip())][:_MOST_GONE])
+        return Fact("edit", text, self.source, self.at, effect.path, was=was)
 
-    def _sides(self) -> Iterator[tuple[str, str]]:
+    def _sides(self, path: str) -> Iterator[tuple[str, str]]:
         """Yield the texts of an edit with their names, also those of several edits in one call."""
         edits = self.arguments.get("edits")
         more = cast("list[Any]", edits) if isinstance(edits, list) else []
@@ -349,8 +349,9 @@ class _Result:
                     continue
                 text = before_note(text)  # what an earlier cut wrote is not in the file
                 if _PATCH in text:
+                    rows = part_of_patch(text, path).split("\n")
                     for side, sign in (("old", "-"), ("new", "+")):
-                        lines = [line[1:] for line in text.split("\n") if line.startswith(sign)]
+                        lines = [row[1:] for row in rows if row.startswith(sign)]
                         yield side, "\n".join(lines)
                 elif key not in _COMMAND_KEYS and "path" not in key:
                     yield key, text
