@@ -13,8 +13,17 @@ from tests.testing.laws import broken_laws
 from tests.testing.long_lists import long_lists
 
 from foldaway import check, load
-from foldaway.compaction.blocks import GAP, BlockGroup, Piece, Zone, cut_groups, show, take
-from foldaway.compaction.worth import BlockKind, OutputSigns, worth_of
+from foldaway.compaction.blocks import (
+    GAP,
+    BlockGroup,
+    Piece,
+    Zone,
+    cut_groups,
+    show,
+    take,
+    used_names,
+)
+from foldaway.compaction.worth import BlockKind, worth_of
 from foldaway.engine.oneshot import compress
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.tokens import Estimator
@@ -39,7 +48,8 @@ def zone(log: Sequence[Message]) -> Zone:
 
 def groups_of(*steps: Any) -> tuple[Zone, list[BlockGroup]]:
     made = zone(talk(*steps).messages)
-    return made, cut_groups(made, [(at, at + 1) for at in range(len(made.log))])
+    ranges = [(at, at + 1) for at in range(len(made.log))]
+    return made, cut_groups(made, ranges, used_names(made, ranges))
 
 
 def shown(made: Zone, group: BlockGroup, orders: set[int]) -> str:
@@ -96,7 +106,9 @@ def test_a_cut_text_shows_pieces_and_gaps_alone(text: str, data: st.DataObject) 
             assert not seen.replace(GAP, "").strip()
 
 
-PIECES = st.lists(st.tuples(st.integers(1, 80), st.floats(0, 60)), max_size=6)
+USED = {"alpha_1": 3.0, "beta_2": 1.0, "gamma_3": 0.5}
+NAMES = st.none() | st.lists(st.sampled_from(sorted(USED)), unique=True).map(tuple)
+PIECES = st.lists(st.tuples(st.integers(1, 80), st.floats(0, 60), NAMES), max_size=6)
 
 
 @given(
@@ -105,17 +117,20 @@ PIECES = st.lists(st.tuples(st.integers(1, 80), st.floats(0, 60)), max_size=6)
     st.data(),
 )
 def test_what_is_taken_is_within_the_room(
-    rows: list[tuple[int, float, list[tuple[int, float]]]], room: int, data: st.DataObject
+    rows: list[tuple[int, float, list[tuple[int, float, tuple[str, ...] | None]]]],
+    room: int,
+    data: st.DataObject,
 ) -> None:
     """But for what must stay, which is there whatever it costs, and then nothing else is."""
     groups = [
         BlockGroup(n, n + 1, tokens, worth, (), tuple(
-            Piece(0, order, cost, value) for order, (cost, value) in enumerate(pieces)))
+            Piece(0, order, cost, value, names)
+            for order, (cost, value, names) in enumerate(pieces)))
         for n, (tokens, worth, pieces) in enumerate(rows)
     ]  # fmt: skip
     numbers = st.sets(st.sampled_from(range(len(groups)))) if groups else st.just(set[int]())
     must = data.draw(numbers)
-    taken = take(groups, room, must)
+    taken = take(groups, room, must, USED)
     needed = sum(groups[n].tokens for n in must)
     size = sum(groups[n].tokens + sum(one.tokens for one in taken[n]) for n in taken)
     assert must <= set(taken)
@@ -137,7 +152,7 @@ def test_cut_arguments_are_json_of_the_same_shape(fields: Any, data: st.DataObje
     log = talk(user("Go."), assistant(call("write_file"))).messages
     called = ToolCall("c1", "write_file", json.dumps(fields))
     made = zone([log[0], log[1].with_parts((called,))])
-    (group,) = cut_groups(made, [(1, 2)])
+    (group,) = cut_groups(made, [(1, 2)], {})
     chosen = {
         number: data.draw(st.sets(st.sampled_from(range(len(cut.pieces)))))
         for number, cut in enumerate(group.cuts)
@@ -160,14 +175,20 @@ def _is_cut_from(now: Any, was: Any) -> bool:
 
 @pytest.mark.parametrize("kind", get_args(BlockKind))
 def test_worth_falls_with_age(kind: BlockKind) -> None:
-    """For every kind, and for every piece of an output with its place in it."""
     values = [worth_of(kind, back) for back in range(60)]
     assert values == sorted(values, reverse=True)
     assert values[0] > values[-1] >= 0
-    signs = OutputSigns({"load_all"}, {"load_all"})
-    for order in range(9):
-        pieces = [signs.worth("load_all()", order, back) for back in range(60)]
-        assert pieces == sorted(pieces, reverse=True)
+
+
+def test_a_name_that_is_shown_adds_nothing_more() -> None:
+    """Of two pieces with the same name one is taken, and then the one with another name."""
+    pieces = (
+        Piece(0, 0, 40, 5.0, ("alpha_1",)),
+        Piece(0, 1, 40, 4.9, ("alpha_1",)),
+        Piece(0, 2, 40, 4.8, ("beta_2",)),
+    )
+    taken = take([BlockGroup(0, 1, 10, 20.0, (), pieces)], 90, (), USED)
+    assert {piece.order for piece in taken[0]} == {0, 2}
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

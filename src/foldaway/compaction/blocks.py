@@ -8,6 +8,7 @@ one room by its worth for each token; a piece brings its turn along.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -20,7 +21,8 @@ from foldaway.compaction.worth import (
     SIGNS,
     SIZES,
     BlockKind,
-    OutputSigns,
+    first_worth,
+    named,
     names_in,
     worth_of,
 )
@@ -55,6 +57,9 @@ class Piece(Struct, frozen=True, gc=False):
     order: int
     tokens: int
     worth: float
+    """Of an output without what its names are worth, which falls as others show them."""
+    names: tuple[str, ...] | None = None
+    """The names in a piece of an output that the work uses."""
 
 
 class Cut(Struct, frozen=True, gc=False):
@@ -100,6 +105,8 @@ class BlockGroup(Struct, frozen=True):
     worth: float
     cuts: tuple[Cut, ...]
     pieces: tuple[Piece, ...]
+    names: frozenset[str] = frozenset()
+    """What the bare messages name."""
 
 
 class Zone(Struct, frozen=True):
@@ -117,14 +124,13 @@ class Zone(Struct, frozen=True):
     """Media stay from here on: the newest message that bears some."""
 
 
-def cut_groups(zone: Zone, ranges: Sequence[tuple[int, int]]) -> list[BlockGroup]:
+def cut_groups(
+    zone: Zone, ranges: Sequence[tuple[int, int]], used: Mapping[str, float]
+) -> list[BlockGroup]:
     """Return the groups of a log as blocks, the newest first; `ranges` are theirs, in order.
 
-    What no agent has answered yet is unseen.
+    What no agent has answered yet is unseen; `used` are the names that count.
     """
-    newest = zone.log[-SIZES.newest :]
-    recent = set[str]().union(*(names_in(_words(message)) for message in newest))
-    later: set[str] = set()
     touched: set[str] = set()
     told: set[str] = set()
     back = 0
@@ -133,12 +139,25 @@ def cut_groups(zone: Zone, ranges: Sequence[tuple[int, int]]) -> list[BlockGroup
         turn = any(zone.log[at].role == "assistant" for at in range(start, stop))
         unseen = stop == len(zone.log)
         back += turn
-        maker = _GroupMaker(zone, back, recent, later, touched, told, unseen=unseen)
+        maker = _GroupMaker(zone, back, used, touched, told, unseen=unseen)
         found.append(maker.made(start, stop))
         for at in range(start, stop):
             if zone.log[at].role == "assistant":
-                later |= names_in(_words(zone.log[at]))
                 touched.update(_files(zone.log[at]))
+    return found
+
+
+def used_names(zone: Zone, ranges: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """Return the names that persons and the agent use, each with what it is worth."""
+    found: dict[str, float] = {}
+    log = zone.log
+    for start, stop in ranges:
+        for at in range(start, stop):
+            is_new = at >= len(log) - SIZES.newest
+            if is_new or log[at].role == "assistant" or zone.speaker(at) == "person":
+                worth = SIGNS.recent if is_new else SIGNS.used
+                for name in names_in(_words(log[at])):
+                    found[name] = min(found.get(name, 0.0) + worth, SIGNS.most)
     return found
 
 
@@ -149,15 +168,14 @@ class _GroupMaker:
         self,
         zone: Zone,
         back: int,
-        recent: set[str],
-        later: set[str],
+        used: Mapping[str, float],
         touched: set[str],
         told: set[str],
         *,
         unseen: bool,
     ) -> None:
         self.zone, self.back, self.unseen = zone, back, unseen
-        self.recent, self.later, self.touched, self.told = recent, later, touched, told
+        self.used, self.touched, self.told = used, touched, told
         self.cuts: list[Cut] = []
         self.pieces: list[Piece] = []
 
@@ -176,7 +194,13 @@ class _GroupMaker:
         tokens = sum(
             message_tokens(bare.get(at, log[at]), self.zone.counter) for at in range(start, stop)
         )
-        return BlockGroup(start, stop, tokens, worth, cuts, tuple(self.pieces))
+        names = frozenset(
+            name
+            for at in range(start, stop)
+            for name in names_in(_words(bare.get(at, log[at])))
+            if name in self.used
+        )
+        return BlockGroup(start, stop, tokens, worth, cuts, tuple(self.pieces), names)
 
     def _cut(
         self, at: int, message: Message, kind: BlockKind, calls: Mapping[str, ToolCall]
@@ -230,66 +254,110 @@ class _GroupMaker:
         pieces = tuple(rows or _pieces(without_blocks(text), most))
         file = _file(call) if call is not None else ""
         family = family_of(call.name) if call is not None else "other"
-        signs = OutputSigns(
-            self.recent, self.later,
-            is_outdated=family == "read" and file in self.touched,
-            is_report=family == "subagent",
-        )  # fmt: skip
+        worth = worth_of("output", max(self.back - 1, 0))
+        worth *= SIGNS.outdated if family == "read" and file in self.touched else 1.0
+        worth *= SIGNS.report if family == "subagent" else 1.0
         is_whole = not rows and "".join(pieces) == whole
         cut = Cut(at, number, None, pieces, int(self.unseen), is_whole, reference)
-        self._add(cut, ratio, lambda piece, order: self._output_worth(signs, piece, order))
+        self._add(
+            cut, ratio, lambda piece, order: self._output_worth(worth, piece, order),
+            lambda piece: tuple(name for name in names_in(piece) if name in self.used),
+        )  # fmt: skip
 
-    def _output_worth(self, signs: OutputSigns, piece: str, order: int) -> float:
-        found = signs.worth(piece, order, self.back)
+    def _output_worth(self, worth: float, piece: str, order: int) -> float:
+        found = worth * first_worth(order)
         words = piece.strip()
         if words in self.told:
             return found * SIGNS.repeated
         self.told.add(words)
         return found
 
-    def _add(self, cut: Cut, ratio: float, worth: Callable[[str, int], float]) -> None:
+    def _add(
+        self,
+        cut: Cut,
+        ratio: float,
+        worth: Callable[[str, int], float],
+        names: Callable[[str], tuple[str, ...]] | None = None,
+    ) -> None:
         number = len(self.cuts)
         self.cuts.append(cut)
         for order in range(cut.shown, len(cut.pieces)):
             piece = cut.pieces[order]
             tokens = max(int(len(piece) * ratio), 1)
-            self.pieces.append(Piece(number, order, tokens, worth(piece, order)))
+            found = names(piece) if names is not None else None
+            self.pieces.append(Piece(number, order, tokens, worth(piece, order), found))
 
 
-def take(groups: Sequence[BlockGroup], room: int, must: Iterable[int]) -> dict[int, set[Piece]]:
+def take(
+    groups: Sequence[BlockGroup], room: int, must: Iterable[int], used: Mapping[str, float]
+) -> dict[int, set[Piece]]:
     """Return the numbers of the groups that are taken, each with its pieces.
 
-    The worthiest come first, until the room is full; `must` are taken whatever they cost.
+    The worthiest come first, until the room is full; `must` are taken whatever they cost. A name of
+    the `used` ones adds worth to a piece until something shows it.
     """
-    taken: dict[int, set[Piece]] = {number: set() for number in must}
-    room -= sum(groups[number].tokens for number in taken)
-    order = [(-group.worth, number, -1) for number, group in enumerate(groups)]
-    order += [
-        (-piece.worth, number, place)
-        for number, group in enumerate(groups)
-        for place, piece in enumerate(group.pieces)
-    ]
-    order.sort()
-    for worth, number, place in order:
-        if -worth < SIGNS.least:
-            break
-        group = groups[number]
-        if place < 0:
-            if number not in taken and group.tokens <= room:
-                taken[number] = set()
-                room -= group.tokens
-            continue
+    taking = _Taking(groups, room, used)
+    for number in must:
+        taking.take(number)
+    taking.fill()
+    return taking.taken
+
+
+class _Taking:
+    """What is taken, what room is left, and which names are shown by it."""
+
+    def __init__(self, groups: Sequence[BlockGroup], room: int, used: Mapping[str, float]) -> None:
+        self.groups, self.room, self.used = groups, room, used
+        self.taken: dict[int, set[Piece]] = {}
+        self.shown: set[str] = set()
+
+    def take(self, number: int) -> None:
+        if number not in self.taken:
+            self.taken[number] = set()
+            self.shown |= self.groups[number].names
+            self.room -= self.groups[number].tokens
+
+    def fill(self) -> None:
+        """Take what is worth most, until the room is full."""
+        order: list[tuple[float, int, int]] = []
+        for number, group in enumerate(self.groups):
+            order.append((-group.worth, number, -1))
+            order += [(-self._worth(one), number, place) for place, one in enumerate(group.pieces)]
+        heapify(order)
+        while order:
+            worth, number, place = heappop(order)
+            if -worth < SIGNS.least:
+                break
+            if place < 0:
+                if self.groups[number].tokens <= self.room:
+                    self.take(number)
+                continue
+            now = self._worth(self.groups[number].pieces[place])
+            if now < -worth:  # others have shown its names since
+                heappush(order, (-now, number, place))
+            else:
+                self._piece(number, place, now)
+
+    def _piece(self, number: int, place: int, worth: float) -> None:
+        group = self.groups[number]
         piece = group.pieces[place]
         cost = piece.tokens
-        if number not in taken:
+        if number not in self.taken:
             cost += group.tokens
-            together = piece.worth * piece.tokens + group.worth * group.tokens
-            if together < _LOOSE * piece.worth * cost:
-                continue
-        if cost <= room:
-            taken.setdefault(number, set()).add(piece)
-            room -= cost
-    return taken
+            together = worth * piece.tokens + group.worth * group.tokens
+            if together < _LOOSE * worth * cost:
+                return
+        if cost <= self.room:
+            self.take(number)
+            self.taken[number].add(piece)
+            self.shown.update(piece.names or ())
+            self.room -= piece.tokens
+
+    def _worth(self, piece: Piece) -> float:
+        if piece.names is None:
+            return piece.worth
+        new = [self.used[name] for name in piece.names if name not in self.shown]
+        return piece.worth * named(new)
 
 
 def show(

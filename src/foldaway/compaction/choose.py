@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foldaway.compaction.arrival import Copy, as_shown, note_whole
-from foldaway.compaction.blocks import BlockGroup, Piece, Zone, cut_groups, show, take
+from foldaway.compaction.blocks import BlockGroup, Piece, Zone, cut_groups, show, take, used_names
 from foldaway.compaction.measure import message_tokens, text_length
 from foldaway.compaction.partition import (
     Partition,
@@ -36,7 +37,7 @@ from foldaway.facts.frame import summary_text
 from foldaway.report import Reason
 from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 
-RECORD_SHARE, LATER_RECORD_SHARE = 0.10, 0.25
+RECORD_SHARE, LATER_RECORD_SHARE = 0.20, 0.30
 """Of the room, what the record of what is folded has: at the first compaction, and from the second
 on, when it is all that is left of the oldest messages (`bench/notes/worth.md`)."""
 SUMMARY_SHARE = 0.6
@@ -124,8 +125,10 @@ class _Layout(Struct, frozen=True):
     over: int = 0
 
 
-def choose(work: CompactionInput) -> Selection | Skipped:
-    """Return what to fold and what to cut, or why nothing is to be done."""
+def choose(work: CompactionInput, spare: int = 0) -> Selection | Skipped:
+    """Return what to fold and what to cut, or why nothing is to be done; `spare` tokens of a size
+    that was asked for stay free.
+    """
     shown = work.index.shown()
     before = work.outside_tokens + sum(shown.values())
     ground = _ground(work, before)
@@ -134,9 +137,11 @@ def choose(work: CompactionInput) -> Selection | Skipped:
     if target is not None and before <= target:
         detail = f"{before:,} tokens are within the {target:,} that were asked for"
         return Skipped("nothing to compact", detail, before, floor)
-    layout = _layout(ground)
+    layout = _layout(ground, spare)
     if layout.over > 0 and target is not None:
-        layout = min(layout, _layout(_ground(work, before, tight=True)), key=lambda one: one.over)
+        layout = min(
+            layout, _layout(_ground(work, before, tight=True), spare), key=lambda one: one.over
+        )
     partition = layout.partition
     was = {item.start: item.message for item in work.view.items if isinstance(item, Rewritten)}
     changes = any(was.get(at) != message for at, message in layout.rewritten.items())
@@ -227,14 +232,14 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
 
 
-def _layout(ground: _Ground) -> _Layout:
+def _layout(ground: _Ground, spare: int) -> _Layout:
     """Return what stays: everything by its worth if a size was asked for; otherwise a tail, and
     what is worth most of the older messages in the room that a summary has.
     """
     work = ground.work
     target = work.budget.target_tokens
     if target is not None and _is_free(work):
-        return _by_worth(ground, target)
+        return _by_worth(ground, target - spare)
     start, tail = _tail(ground)
     if work.options.keeps_turn and start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
@@ -298,7 +303,8 @@ def _with_older(ground: _Ground, layout: _Layout) -> _Layout:
         for start, stop in _visible(ground, found.tail_start)
         if anchored.isdisjoint(range(start, stop))
     ]
-    chosen = _chosen(ground, candidates, room, (), frozenset())
+    blocks = _blocks(ground, candidates, room, (), frozenset())
+    chosen = _chosen(work, blocks, room, ())
     if not chosen.ranges:
         return layout
     kept = tuple(sorted((*found.islands, *chosen.ranges)))
@@ -318,18 +324,18 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
     must = [(a, b) for a, b in candidates
             if b > newest or any(a <= at < b for at in ground.anchored)]  # fmt: skip
     whole = {at for at in ground.anchored if at != anchors.reply} | work.options.pinned
-    chosen = _chosen(ground, candidates, room, must, frozenset(whole))
+    blocks = _blocks(ground, candidates, room, must, frozenset(whole))
+    chosen = _chosen(work, blocks, room, must)
     fits = chosen.tokens <= room and _covers(chosen.ranges, ground.head, length)
     if work.state.carried is None and fits:
         return _spread(ground, chosen, 0, room)
     record = _record(work, room)
     room -= _frame_tokens(work)
-    groups, gaps = chosen.groups, 0
+    gaps = 0
+    if work.state.carried is not None:
+        blocks = _without_oldest(blocks, must)
     for _ in range(2):  # what stands in gaps is known only when they are
-        chosen = _chosen(
-            ground, candidates, room - record - gaps, must, frozenset(whole),
-            groups=groups, leaves_some=work.state.carried is not None,
-        )  # fmt: skip
+        chosen = _chosen(work, blocks, room - record - gaps, must)
         gaps = _gap_tokens(work, ground.head, chosen.ranges)
         if chosen.tokens + gaps <= room - record:
             break
@@ -355,6 +361,16 @@ def _covers(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
     return sum(b - a for a, b in ranges) == stop - start
 
 
+class _Blocks(Struct, frozen=True):
+    """What may stay, newest first, and the names that count in it."""
+
+    zone: Zone
+    groups: list[BlockGroup]
+    used: dict[str, float]
+    references: dict[int, str]
+    """Those that were made for what is cut, by position."""
+
+
 class _Chosen(Struct, frozen=True):
     """The groups that stay, in order, and their messages that are not shown as they are."""
 
@@ -362,35 +378,38 @@ class _Chosen(Struct, frozen=True):
     rewritten: dict[int, Message]
     references: dict[int, str]
     tokens: int
-    groups: list[BlockGroup]
+
+
+def _blocks(
+    ground: _Ground, candidates: Sequence[tuple[int, int]], room: int,
+    must: Sequence[tuple[int, int]], whole: frozenset[int],
+) -> _Blocks:  # fmt: skip
+    """Return the candidates as blocks; `whole` are messages of which nothing is cut."""
+    references: dict[int, str] = {}
+    zone = _zone(ground, whole, references)
+    ranges = _looked_at(ground.work, candidates, room, must)
+    used = used_names(zone, ranges)
+    return _Blocks(zone, cut_groups(zone, ranges, used), used, references)
+
+
+def _without_oldest(blocks: _Blocks, must: Sequence[tuple[int, int]]) -> _Blocks:
+    """Return the blocks without the oldest group that may go: so something is folded."""
+    free = [group for group in blocks.groups if (group.start, group.stop) not in must]
+    groups = [group for group in blocks.groups if group not in free[-1:]]
+    return replace(blocks, groups=groups)
 
 
 def _chosen(
-    ground: _Ground,
-    candidates: Sequence[tuple[int, int]],
-    room: int,
-    must: Sequence[tuple[int, int]],
-    whole: frozenset[int],
-    *,
-    groups: list[BlockGroup] | None = None,
-    leaves_some: bool = False,
+    work: CompactionInput, blocks: _Blocks, room: int, must: Sequence[tuple[int, int]]
 ) -> _Chosen:
-    """Return what is worth most of the candidates, within a room, with what must stay."""
-    work = ground.work
-    references: dict[int, str] = {}
-    zone = _zone(ground, whole, references)
-    if groups is None:
-        groups = cut_groups(zone, _looked_at(work, candidates, room, must))
+    """Return what is worth most of the blocks, within a room, with what must stay."""
+    groups, zone = blocks.groups, blocks.zone
     known = set(must)
     needed = [number for number, group in enumerate(groups) if (group.start, group.stop) in known]
-    if leaves_some and len(needed) < len(groups):
-        oldest = max(number for number in range(len(groups)) if number not in needed)
-        groups = [group for number, group in enumerate(groups) if number != oldest]
-        needed = [number - (number > oldest) for number in needed]
     best: tuple[int, dict[int, set[Piece]], dict[int, Message]] | None = None
     wanted = float(room)
     for _ in range(_ROUNDS):
-        taken = take(groups, int(wanted), needed)
+        taken = take(groups, int(wanted), needed, blocks.used)
         shown = _shown(zone, groups, taken)
         size = sum(
             message_tokens(shown[at], work.counter) if at in shown else work.costs[at]
@@ -406,7 +425,7 @@ def _chosen(
     assert best is not None
     size, taken, shown = best
     ranges = sorted((groups[number].start, groups[number].stop) for number in taken)
-    return _Chosen(ranges, shown, references, size, groups)
+    return _Chosen(ranges, shown, blocks.references, size)
 
 
 def _is_nearer(size: int, than: int, room: int) -> bool:

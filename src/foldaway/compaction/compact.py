@@ -35,6 +35,8 @@ from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
 """What tells how things stand, wherever it is said."""
+_MOST_SPARE = 200
+"""Chosen: what stands in gaps takes less, or the size is too small for what must stay."""
 _CLEARLY_SMALLER = 0.95
 """Nearer than this a sample is too coarse to say which of two is smaller."""
 
@@ -51,6 +53,8 @@ class Plan(Struct, frozen=True):
     tokens_before: int
     alone: Plan | Skipped | None = None
     """If a model is asked: what is done if it fails, as if nobody had been asked."""
+    spare: int = 0
+    """Of a size that was asked for, what was not given away: what stands in gaps is known last."""
 
 
 class Compaction(Struct, frozen=True):
@@ -74,18 +78,18 @@ class Compaction(Struct, frozen=True):
     """The summary in its frame, also where a provider's own item stands in its place."""
 
 
-def plan(work: CompactionInput) -> Plan | Skipped:
-    """Return what to fold, or why nothing can be."""
+def plan(work: CompactionInput, spare: int = 0) -> Plan | Skipped:
+    """Return what to fold, or why nothing can be; `spare` tokens of the size stay free."""
     if work.options.keeps_turn and is_stuck(work):
         work = replace(work, options=replace(work.options, keeps_turn=False))
-    choice = choose(work)
+    choice = choose(work, spare)
     if isinstance(choice, Skipped):
         return choice
     stop = choice.partition.tail_start
     ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
     alone = plan(replace(work, by_model=False)) if work.by_model else None
-    return Plan(work, choice, ledger, told, choice.tokens_before, alone)
+    return Plan(work, choice, ledger, told, choice.tokens_before, alone, spare)
 
 
 def _hidden(work: CompactionInput, choice: Selection, start: int) -> Iterator[Fact]:
@@ -126,6 +130,12 @@ def finish(
         return todo.alone if isinstance(todo.alone, Skipped) else finish(todo.alone)
     both = _summary(todo, prose)
     made = _fit(work, todo.choice, both.summary, native)
+    over = made.tokens_after - (work.budget.target_tokens or made.tokens_after)
+    if over > 0 and not native and todo.spare < _MOST_SPARE:
+        again = plan(work, todo.spare + over)
+        smaller = again if isinstance(again, Skipped) else finish(again, prose)
+        if isinstance(smaller, Compaction) and smaller.tokens_after < made.tokens_after:
+            return smaller
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from math import exp, log1p
 from typing import Literal, TypeAlias
 
@@ -31,8 +31,10 @@ class _Signs(Struct, frozen=True):
     first: float
     first_pieces: float
     plain: float
+    names: float
     recent: float
-    later: float
+    used: float
+    most: float
     outdated: float
     report: float
     repeated: float
@@ -68,21 +70,11 @@ def names_in(text: str) -> set[str]:
     return {name.strip("./-") for name in _NAME.findall(text)}
 
 
-class OutputSigns(Struct, frozen=True):
-    """What tells one output from another: the names that count, and what became of it since."""
+def first_worth(order: int) -> float:
+    """Return how much more the first pieces of an output are worth."""
+    return 1 + SIGNS.first * exp(-order / SIGNS.first_pieces)
 
-    recent: Collection[str]
-    later: Collection[str]
-    is_outdated: bool = False
-    is_report: bool = False
 
-    def worth(self, text: str, order: int, back: int) -> float:
-        """Return what a piece of the output is worth, the `order`-th of it."""
-        names = names_in(text)
-        recent = sum(name in self.recent for name in names)
-        later = sum(name in self.later for name in names)
-        named = SIGNS.plain + SIGNS.recent * log1p(recent) + SIGNS.later * log1p(later)
-        first = 1 + SIGNS.first * exp(-order / SIGNS.first_pieces)
-        found = worth_of("output", max(back - 1, 0)) * named * first
-        found *= SIGNS.outdated if self.is_outdated else 1.0
-        return found * (SIGNS.report if self.is_report else 1.0)
+def named(names: Iterable[float]) -> float:
+    """Return what a piece of an output is worth for its names, by what each of them is worth."""
+    return SIGNS.plain + SIGNS.names * log1p(sum(names))
