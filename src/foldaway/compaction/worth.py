@@ -56,7 +56,10 @@ class _Table(Struct, frozen=True):
 
 _TABLE = read_table("worth", _Table, "foldaway.compaction")
 SIGNS, SIZES = _TABLE.signs, _TABLE.sizes
-_NAME = Regex(r"[\w./-]*(?:[A-Za-z][0-9_]|[a-z][A-Z]|[._/-][A-Za-z0-9]|[0-9]{3})[\w./-]*")
+_NAME = Regex(
+    r"(?<![\w./-])[\w./-]*(?:[A-Za-z][0-9_]|[a-z][A-Z]|[._/-][A-Za-z0-9]|[0-9]{3})[\w./-]*"
+)
+"""Looked for at the start of a word only: else a long one takes the square of its length."""
 
 
 def worth_of(kind: BlockKind, back: int) -> float:
