@@ -413,6 +413,34 @@ def test_the_picture_shows_before_and_after(foldaway: Any, long: Path, tmp_path:
     assert max(len(line) for line in text.splitlines()[1:5]) <= 100
 
 
+def test_where_results_are_only_shortened_the_picture_says_so(
+    foldaway: Any, long: Path, tmp_path: Path
+) -> None:
+    """No summary is drawn, every shortened result is recalled by its mark, and nobody is told to
+    give the size that they gave.
+    """
+    out = tmp_path / "out.json"
+    text = foldaway("compress", long, "-o", out, "--target-tokens", 6000).text
+    assert " 0 folded, 0 added" in text
+    assert "summary" not in text
+    assert "messages were only shortened, none was folded\n" in text
+    pairs = zip(json.loads(out.read_bytes()), session(), strict=True)
+    changed = [(new["content"], old) for new, old in pairs if new != old]
+    assert len(changed) > 10
+    for content, old in changed:
+        reference = content.partition("]")[0].rpartition(": ")[2]
+        seen = foldaway("recall", reference, "--originals", f"{out}.originals.jsonl")
+        assert json.loads(seen.out) == old
+
+
+def test_words_in_gaps_are_not_drawn_as_the_summary(
+    foldaway: Any, long: Path, tmp_path: Path
+) -> None:
+    """Messages that stay apart have a word between them; the legend names both."""
+    text = foldaway("compress", long, "-o", tmp_path / "o.json", "--target-tokens", 3000).text
+    assert "added: the summary, words in gaps" in text
+
+
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])
 def test_every_dialect_is_compressed(
     foldaway: Any, long: Path, tmp_path: Path, dialect: str
