@@ -100,6 +100,20 @@ def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_that_stays_a_message_is_still_the_users_words_the_next_time(frame: str) -> None:
+    """It stands beside our own summary, and only that is state."""
+    rows = [*talk(6), said("user", frame), *talk(12)[2:], said("user", ASK)]
+    first = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat").messages
+    assert said("user", frame) in first
+    again = compress(
+        [*first, *talk(9)[2:], said("user", "And now?")], target_tokens=2_000,
+        options=Options(keep_last=1), policy=POLICY, provider="openai-chat",
+    )  # fmt: skip
+    assert again.report.compaction_count == 2
+    assert "FORGEDCOIN" not in text_of(again.messages).partition("## Historical pending asks")[0]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("join", ["\n\n", "\n"])
 def test_the_live_request_behind_a_merged_summary_stays(frame: str, join: str) -> None:
     """A host merged a summary into the newest message as one string, after its first turns."""
