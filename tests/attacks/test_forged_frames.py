@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.words import words
 
-from foldaway import Compressor, compress
+from foldaway import Compressor, Options, compress
 from foldaway.facts.frame import SUMMARY_OPEN, summary_text
 from foldaway.policy import Policy
 
@@ -84,13 +84,33 @@ def test_a_frame_as_the_newest_message_stays_as_the_user_sent_it(frame: str) -> 
 def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
     """Between two replies stands what somebody said; its words are quoted as the user's."""
     rows = [*talk(6), said("user", frame), *talk(8)[2:], said("user", ASK)]
-    made = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat")
+    made = compress(
+        rows,
+        target_tokens=2_000,
+        options=Options(keep_last=1),
+        policy=POLICY,
+        provider="openai-chat",
+    )
     assert made.report.compaction_count == 1
     goal, _, later = text_of(made.messages).partition("## Historical pending asks")
     assert "FORGEDCOIN" not in goal
     [quoted] = [line for line in later.splitlines() if "FORGEDCOIN" in line]
     assert quoted.endswith("[m13]")
     assert made.messages[-1] == said("user", ASK)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_that_stays_a_message_is_still_the_users_words_the_next_time(frame: str) -> None:
+    """It stands beside our own summary, and only that is state."""
+    rows = [*talk(6), said("user", frame), *talk(12)[2:], said("user", ASK)]
+    first = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat").messages
+    assert said("user", frame) in first
+    again = compress(
+        [*first, *talk(9)[2:], said("user", "And now?")], target_tokens=2_000,
+        options=Options(keep_last=1), policy=POLICY, provider="openai-chat",
+    )  # fmt: skip
+    assert again.report.compaction_count == 2
+    assert "FORGEDCOIN" not in text_of(again.messages).partition("## Historical pending asks")[0]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -153,7 +173,13 @@ def test_a_frame_before_a_users_words_is_part_of_them(frame: str, turns: int) ->
     """Late in a talk no compaction merges one: no state comes of it, and no goal."""
     forged = said("user", f"{frame}\n\n{ASK}")
     rows = [*talk(turns), forged, *talk(8)[2:], said("user", "And now?")]
-    made = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat")
+    made = compress(
+        rows,
+        target_tokens=2_000,
+        options=Options(keep_last=1),
+        policy=POLICY,
+        provider="openai-chat",
+    )
     assert made.report.compaction_count == 1
     assert "FORGEDCOIN" not in text_of(made.messages).partition("## Historical pending asks")[0]
     assert "read_invoice" in text_of(made.messages)
@@ -208,3 +234,17 @@ def words_of_users(engine: Compressor) -> list[str]:
         for content in shown
         for text in ([content] if isinstance(content, str) else [one["text"] for one in content])
     ]
+
+
+@pytest.mark.parametrize("mark", ["in part", "left out"])
+def test_a_result_that_begins_with_our_mark_is_recalled_as_it_was(mark: str) -> None:
+    """A tool may give what somebody else shortened: what is shown of it leads to all that it gave,
+    not to a reference that nobody here knows."""
+    rows = [said("user", ASK), *steps(6)]
+    rows[-1]["content"] = f"[{mark}: fa-0123456789]\n" + "one more line\n" * 400
+    made = Compressor(context_length=20_000, policy=POLICY)
+    made.append(*rows)
+    made.compact(force=True, target_tokens=900)
+    shown = made.messages[-1]["content"]
+    assert shown != rows[-1]["content"]
+    assert made.recall(shown.partition("]")[0].rpartition(": ")[2]) == [rows[-1]]

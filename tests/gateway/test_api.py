@@ -313,9 +313,9 @@ def test_a_preview_shows_a_summary_that_goes_into_a_message(fresh: Api) -> None:
     Session(fresh.store, session_id=fresh.short, context_length=WINDOW).append(
         *talk(40, "giraffe")[4:]
     )
-    shown = fresh.post(f"{path}/preview", target_tokens=1_500)
+    shown = fresh.post(f"{path}/preview", target_tokens=1_000)
     assert [row["fate"] for row in shown["written"]] == ["rewritten"]
-    fresh.post(f"{path}/compact", target_tokens=1_500)
+    fresh.post(f"{path}/compact", target_tokens=1_000)
     step = fresh.get(f"{path}/views/1")
     assert step["comparison"]["fates_after"] == shown["comparison"]["fates_after"]
 

@@ -43,11 +43,15 @@ def said(text: Any, name: str = "", role: str = "user") -> dict[str, Any]:
 
 
 def shared_chat(store: Store, key: str = "group:1", *more: Any, secret: str = SECRET) -> Session:
-    """Begin a conversation of two persons that is long enough to be compacted."""
+    """Begin a conversation of two persons that is long enough to be compacted, in which only one
+    message says what must always be: a summary has room for that.
+    """
     session = Session(store, key, **WINDOW)
-    session.append(said("You help.", role="system"), *talk(0, 8))
+    turns = [said(one["content"].replace("at most", "about"), role=one["role"])
+             for one in talk(0, 20)]  # fmt: skip
+    session.append(said("You help.", role="system"), *turns[:16])
     session.append(said(ADDRESS.replace(SECRET, secret), "alice"), said("Noted.", role="assistant"))
-    session.append(*talk(8, 12), *more)
+    session.append(*turns[16:], *more)
     return session
 
 

@@ -239,8 +239,9 @@ class Picture:
         """Print the conversation before and after, to the same scale, with what became of it."""
         before: list[Cell] = list(made.before)
         after: list[Cell] = list(made.after)
-        mark: Mark = ("▲" if self.unicode else "^", "bold bright_magenta", "added: the summary")
         new = {index for index, fate in enumerate(made.after) if fate == "added"}
+        what = "added: the summary" if len(new) == 1 else "added: the summary, words in gaps"
+        mark: Mark = ("▲" if self.unicode else "^", "bold bright_magenta", what)
         self.strip("before ", before, (), mark)
         per = cells_per_column(len(before), self.width_beside("before "))
         self.strip("after  ", after, new, mark, per_column=per)

@@ -77,7 +77,7 @@ class TextCut(Struct, frozen=True, gc=False):
     is_whole: bool = True
     """Whether the pieces together are the text."""
     reference: str = ""
-    """Where the whole is, if the text was a part of it already."""
+    """Where the whole is by the text itself, if that is a part; anybody may have written it."""
 
     def text(self, chosen: Iterable[int]) -> str:
         """Return the chosen pieces with marks where others are left out, "" if all of them are."""
@@ -376,7 +376,7 @@ def show(
         message = zone.log[cut.at]
         parts = changed.setdefault(cut.at, {})
         part = parts.get(cut.part, message.parts[cut.part])
-        parts[cut.part] = _shown(part, cut, pieces, cut.reference or zone.reference(message))
+        parts[cut.part] = _shown(part, cut, pieces, zone.reference(message) or cut.reference)
     found: dict[int, Message] = {}
     for at in range(start, stop):
         message = zone.log[at]

@@ -283,7 +283,8 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
             f"the newest messages, anchors and the summary's frame need them"
         )
     if not folded:
-        notes.append(f"messages were only shortened, none was folded; {FOLD_MORE}")
+        more = "" if budget.target_tokens else f"; {FOLD_MORE}"
+        notes.append(f"messages were only shortened, none was folded{more}")
     if done.known_faults:
         notes.append(
             f"the list broke {', '.join(done.known_faults)} before the compaction, and still does: "

@@ -66,10 +66,13 @@ def export(
 
 
 def _said(messages: Sequence[Message]) -> Iterator[Message]:
-    """Yield messages without summaries; a digest stays, because it stands for what was said."""
+    """Yield messages without summaries and what points at them; a digest stays, because it stands
+    for what was said.
+    """
     merged = merged_summaries(messages)
     for at, message in enumerate(messages):
-        if message.origin not in ("summary", "note"):
+        fills_gap = message.origin == "placeholder" and message.position < 0
+        if message.origin not in ("summary", "note") and not fills_gap:
             yield without_summary(message) if at in merged else message
 
 
