@@ -16,7 +16,7 @@ from foldaway import check, load
 from foldaway.compaction.blocks import (
     GAP,
     BlockGroup,
-    Piece,
+    BlockPiece,
     Zone,
     cut_groups,
     show,
@@ -124,7 +124,7 @@ def test_what_is_taken_is_within_the_room(
     """But for what must stay, which is there whatever it costs, and then nothing else is."""
     groups = [
         BlockGroup(n, n + 1, tokens, worth, (), tuple(
-            Piece(0, order, cost, value, names)
+            BlockPiece(0, order, cost, value, names)
             for order, (cost, value, names) in enumerate(pieces)))
         for n, (tokens, worth, pieces) in enumerate(rows)
     ]  # fmt: skip
@@ -183,9 +183,9 @@ def test_worth_falls_with_age(kind: BlockKind) -> None:
 def test_a_name_that_is_shown_adds_nothing_more() -> None:
     """Of two pieces with the same name one is taken, and then the one with another name."""
     pieces = (
-        Piece(0, 0, 40, 5.0, ("alpha_1",)),
-        Piece(0, 1, 40, 4.9, ("alpha_1",)),
-        Piece(0, 2, 40, 4.8, ("beta_2",)),
+        BlockPiece(0, 0, 40, 5.0, ("alpha_1",)),
+        BlockPiece(0, 1, 40, 4.9, ("alpha_1",)),
+        BlockPiece(0, 2, 40, 4.8, ("beta_2",)),
     )
     taken = take([BlockGroup(0, 1, 10, 20.0, (), pieces)], 90, (), USED)
     assert {piece.order for piece in taken[0]} == {0, 2}

@@ -96,7 +96,9 @@ def test_a_summary_counts_as_one_also_inside_a_message_of_the_user() -> None:
         for number in range(20)
         for role in ("user", "assistant")
     ]
-    made = compress(said, context_length=8_000, policy=Policy(protect_first=0))
+    made = compress(
+        said, context_length=8_000, options=Options(keep_last=1), policy=Policy(protect_first=0)
+    )
     assert not any(message.origin == "summary" for message in recognize(made.transcript.messages))
     report = {one.name: one for one in made.report.categories}
     shown = {one.name: one.tokens for one in shares_of(made.transcript, Estimator())}
@@ -301,7 +303,7 @@ def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
     steps = written("openai-chat", [Exchange(20, 1, 900)], start=50, ending="step")[1:]
     ask = {"role": "user", "content": words}
     items = [*written("openai-chat", WORK, ending="reply"), ask, *steps]
-    made = compress(items, target_tokens=900)
+    made = compress(items, options=Options(keep_last=1))
     assert made.report.status == "compacted"
     (said,) = [one for one in made.messages if one["role"] == "user"]
     assert said["content"][-1] == {"type": "text", "text": words}  # the summary stands before it

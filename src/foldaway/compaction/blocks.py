@@ -23,10 +23,10 @@ from foldaway.compaction.worth import (
     BlockKind,
     first_worth,
     named,
-    names_in,
     worth_of,
 )
 from foldaway.facts.frame import origin_of, part_text, shown_part
+from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
 from foldaway.facts.tools import family_of, read_arguments
@@ -44,13 +44,15 @@ _MOST_ROWS, _ROW_CHARS = 400, 1_200
 """Items of data, and the characters of one."""
 _LEAST_OF_TEXT = 0.2
 """Of data, what its rows are at least; JSON has about twice as many characters as its rows."""
+_MOST_NAMES = 400
+"""Of one message; chosen, more is data."""
 _LOOSE = 0.6
 """A piece whose turn is not taken must be worth so much of itself together with the turn."""
 _OLD_KEYS = ("old_string", "old_str", "old_text", "oldText", "oldString", "search")
 _SEAM = Regex(r"(?<=[}\]]),|(?<=[.;!?]) |, (?=[\"{])")
 
 
-class Piece(Struct, frozen=True, gc=False):
+class BlockPiece(Struct, frozen=True, gc=False):
     """A part of a text that may be left out: the `order`-th piece of its cut."""
 
     cut: int
@@ -62,7 +64,7 @@ class Piece(Struct, frozen=True, gc=False):
     """The names in a piece of an output that the work uses."""
 
 
-class Cut(Struct, frozen=True, gc=False):
+class TextCut(Struct, frozen=True, gc=False):
     """A text in pieces: which part of which message, and what is shown of it anyway."""
 
     at: int
@@ -103,8 +105,8 @@ class BlockGroup(Struct, frozen=True):
     stop: int
     tokens: int
     worth: float
-    cuts: tuple[Cut, ...]
-    pieces: tuple[Piece, ...]
+    cuts: tuple[TextCut, ...]
+    pieces: tuple[BlockPiece, ...]
     names: frozenset[str] = frozenset()
     """What the bare messages name."""
 
@@ -153,10 +155,9 @@ def used_names(zone: Zone, ranges: Sequence[tuple[int, int]]) -> dict[str, float
     log = zone.log
     for start, stop in ranges:
         for at in range(start, stop):
-            is_new = at >= len(log) - SIZES.newest
-            if is_new or log[at].role == "assistant" or zone.speaker(at) == "person":
-                worth = SIGNS.recent if is_new else SIGNS.used
-                for name in names_in(_words(log[at])):
+            if log[at].role == "assistant" or zone.speaker(at) == "person":
+                worth = SIGNS.recent if at >= len(log) - SIZES.newest else SIGNS.used
+                for name in terms_of(_words(log[at]), _MOST_NAMES):
                     found[name] = min(found.get(name, 0.0) + worth, SIGNS.most)
     return found
 
@@ -176,8 +177,8 @@ class _GroupMaker:
     ) -> None:
         self.zone, self.back, self.unseen = zone, back, unseen
         self.used, self.touched, self.told = used, touched, told
-        self.cuts: list[Cut] = []
-        self.pieces: list[Piece] = []
+        self.cuts: list[TextCut] = []
+        self.pieces: list[BlockPiece] = []
 
     def made(self, start: int, stop: int) -> BlockGroup:
         """Return the group; its worth is that of the best message in it."""
@@ -197,7 +198,7 @@ class _GroupMaker:
         names = frozenset(
             name
             for at in range(start, stop)
-            for name in names_in(_words(bare.get(at, log[at])))
+            for name in terms_of(_words(bare.get(at, log[at])), _MOST_NAMES)
             if name in self.used
         )
         return BlockGroup(start, stop, tokens, worth, cuts, tuple(self.pieces), names)
@@ -225,7 +226,7 @@ class _GroupMaker:
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
         worth = worth_of(kind, self.back)
-        cut = Cut(at, part, leaf, pieces, 1, is_whole="".join(pieces) == text)
+        cut = TextCut(at, part, leaf, pieces, 1, is_whole="".join(pieces) == text)
         self._add(cut, ratio, lambda _, __: worth)
 
     def _arguments(self, at: int, number: int, call: ToolCall) -> None:
@@ -258,10 +259,10 @@ class _GroupMaker:
         worth *= SIGNS.outdated if family == "read" and file in self.touched else 1.0
         worth *= SIGNS.report if family == "subagent" else 1.0
         is_whole = not rows and "".join(pieces) == whole
-        cut = Cut(at, number, None, pieces, int(self.unseen), is_whole, reference)
+        cut = TextCut(at, number, None, pieces, int(self.unseen), is_whole, reference)
         self._add(
             cut, ratio, lambda piece, order: self._output_worth(worth, piece, order),
-            lambda piece: tuple(name for name in names_in(piece) if name in self.used),
+            lambda piece: tuple(name for name in terms_of(piece) if name in self.used),
         )  # fmt: skip
 
     def _output_worth(self, worth: float, piece: str, order: int) -> float:
@@ -274,7 +275,7 @@ class _GroupMaker:
 
     def _add(
         self,
-        cut: Cut,
+        cut: TextCut,
         ratio: float,
         worth: Callable[[str, int], float],
         names: Callable[[str], tuple[str, ...]] | None = None,
@@ -285,12 +286,12 @@ class _GroupMaker:
             piece = cut.pieces[order]
             tokens = max(int(len(piece) * ratio), 1)
             found = names(piece) if names is not None else None
-            self.pieces.append(Piece(number, order, tokens, worth(piece, order), found))
+            self.pieces.append(BlockPiece(number, order, tokens, worth(piece, order), found))
 
 
 def take(
     groups: Sequence[BlockGroup], room: int, must: Iterable[int], used: Mapping[str, float]
-) -> dict[int, set[Piece]]:
+) -> dict[int, set[BlockPiece]]:
     """Return the numbers of the groups that are taken, each with its pieces.
 
     The worthiest come first, until the room is full; `must` are taken whatever they cost. A name of
@@ -308,7 +309,7 @@ class _Taking:
 
     def __init__(self, groups: Sequence[BlockGroup], room: int, used: Mapping[str, float]) -> None:
         self.groups, self.room, self.used = groups, room, used
-        self.taken: dict[int, set[Piece]] = {}
+        self.taken: dict[int, set[BlockPiece]] = {}
         self.shown: set[str] = set()
 
     def take(self, number: int) -> None:
@@ -353,7 +354,7 @@ class _Taking:
             self.shown.update(piece.names or ())
             self.room -= piece.tokens
 
-    def _worth(self, piece: Piece) -> float:
+    def _worth(self, piece: BlockPiece) -> float:
         if piece.names is None:
             return piece.worth
         new = [self.used[name] for name in piece.names if name not in self.shown]
@@ -361,7 +362,7 @@ class _Taking:
 
 
 def show(
-    zone: Zone, start: int, stop: int, cuts: Sequence[Cut], chosen: Mapping[int, Iterable[int]]
+    zone: Zone, start: int, stop: int, cuts: Sequence[TextCut], chosen: Mapping[int, Iterable[int]]
 ) -> dict[int, Message]:
     """Return the messages of a group that are not shown as they are, by position.
 
@@ -390,7 +391,7 @@ def show(
     return found
 
 
-def _shown(part: Part, cut: Cut, pieces: set[int], reference: str) -> Part:
+def _shown(part: Part, cut: TextCut, pieces: set[int], reference: str) -> Part:
     words = cut.text(pieces)
     match part:
         case Text():

@@ -14,7 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.compaction.arrival import Copy, as_shown, note_whole
-from foldaway.compaction.blocks import BlockGroup, Piece, Zone, cut_groups, show, take, used_names
+from foldaway.compaction.blocks import (
+    BlockGroup,
+    BlockPiece,
+    Zone,
+    cut_groups,
+    show,
+    take,
+    used_names,
+)
 from foldaway.compaction.measure import message_tokens, text_length
 from foldaway.compaction.partition import (
     Partition,
@@ -32,6 +40,7 @@ from foldaway.compaction.pruner import Pruner
 from foldaway.compaction.references import reference_of
 from foldaway.compaction.thinking import has_results, loop_start, unseen_from, words_alone
 from foldaway.compaction.work import CompactionInput
+from foldaway.compaction.worth import SIZES
 from foldaway.facts.digests.line import plural
 from foldaway.facts.frame import summary_text
 from foldaway.report import Reason
@@ -60,7 +69,7 @@ _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
 _GAP_TOKENS = 32
 """What stands in a gap between two messages of one role; a placeholder with its reference."""
-_ROUNDS = 4
+_ROUNDS = 6
 """The tokens of a whole are not quite the sum of its parts; each round comes nearer."""
 _NEARLY = 0.985
 """Of the room; nearer no further round is worth it."""
@@ -259,7 +268,7 @@ def _layout(ground: _Ground, spare: int) -> _Layout:
         if pruner.pruned.get(at, work.log[at]) is not work.log[at]
     }
     layout = _Layout(found, rewritten, pruner.references, summary, total - (target or total))
-    if summary and target is None and _is_free(work) and not work.by_model:
+    if summary and target is None and _is_free(work) and work.writer == "ledger":
         return _with_older(ground, layout)
     return layout
 
@@ -281,7 +290,7 @@ def _summary_beside(ground: _Ground, kept: int) -> int:
 
 def _record(work: CompactionInput, room: int) -> int:
     """Return what the record has of a room that everything shares."""
-    if work.by_model:
+    if work.writer != "ledger":
         most = int(room * SUMMARY_SHARE)
         return max(
             min(summary_room(work, work.costs.span(0, len(work.log))), most), least_summary(work)
@@ -406,7 +415,7 @@ def _chosen(
     groups, zone = blocks.groups, blocks.zone
     known = set(must)
     needed = [number for number, group in enumerate(groups) if (group.start, group.stop) in known]
-    best: tuple[int, dict[int, set[Piece]], dict[int, Message]] | None = None
+    best: tuple[int, dict[int, set[BlockPiece]], dict[int, Message]] | None = None
     wanted = float(room)
     for _ in range(_ROUNDS):
         taken = take(groups, int(wanted), needed, blocks.used)
@@ -421,7 +430,10 @@ def _chosen(
         is_all = len(taken) == len(groups) and not shown
         if is_all or _NEARLY * room <= size <= room or wanted <= 0:
             break
-        wanted = min(wanted * room / max(size, 1), 2.0 * room) - (size > room)
+        if size > room:
+            wanted -= size - room + SIZES.output / 3
+        else:
+            wanted = min(wanted * room / max(size, 1), 2.0 * room)
     assert best is not None
     size, taken, shown = best
     ranges = sorted((groups[number].start, groups[number].stop) for number in taken)
@@ -436,7 +448,7 @@ def _is_nearer(size: int, than: int, room: int) -> bool:
 
 
 def _shown(
-    zone: Zone, groups: Sequence[BlockGroup], taken: Mapping[int, set[Piece]]
+    zone: Zone, groups: Sequence[BlockGroup], taken: Mapping[int, set[BlockPiece]]
 ) -> dict[int, Message]:
     found: dict[int, Message] = {}
     for number, pieces in taken.items():

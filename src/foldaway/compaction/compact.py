@@ -52,7 +52,9 @@ class Plan(Struct, frozen=True):
     """The same with what the tail shows no more, and with the state at its end."""
     tokens_before: int
     alone: Plan | Skipped | None = None
-    """If a model is asked: what is done if it fails, as if nobody had been asked."""
+    """If somebody is asked: what is done if they fail, as if nobody had been asked."""
+    headless: Plan | Skipped | None = None
+    """If the provider is asked: what its item stands for, which may be the head too."""
     spare: int = 0
     """Of a size that was asked for, what was not given away: what stands in gaps is known last."""
 
@@ -79,7 +81,22 @@ class Compaction(Struct, frozen=True):
 
 
 def plan(work: CompactionInput, spare: int = 0) -> Plan | Skipped:
-    """Return what to fold, or why nothing can be; `spare` tokens of the size stay free."""
+    """Return what to fold, or why nothing can be; `spare` tokens of the size stay free.
+
+    What an answer or a failure of somebody who is asked leads to is planned now: later the log may
+    have grown.
+    """
+    made = _planned(work, spare)
+    if isinstance(made, Skipped) or work.writer == "ledger":
+        return made
+    made = replace(made, alone=_planned(replace(work, writer="ledger"), spare))
+    if work.writer == "model":
+        return made
+    options = replace(work.options, keeps_head=False)
+    return replace(made, headless=_planned(replace(work, options=options), spare))
+
+
+def _planned(work: CompactionInput, spare: int) -> Plan | Skipped:
     if work.options.keeps_turn and is_stuck(work):
         work = replace(work, options=replace(work.options, keeps_turn=False))
     choice = choose(work, spare)
@@ -88,8 +105,7 @@ def plan(work: CompactionInput, spare: int = 0) -> Plan | Skipped:
     stop = choice.partition.tail_start
     ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
-    alone = plan(replace(work, by_model=False)) if work.by_model else None
-    return Plan(work, choice, ledger, told, choice.tokens_before, alone, spare)
+    return Plan(work, choice, ledger, told, choice.tokens_before, spare=spare)
 
 
 def _hidden(work: CompactionInput, choice: Selection, start: int) -> Iterator[Fact]:

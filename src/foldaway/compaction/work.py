@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -60,6 +61,10 @@ class Options(Struct, frozen=True, kw_only=True):
             raise InvalidSetting("above", self.above, "left out", message=said)
 
 
+Writer: TypeAlias = Literal["ledger", "model", "provider"]
+"""The ledger alone, a model, or the provider, whose own item stands in place of a summary."""
+
+
 class CompactionInput(Struct, frozen=True, kw_only=True):
     """What a compaction starts from."""
 
@@ -75,8 +80,8 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
     options: Options = Options()
-    by_model: bool = False
-    """Whether a model is asked for the summary: then that has the room that the settings say."""
+    writer: Writer = "ledger"
+    """Who is asked for the summary; if anybody is, it has the room that the settings say."""
 
     @property
     def costs(self) -> Costs:

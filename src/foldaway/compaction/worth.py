@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from foldaway.facts.tables import read_table
-from foldaway.regex import Regex
 
 BlockKind: TypeAlias = Literal[
     "person",
@@ -56,21 +55,12 @@ class _Table(Struct, frozen=True):
 
 _TABLE = read_table("worth", _Table, "foldaway.compaction")
 SIGNS, SIZES = _TABLE.signs, _TABLE.sizes
-_NAME = Regex(
-    r"(?<![\w./-])[\w./-]*(?:[A-Za-z][0-9_]|[a-z][A-Z]|[._/-][A-Za-z0-9]|[0-9]{3})[\w./-]*"
-)
-"""Looked for at the start of a word only: else a long one takes the square of its length."""
 
 
 def worth_of(kind: BlockKind, back: int) -> float:
     """Return what a block is worth per token; `back` counts the agent's turns since."""
     base, fresh, turns = _TABLE.kinds[kind]
     return base + fresh * exp(-back / turns)
-
-
-def names_in(text: str) -> set[str]:
-    """Return the words of a text that look like names of things: with digits, joints or humps."""
-    return {name.strip("./-") for name in _NAME.findall(text)}
 
 
 def first_worth(order: int) -> float:

@@ -551,7 +551,7 @@ class Compressor:
             ratio=self._meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
-        return replace(work, by_model=not self._writers.asks_nobody)
+        return replace(work, writer=self._writers.writer)
 
     def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.

@@ -107,7 +107,7 @@ def compress(
     if actions:
         log_event("repair.done", repairs=len(actions), dialect=given.dialect)
     work = work_of(settings, transcript, options)
-    work = replace(work, by_model=not writers.asks_nobody)
+    work = replace(work, writer=writers.writer)
     todo = plan(work)
     if isinstance(todo, Skipped):
         finished = Finished(None, todo)

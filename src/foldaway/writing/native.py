@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.compact import Compaction, Plan, Skipped, finish, plan
+from foldaway.compaction.compact import Compaction, Plan, Skipped, finish
 from foldaway.compaction.partition import Partition, is_native, system_stop
 from foldaway.compaction.state import Breaker
 from foldaway.compaction.work import CompactionInput
@@ -139,10 +139,9 @@ def _prepare(
     why_not = _why_not(todo.work, native, context)
     if why_not:
         return _without(todo, why_not)
-    work = replace(todo.work, options=replace(todo.work.options, keeps_head=False))
-    again = replace(todo, work=work) if work.state.count else plan(work)
-    if isinstance(again, Skipped):
-        return _without(todo, again.detail)
+    again = todo.headless
+    if again is None or isinstance(again, Skipped):
+        return _without(todo, again.detail if again is not None else "it was not planned")
     partition = _partition(again)
     if not partition.folds():
         return None

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching.prices import Prices
+from foldaway.compaction.work import Writer
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.ports import NativeCompactor, Summarizer
 from foldaway.transcript import Payload
@@ -77,6 +78,11 @@ class Writers(Struct, frozen=True, kw_only=True):
     def asks_nobody(self) -> bool:
         """Whether the ledger alone writes."""
         return self.main is None and self.native is None
+
+    @property
+    def writer(self) -> Writer:
+        """Who is asked first."""
+        return "provider" if self.native is not None else "model" if self.main else "ledger"
 
     @property
     def patience(self) -> float:

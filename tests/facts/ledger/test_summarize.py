@@ -184,7 +184,8 @@ def test_asks_are_quoted_verbatim_with_their_ids(ledger_of: LedgerOf) -> None:
         user("One  with\nblanks."), user("Two."), assistant("Yes."), user("Three."), user("Four.")
     )
     sections, ours = summarize(ledger, LARGE).sections, phrases_for("en")
-    [goal], [task], [two, three] = sections["goal"], sections["task"], sections["pending"]
+    [goal], [task] = sections["goal"], sections["task"]
+    [two], [three] = sections["resolved"], sections["pending"]
     assert goal.text.startswith(ours.first_request)
     assert (goal.text.partition(": ")[2], goal.source) == ("One  with\nblanks.", "m0")
     assert all(row.text.startswith(ours.user_wrote) for row in (task, two, three))
@@ -517,7 +518,7 @@ def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> Non
     skill = (
         f"Base directory for this skill: /s\n\n{'Some words on it. ' * 200}\nNever force push.\n"
     )
-    ledger = ledger_of(user("/changelog"), user(skill), assistant("Fine."))
+    ledger = ledger_of(user("/changelog"), user(skill), assistant("Which version?"))
     shown = render_summary(summarize(ledger, Around(1_200)), COUNTER, 400)
     assert "Base directory for this skill: /s" in shown
     assert "Never force push." in shown
