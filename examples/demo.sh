@@ -27,7 +27,7 @@ step compress examples/session.json.gz -o "$out/small.json" --target-tokens 1200
 [ "$status" -eq 0 ]
 step check "$out/small.json"
 [ "$status" -eq 0 ]
-reference=$(grep -o 'digest: original at fa-[0-9a-f]*' "$out/small.json" | head -n 1 | sed 's/.* //')
+reference=$(grep -oE '\[(in part|left out): fa-[0-9a-f]+' "$out/small.json" | head -n 1 | sed 's/.* //')
 printf '\n$ foldaway recall %s --originals %s > original.json\n' \
   "$reference" "$out/small.json.originals.jsonl"
 "$foldaway" recall "$reference" --originals "$out/small.json.originals.jsonl" > "$out/original.json"
@@ -48,7 +48,7 @@ session=$("$foldaway" sessions list --json | grep -o '"session":"[^"]*"' | head 
 step sessions compact "$session" --context-length 64000
 [ "$status" -eq 0 ]
 "$foldaway" sessions export "$session" --view > "$out/view.jsonl"
-reference=$(grep -o 'digest: original at fa-[0-9a-f]*' "$out/view.jsonl" | head -n 1 | sed 's/.* //')
+reference=$(grep -oE '\[(in part|left out): fa-[0-9a-f]+' "$out/view.jsonl" | head -n 1 | sed 's/.* //')
 printf '\n$ foldaway recall %s > kept.json\n' "$reference"
 "$foldaway" recall "$reference" > "$out/kept.json"
 "$foldaway" sessions export "$session" > "$out/log.jsonl"
