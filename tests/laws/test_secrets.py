@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -138,6 +139,17 @@ def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
     assert model.requests
     for shown in (*map(repr, model.requests), *written_texts(told.messages)):
         assert not shows(shown, secret)
+
+
+@pytest.mark.parametrize("text", sorted(SECRETS))
+@pytest.mark.parametrize("place", ["output", "json", "error", "blocks"])
+def test_no_secret_stands_in_a_result_of_which_a_part_is_shown(place: str, text: str) -> None:
+    """Nor a piece of one that no redactor would know again; a result that stays whole stays so."""
+    for at, size in itertools.product((3, 6), (2_600, 4_200)):
+        items = [one for n in range(7) for one in turn(n, place if n == at else "", text)]
+        texts = written_texts(compress(items, target_tokens=size, policy=SMALL).messages)
+        assert any(one.startswith("[in part: fa-") for one in texts)
+        assert not any(shows(one, SECRETS[text]) for one in texts)
 
 
 @pytest.mark.parametrize("text", sorted(SECRETS))
