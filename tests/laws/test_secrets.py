@@ -174,7 +174,7 @@ def test_no_secret_stands_in_other_dialects_either(dialect: str, place: str) -> 
     given_items = convert(items, dialect).messages
     model = ScriptedSummarizer(lambda _: "## Goal\n- Always do step 1, never skip it. [m0]\n")
     made = compress(
-        given_items, provider=dialect, target_tokens=2_500, policy=SMALL, summarizer=model
+        given_items, provider=dialect, target_tokens=1500, policy=SMALL, summarizer=model
     )
     assert made.report.status == "compacted"
     assert model.requests
