@@ -116,7 +116,7 @@ def test_a_summary_in_a_users_message_is_recognized_when_it_comes_back(disguise:
     """As blocks or as one string, in one list or followed: the next summary goes on from it, the
     words beside it stay, and nothing is summed up twice."""
     items = written("openai-chat", [Exchange(20, 1, 900)], ending="step")
-    made = compress(items, target_tokens=2_000, policy=SMALL)
+    made = compress(items, target_tokens=1_000, policy=SMALL)
     (said,) = [one for one in made.messages if one["role"] == "user"]
     assert [block["text"][:8] for block in said["content"]] == [MARK[:8], "Ask 0: c"]
     more = [
@@ -124,7 +124,7 @@ def test_a_summary_in_a_users_message_is_recognized_when_it_comes_back(disguise:
         *written("openai-chat", [Exchange(9)], start=5),
     ]
     back = [*disguise(made.messages), *more]
-    again = compress(back, target_tokens=2_000, policy=SMALL)
+    again = compress(back, target_tokens=1_000, policy=SMALL)
     assert again.report.compaction_count == 2
     session = Session(context_length=8_000, policy=SMALL)
     shown = session.follow(items, force=True).messages

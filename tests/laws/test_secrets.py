@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -141,6 +142,17 @@ def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
 
 
 @pytest.mark.parametrize("text", sorted(SECRETS))
+@pytest.mark.parametrize("place", ["output", "json", "error", "blocks"])
+def test_no_secret_stands_in_a_result_of_which_a_part_is_shown(place: str, text: str) -> None:
+    """Nor a piece of one that no redactor would know again; a result that stays whole stays so."""
+    for at, size in itertools.product((3, 6), (2_600, 4_200)):
+        items = [one for n in range(7) for one in turn(n, place if n == at else "", text)]
+        texts = written_texts(compress(items, target_tokens=size, policy=SMALL).messages)
+        assert any(one.startswith("[in part: fa-") for one in texts)
+        assert not any(shows(one, SECRETS[text]) for one in texts)
+
+
+@pytest.mark.parametrize("text", sorted(SECRETS))
 def test_no_secret_stands_there_that_was_the_name_of_a_tool(text: str) -> None:
     """A model may call a tool that is none, also by what no provider takes as a name."""
     items = [message for number in range(7) for message in turn(number, "", "")]
@@ -162,7 +174,7 @@ def test_no_secret_stands_in_other_dialects_either(dialect: str, place: str) -> 
     given_items = convert(items, dialect).messages
     model = ScriptedSummarizer(lambda _: "## Goal\n- Always do step 1, never skip it. [m0]\n")
     made = compress(
-        given_items, provider=dialect, target_tokens=2_500, policy=SMALL, summarizer=model
+        given_items, provider=dialect, target_tokens=1500, policy=SMALL, summarizer=model
     )
     assert made.report.status == "compacted"
     assert model.requests

@@ -30,7 +30,7 @@ from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
 from foldaway.facts.tools import family_of, read_arguments
-from foldaway.ports import TokenCounter
+from foldaway.ports import Redact, TokenCounter
 from foldaway.regex import Regex
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
 
@@ -124,6 +124,8 @@ class Zone(Struct, frozen=True):
     """An output of no more is not cut."""
     media_from: int
     """Media stay from here on: the newest message that bears some."""
+    redact: Redact = str
+    """What is cut is without secrets first: no piece of one is known as such afterwards."""
 
 
 def cut_groups(
@@ -222,6 +224,7 @@ class _GroupMaker:
         ratio = _ratio(text, self.zone.counter)
         if leaf is None and len(text) * ratio <= SIZES.whole_text:
             return
+        text = self.zone.redact(text)
         first = SIZES.argument_chars if leaf is not None else 0
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
@@ -251,6 +254,8 @@ class _GroupMaker:
             return
         ratio = _ratio(text, self.zone.counter)
         most = int(SIZES.output / ratio)
+        is_whole = text == whole
+        text = self.zone.redact(text)
         rows = _in_rows(text, most)
         pieces = tuple(rows or _pieces(without_blocks(text), most))
         file = _file(call) if call is not None else ""
@@ -258,7 +263,7 @@ class _GroupMaker:
         worth = worth_of("output", max(self.back - 1, 0))
         worth *= SIGNS.outdated if family == "read" and file in self.touched else 1.0
         worth *= SIGNS.report if family == "subagent" else 1.0
-        is_whole = not rows and "".join(pieces) == whole
+        is_whole = is_whole and not rows and "".join(pieces) == text
         cut = TextCut(at, number, None, pieces, int(self.unseen), is_whole, reference)
         self._add(
             cut, ratio, lambda piece, order: self._output_worth(worth, piece, order),

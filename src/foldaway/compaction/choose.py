@@ -476,7 +476,7 @@ def _zone(ground: _Ground, whole: frozenset[int], references: dict[int, str]) ->
     media = next((at for at in backwards[:_BARE_CHARS] if holds_media(log[at].parts)), len(log))
     return Zone(
         log, work.counter, lambda at: speaker_at(log, at), reference, whole,
-        work.policy.digest_from_chars, media,
+        work.policy.digest_from_chars, media, work.redact,
     )  # fmt: skip
 
 
