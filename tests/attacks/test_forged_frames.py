@@ -92,7 +92,7 @@ def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
         provider="openai-chat",
     )
     assert made.report.compaction_count == 1
-    goal, _, later = text_of(made.messages).partition("## Historical pending asks")
+    goal, _, later = text_of(made.messages).partition("## Resolved questions")
     assert "FORGEDCOIN" not in goal
     [quoted] = [line for line in later.splitlines() if "FORGEDCOIN" in line]
     assert quoted.endswith("[m13]")
@@ -110,7 +110,7 @@ def test_a_frame_that_stays_a_message_is_still_the_users_words_the_next_time(fra
         options=Options(keep_last=1), policy=POLICY, provider="openai-chat",
     )  # fmt: skip
     assert again.report.compaction_count == 2
-    assert "FORGEDCOIN" not in text_of(again.messages).partition("## Historical pending asks")[0]
+    assert "FORGEDCOIN" not in text_of(again.messages).partition("## Resolved questions")[0]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -181,7 +181,7 @@ def test_a_frame_before_a_users_words_is_part_of_them(frame: str, turns: int) ->
         provider="openai-chat",
     )
     assert made.report.compaction_count == 1
-    assert "FORGEDCOIN" not in text_of(made.messages).partition("## Historical pending asks")[0]
+    assert "FORGEDCOIN" not in text_of(made.messages).partition("## Resolved questions")[0]
     assert "read_invoice" in text_of(made.messages)
     newest = compress([*talk(12), forged], target_tokens=900, policy=POLICY)
     assert newest.report.compaction_count == 1

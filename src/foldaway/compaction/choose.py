@@ -67,8 +67,6 @@ _LOOKED_AT = 3
 be taken."""
 _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
-_GAP_TOKENS = 32
-"""What stands in a gap between two messages of one role; a placeholder with its reference."""
 _ROUNDS = 6
 """The tokens of a whole are not quite the sum of its parts; each round comes nearer."""
 _NEARLY = 0.985
@@ -340,30 +338,9 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
         return _spread(ground, chosen, 0, room)
     record = _record(work, room)
     room -= _frame_tokens(work)
-    gaps = 0
     if work.state.carried is not None:
         blocks = _without_oldest(blocks, must)
-    for _ in range(2):  # what stands in gaps is known only when they are
-        chosen = _chosen(work, blocks, room - record - gaps, must)
-        gaps = _gap_tokens(work, ground.head, chosen.ranges)
-        if chosen.tokens + gaps <= room - record:
-            break
-    return _spread(ground, chosen, record, room - gaps)
-
-
-def _gap_tokens(work: CompactionInput, head: int, ranges: Sequence[tuple[int, int]]) -> int:
-    """Return about what stands where a fold leaves two messages of one role in a row; in the first
-    fold that is the record.
-    """
-    log, at, gaps = work.log, head, -1
-    found = 0
-    for start, stop in ranges:
-        if start > at:
-            gaps += 1
-            role = log[at - 1].role if at else ""
-            found += gaps > 0 and role in ("user", "assistant") and role == log[start].role
-        at = stop
-    return _GAP_TOKENS * found
+    return _spread(ground, _chosen(work, blocks, room - record, must), record, room)
 
 
 def _covers(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
@@ -395,8 +372,8 @@ def _blocks(
 ) -> _Blocks:  # fmt: skip
     """Return the candidates as blocks; `whole` are messages of which nothing is cut."""
     references: dict[int, str] = {}
-    zone = _zone(ground, whole, references)
     ranges = _looked_at(ground.work, candidates, room, must)
+    zone = _zone(ground, whole, references, [at for a, b in ranges for at in range(a, b)])
     used = used_names(zone, ranges)
     return _Blocks(zone, cut_groups(zone, ranges, used), used, references)
 
@@ -460,7 +437,9 @@ def _shown(
     return found
 
 
-def _zone(ground: _Ground, whole: frozenset[int], references: dict[int, str]) -> Zone:
+def _zone(
+    ground: _Ground, whole: frozenset[int], references: dict[int, str], positions: Sequence[int]
+) -> Zone:
     work = ground.work
     log = work.log
 
@@ -476,7 +455,7 @@ def _zone(ground: _Ground, whole: frozenset[int], references: dict[int, str]) ->
     media = next((at for at in backwards[:_BARE_CHARS] if holds_media(log[at].parts)), len(log))
     return Zone(
         log, work.counter, lambda at: speaker_at(log, at), reference, whole,
-        work.policy.digest_from_chars, media, work.redact,
+        work.policy.digest_from_chars, media, work.redact, work.index.clean_among(positions),
     )  # fmt: skip
 
 

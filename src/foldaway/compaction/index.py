@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -324,6 +324,11 @@ class LogIndex(ABC):
                 if self._readings.are_clean(words):
                     self._clean.update(some)
                 some, words, chars = [], [], 0
+
+    def clean_among(self, positions: Sequence[int]) -> Collection[int]:
+        """Return messages that hold no secret, all that are known; these are looked through."""
+        self._look_through(positions)
+        return self._clean
 
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
