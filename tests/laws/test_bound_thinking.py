@@ -101,7 +101,8 @@ class Host:
         self.calls += 1
         call = {"type": "tool_use", "id": f"t{self.calls}", "name": "ls", "input": {}}
         result = {"type": "tool_result", "tool_use_id": call["id"],
-                  "content": f"file_{self.calls}.py: line\n" * (chars // 20)}  # fmt: skip
+                  "content": "".join(f"file_{self.calls}.py: line {number}\n"
+                                     for number in range(chars // 20))}  # fmt: skip
         note = [said("<system-reminder>Mind the budget.</system-reminder>")] if reminds else []
         self.messages.append({"role": "assistant", "content": [*thoughts, call]})
         self.messages.append({"role": "user", "content": [result, *note]})

@@ -266,9 +266,25 @@ def _layout(ground: _Ground, spare: int) -> _Layout:
         if pruner.pruned.get(at, work.log[at]) is not work.log[at]
     }
     layout = _Layout(found, rewritten, pruner.references, summary, total - (target or total))
+    if not work.options.keeps_turn and total > (target or work.budget.effective_window):
+        return _with_cut_tail(ground, layout, total - (target or work.budget.pressure_tokens))
     if summary and target is None and _is_free(work) and work.writer == "ledger":
         return _with_older(ground, layout)
     return layout
+
+
+def _with_cut_tail(ground: _Ground, layout: _Layout, excess: int) -> _Layout:
+    """Return a layout with so much less of the results in its tail, as far as they have it."""
+    work, found = ground.work, layout.partition
+    room = found.tail_tokens - excess
+    tail = [(found.tail_start, len(work.log))]
+    whole = {at for at in ground.anchored if not has_results(work.log[at])} | work.options.pinned
+    chosen = _chosen(work, _blocks(ground, tail, room, tail, frozenset(whole)), room, tail)
+    partition = replace(found, tail_tokens=chosen.tokens)
+    return _Layout(
+        partition, layout.rewritten | chosen.rewritten, layout.references | chosen.references,
+        layout.summary_tokens, layout.over and max(chosen.tokens - room, 0),
+    )  # fmt: skip
 
 
 def _is_free(work: CompactionInput) -> bool:
