@@ -13,7 +13,7 @@ from foldaway.engine.oneshot import compress
 from foldaway.report import Report
 
 ITEMS = written("openai-chat", [Exchange(2, 1, 900)] * 6, with_system=True)
-COMPACTED = compress(ITEMS, target_tokens=1_500).report
+COMPACTED = compress(ITEMS, target_tokens=900).report
 UNCHANGED = compress(ITEMS[:2]).report
 
 

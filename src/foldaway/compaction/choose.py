@@ -60,6 +60,9 @@ measured with `python bench/economics.py`: larger ones cost more in later calls 
 INSTRUCTIONS_SHARE = 0.3
 """The most of the size asked for, or of the threshold, that the text of a skill or command may take
 to stay a message; chosen: two thirds are left for the work itself."""
+UNSEEN_SHARE = 0.25
+"""The most of a size that a result may take to stay whole as long as the model has not seen it;
+chosen, so that what was just asked for, as by a recall, is not asked for again."""
 FOLD_MORE = "to fold more, give target_tokens or keep_last"
 """What helps somebody who wants a short session folded."""
 _LOOKED_AT = 3
@@ -347,6 +350,9 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
     must = [(a, b) for a, b in candidates
             if b > newest or any(a <= at < b for at in ground.anchored)]  # fmt: skip
     whole = {at for at in ground.anchored if at != anchors.reply} | work.options.pinned
+    if not ground.tight:
+        unseen = range(max(unseen_from(work), 0), length)
+        whole |= {at for at in unseen if work.costs[at] <= UNSEEN_SHARE * room}
     blocks = _blocks(ground, candidates, room, must, frozenset(whole))
     chosen = _chosen(work, blocks, room, must)
     fits = chosen.tokens <= room and _covers(chosen.ranges, ground.head, length)
