@@ -41,11 +41,11 @@ def test_the_result_is_smaller_valid_and_recoverable(
 ) -> None:
     """What comes out is accepted, has the size that was asked for, and says where the rest is."""
     out = tmp_path / "out.json"
-    seen = foldaway("compress", "--json", long, "-o", out, "--target-tokens", 3000)
+    seen = foldaway("compress", "--json", long, "-o", out, "--target-tokens", 1500)
     (report,) = seen.reports
     assert (seen.code, seen.err, report["status"], report["reason"]) == (0, "", "compacted", "")
     assert report["tokens_after"] < report["tokens_before"]
-    assert report["tokens_after"] <= report["target_tokens"] == 3000
+    assert report["tokens_after"] <= report["target_tokens"] == 1500
     assert report["messages_after"] == len(json.loads(out.read_bytes()))
     assert report["originals"] == f"{out}.originals.jsonl"
     assert report["references"]
@@ -58,7 +58,7 @@ def test_the_report_has_what_programs_need(foldaway: Any, long: Path, tmp_path: 
     report = tmp_path / "report.json"
     seen = foldaway(
         "compress", "--json", long, "-o", tmp_path / "o.json", "--report", report,
-        "--target-tokens", 3000,
+        "--target-tokens", 1500,
     )  # fmt: skip
     written = json.loads(report.read_bytes())
     assert written == seen.reports[0]
@@ -90,7 +90,7 @@ def test_the_originals_are_private_and_hold_the_source(
     """Mode 0600 whatever the umask; the whole input text in one line."""
     before = os.umask(0)
     try:
-        foldaway("compress", long, "-o", tmp_path / "out.json", "--target-tokens", 3000)
+        foldaway("compress", long, "-o", tmp_path / "out.json", "--target-tokens", 1500)
     finally:
         os.umask(before)
     originals = tmp_path / "out.json.originals.jsonl"
@@ -166,7 +166,7 @@ def test_on_standard_output_there_are_no_references(
     foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Nothing points at originals that nobody kept; the picture says so, on standard error."""
-    seen = foldaway("compress", long, "--target-tokens", 3000)
+    seen = foldaway("compress", long, "--target-tokens", 1500)
     assert seen.code == 0
     assert b"fa-" not in seen.out
     assert len(json.loads(seen.out)) < 161
@@ -179,7 +179,7 @@ def test_on_standard_output_originals_go_where_they_are_asked_for(
 ) -> None:
     """With --originals the references are there, and resolve."""
     kept = tmp_path / "kept.jsonl"
-    seen = foldaway("compress", "--json", long, "--originals", kept, "--target-tokens", 3000)
+    seen = foldaway("compress", "--json", long, "--originals", kept, "--target-tokens", 1500)
     report = json.loads(seen.err)
     assert report["references"][0]["ref"].encode() in seen.out
     assert foldaway("recall", report["references"][0]["ref"], "--originals", kept).code == 0
@@ -187,14 +187,14 @@ def test_on_standard_output_originals_go_where_they_are_asked_for(
 
 def test_a_device_gets_no_originals_beside_it(foldaway: Any, long: Path) -> None:
     """Nothing is written into /dev."""
-    assert foldaway("compress", long, "-o", "/dev/null", "--target-tokens", 3000).code == 0
+    assert foldaway("compress", long, "-o", "/dev/null", "--target-tokens", 1500).code == 0
     assert not Path("/dev/null.originals.jsonl").exists()
 
 
 def test_a_preview_writes_nothing(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """It shows what would happen; the numbers are those of the real run."""
     out = tmp_path / "out.json"
-    seen = foldaway("compress", long, "-o", out, "--preview", "--target-tokens", 3000)
+    seen = foldaway("compress", long, "-o", out, "--preview", "--target-tokens", 1500)
     assert seen.code == 0
     assert "would be written" in seen.text
     assert list(tmp_path.iterdir()) == [long]
@@ -225,7 +225,7 @@ def test_a_broken_list_is_mended_first_and_undone_whole(
     broken = session()
     broken.insert(5, {"role": "tool", "tool_call_id": "gone", "content": "orphan"})
     path, out = put("broken.json", broken), tmp_path / "out.json"
-    (report,) = foldaway("compress", "--json", path, "-o", out, "--target-tokens", 3000).reports
+    (report,) = foldaway("compress", "--json", path, "-o", out, "--target-tokens", 1500).reports
     assert report["repaired"]
     originals = tmp_path / "out.json.originals.jsonl"
     for row in report["references"]:
@@ -253,7 +253,7 @@ def test_every_transcript_of_a_file_is_compressed(foldaway: Any, put: Any, tmp_p
         json.dumps({"id": n, "messages": session(20 + n)}).encode() + b"\n" for n in range(3)
     )
     out = tmp_path / "out.jsonl.gz"
-    seen = foldaway("compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 3000)
+    seen = foldaway("compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 1500)
     assert [(row["record"], row["line"]) for row in seen.reports] == [(0, 1), (1, 2), (2, 3)]
     assert all(row["status"] == "compacted" for row in seen.reports)
     written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
@@ -399,7 +399,7 @@ def test_the_model_gives_the_window(foldaway: Any, long: Path) -> None:
 def test_the_picture_shows_before_and_after(foldaway: Any, long: Path, tmp_path: Path) -> None:
     """Headline, strips, bars, where the originals are, how to recall one; no words of anybody."""
     out = tmp_path / "out.json"
-    text = foldaway("compress", long, "-o", out, "--target-tokens", 3000).text
+    text = foldaway("compress", long, "-o", out, "--target-tokens", 1500).text
     first = text.splitlines()[0]
     assert "161 messages, " in first
     assert " → " in first
@@ -437,7 +437,7 @@ def test_words_in_gaps_are_not_drawn_as_the_summary(
     foldaway: Any, long: Path, tmp_path: Path
 ) -> None:
     """Messages that stay apart have a word between them; the legend names both."""
-    text = foldaway("compress", long, "-o", tmp_path / "o.json", "--target-tokens", 3000).text
+    text = foldaway("compress", long, "-o", tmp_path / "o.json", "--target-tokens", 1500).text
     assert "added: the summary, words in gaps" in text
 
 
@@ -448,7 +448,7 @@ def test_every_dialect_is_compressed(
     """The output is of the same dialect and valid there; undo gives the input back."""
     source, out = tmp_path / "in.json", tmp_path / "out.json"
     assert foldaway("convert", long, "--to", dialect, "--allow-loss", "-o", source).code == 0
-    (report,) = foldaway("compress", "--json", source, "-o", out, "--target-tokens", 3000).reports
+    (report,) = foldaway("compress", "--json", source, "-o", out, "--target-tokens", 1500).reports
     assert report["status"] == "compacted"
     (checked,) = foldaway("check", "--json", out).reports
     assert (checked["valid"], checked["dialect"]) == (True, dialect)
