@@ -188,6 +188,19 @@ def test_who_speaks_is_the_same_at_once_and_as_a_log_grows(words: list[str]) -> 
         assert getattr(grown, name) == getattr(whole, name)
 
 
+def test_instructions_stay_until_their_task_is_reported_done() -> None:
+    """Words before a call are no report; whatever a person says after one is another matter."""
+    skill = {"role": "user", "content": SPOKEN[1]}
+    step = [{"role": "assistant", "content": "Reading."},
+            *written("openai-chat", [Exchange(steps=1)], ending="step")[1:]]  # fmt: skip
+    done = {"role": "assistant", "content": "Done."}
+    asked = {"role": "assistant", "content": "Which one?"}
+    yes = {"role": "user", "content": "yes"}
+    for rows, at in [([skill, *step], 0), ([skill, *step, asked, yes], 0), ([skill, done], -1),
+                     ([skill, done, *step], 0), ([skill, done, yes, *step], -1)]:  # fmt: skip
+        assert Anchors(load(rows).messages).instructions == at
+
+
 def test_a_persons_request_stays_whatever_a_host_adds() -> None:
     """It is a message of theirs, and so is the text of the skill that was launched for it."""
     ask = "Fix that one issue, create a commit."

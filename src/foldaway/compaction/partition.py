@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from foldaway.facts.speakers import Speaker, asks_back, goes_on, own_words, speaker_of
 from foldaway.policy import Policy
-from foldaway.transcript import Groups, Message, Opaque, Part, Text, texts
+from foldaway.transcript import Groups, Message, Opaque, Part, Text, ToolCall, texts
 
 
 class Partition(Struct, frozen=True):
@@ -94,38 +94,49 @@ class Anchors:
     stays if there is room.
     """
 
-    __slots__ = ("_answered", "_native", "_previous", "ask", "by_person", "instructions", "reply")
+    __slots__ = (
+        "_answered", "_given", "_native", "_previous", "_reported", "ask", "by_person", "reply",
+    )  # fmt: skip
 
     def __init__(self, log: Sequence[Message] = ()) -> None:
-        backwards = range(len(log) - 1, -1, -1)
-        self.ask = newest_request(log)
+        self.ask = -1
         """The latest message of a person; if there is none, of the role user; -1 without any."""
-        self.by_person = self.ask >= 0 and speaker_at(log, self.ask) == "person"
-        self.instructions = _followed(log)
-        """The text of the skill or command that the work follows, -1 if it follows none."""
-        self.reply = next((at for at in backwards if _is_reply(log[at])), -1)
-        self._native = [
-            at
-            for at, message in enumerate(log)
-            if Opaque in map(type, message.parts) and any(map(is_native, message.parts))
-        ]
-        self._previous = log[-1] if log else None
-        self._answered = log[self.reply] if self.reply > self.ask else None
+        self.by_person = False
+        self.reply = -1
+        self._native: list[int] = []
+        self._previous: Message | None = None
+        self._answered: Message | None = None
+        self._given = -1
+        self._reported = False
+        for at, message in enumerate(log):
+            self.take(message, at)
+
+    @property
+    def instructions(self) -> int:
+        """The text of the skill or command that the work follows; -1 if it follows none, or its
+        task is reported done.
+        """
+        return -1 if self._reported else self._given
 
     def take(self, message: Message, at: int) -> None:
         """Add the next message of the log."""
         match speaker_of(message, self._previous):
             case "person":
-                if not _goes_on(message, self._answered):
-                    self.instructions = -1
+                if self._reported or not _goes_on(message, self._answered):
+                    self._given = -1
                 self.ask, self.by_person, self._answered = at, True, None
+                self._reported = False
             case "instructions":
-                self.instructions = at
+                self._given, self._reported = at, False
                 self.ask = self.ask if self.by_person else at
             case "host":
                 self.ask = self.ask if self.by_person else at
-            case None if _is_reply(message):
-                self.reply, self._answered = at, message
+            case None if message.role == "assistant":
+                if _is_reply(message):
+                    self.reply, self._answered = at, message
+                    self._reported = not asks_back(texts(message))
+                if ToolCall in map(type, message.parts):
+                    self._reported = False
             case None:
                 pass
         if Opaque in map(type, message.parts) and any(map(is_native, message.parts)):
@@ -168,21 +179,6 @@ def newest_request(log: Sequence[Message]) -> int:
 def speaker_at(log: Sequence[Message], at: int) -> Speaker | None:
     """Return who speaks at a position of a log, as `speaker_of` says."""
     return speaker_of(log[at], log[at - 1] if at else None)
-
-
-def _followed(log: Sequence[Message]) -> int:
-    """Return the latest instructions after which every person went on with the work, or -1."""
-    for at in range(len(log) - 1, -1, -1):
-        speaker = speaker_at(log, at)
-        if speaker == "instructions":
-            return at
-        if speaker == "person":
-            before = range(at - 1, -1, -1)
-            stop = next((k for k in before if speaker_at(log, k) == "person"), -1)
-            reply = next((k for k in range(at - 1, stop, -1) if _is_reply(log[k])), -1)
-            if not _goes_on(log[at], log[reply] if reply >= 0 else None):
-                return -1
-    return -1
 
 
 def _goes_on(message: Message, reply: Message | None) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.testing.words import words
 
 from foldaway import load
-from foldaway.facts.ledger import Ledger, facts_of
+from foldaway.facts.ledger import Around, Ledger, facts_of, summarize
 from foldaway.facts.speakers import (
     directory_told,
     own_words,
@@ -19,7 +19,9 @@ from foldaway.facts.speakers import (
     speaker_of,
     without_blocks,
 )
+from foldaway.facts.summary import render_summary
 from foldaway.testing import assistant, call, result, user
+from foldaway.tokens import Estimator
 from foldaway.transcript import Message
 
 CONTEXT = (
@@ -132,26 +134,46 @@ SKILL = (
 
 def test_a_skill_is_followed_and_is_no_ask(ledger_of: Callable[..., Ledger]) -> None:
     """Its text is kept whole, and its rules are not the person's."""
-    ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Fine."))
+    ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Which version?"))
     assert [ask.fact.text for ask in ledger.asks] == ["/changelog"]
     assert ledger.constraints == {}
     assert ledger.instructions is not None
     assert ledger.instructions.text == SKILL.strip()
 
 
+OTHER = "Thanks. Now look at the parser: why does it drop the last line of a file without newline?"
+
+
 @pytest.mark.parametrize(("said", "stays"), [
-    ("yes", True), ("Only the second one, and keep the file names.", True),
-    ("Thanks. Now look at the parser: why does it drop the last line of a file without newline?",
-     False),
+    ("yes", True), ("Only the second one, and keep the file names.", True), (OTHER, False),
 ])  # fmt: skip
 def test_instructions_are_followed_until_a_person_asks_for_something_else(
     said: str, stays: bool, ledger_of: Callable[..., Ledger]
 ) -> None:
     """Answers and short words go on with the work."""
-    ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Done."), user(said))
+    run = (assistant("Reading.", call("Bash", command="git log")), result("a1b2c3d one"))
+    ledger = ledger_of(user("/changelog"), user(SKILL), *run, user(said))
     assert (ledger.instructions is not None) == stays
     asked = ledger_of(user("/changelog"), user(SKILL), assistant("Which file?"), user(said * 3))
     assert asked.instructions is not None
+
+
+@pytest.mark.parametrize("said", ["yes", OTHER])
+def test_instructions_end_with_the_report_of_their_task(
+    said: str, ledger_of: Callable[..., Ledger]
+) -> None:
+    """Whatever the person says then; words between calls report nothing."""
+    begun = (user("/changelog"), user(SKILL))
+    done = ledger_of(*begun, assistant("Done: CHANGELOG.md has the entry."))
+    shown = render_summary(summarize(done, Around(4_000)), Estimator(), 2_000)
+    assert "Never force push." not in shown
+    later = ledger_of(*begun, assistant("Done."), user(said))
+    assert later.instructions is None
+    run = (call("Bash", command="git log"), result("a1b2c3d one"))
+    under_way = ledger_of(*begun, assistant("I will read the log."), assistant(*run[:1]), *run[1:])
+    shown = render_summary(summarize(under_way, Around(4_000)), Estimator(), 2_000)
+    assert "Never force push." in shown
+    assert "follow" not in shown.partition("Base directory")[0].lower()
 
 
 NOTICES = [

@@ -517,7 +517,7 @@ def test_of_instructions_that_are_cut_the_rules_stay(ledger_of: LedgerOf) -> Non
     skill = (
         f"Base directory for this skill: /s\n\n{'Some words on it. ' * 200}\nNever force push.\n"
     )
-    ledger = ledger_of(user("/changelog"), user(skill), assistant("Fine."))
+    ledger = ledger_of(user("/changelog"), user(skill), assistant("Which version?"))
     shown = render_summary(summarize(ledger, Around(1_200)), COUNTER, 400)
     assert "Base directory for this skill: /s" in shown
     assert "Never force push." in shown

@@ -196,8 +196,10 @@ class Ledger(Struct, frozen=True):
 
     asks: tuple[Ask, ...] = ()
     instructions: Fact | None = None
-    """Of the skill or command that the work follows; None as soon as the person asks for something
-    else."""
+    """Of the newest skill or command; None as soon as the person asks for something else, or speaks
+    after its task was reported done."""
+    reported: bool = False
+    """Whether the last turn of the agent ended with a report: no call and no question."""
     constraints: dict[str, Fact] = {}
     questions: tuple[AgentQuestion, ...] = ()
     decisions: tuple[Fact, ...] = ()

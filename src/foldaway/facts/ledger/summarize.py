@@ -60,7 +60,7 @@ may be about (`bench/notes/summaries.md`)."""
 _SEEN_REPORT_SHARE = 0.1
 """The same if the agent has reported again since, and that is shown."""
 _INSTRUCTIONS_SHARE = 0.35
-"""Of the room, for the text of a skill or command that the work follows."""
+"""Of the room, for the text of a skill or command whose task is not done."""
 _RULES_OF_REST = 0.3
 """Of that, for the rules in what had to be cut; chosen."""
 _ANSWERS_SHARE = 0.06
@@ -387,9 +387,12 @@ def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) 
 
 
 def _followed(made: _Made, ledger: Ledger, around: Around) -> None:
-    """Put the instructions that the work follows, unless they are shown."""
+    """Put the instructions of a task that is not reported done, unless they are shown. If a person
+    wrote again since, it is not known here whether they go on with it.
+    """
     fact = ledger.instructions
-    if fact is not None and fact.source not in around.kept:
+    is_over = ledger.reported or around.newer_asks
+    if fact is not None and not is_over and fact.source not in around.kept:
         room = around.room_chars * _INSTRUCTIONS_SHARE
         most = max(int(room * (1 - _RULES_OF_REST)), _LEAST_ASK_CHARS)
         shown, rest = fact.text, ""

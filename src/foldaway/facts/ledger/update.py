@@ -124,6 +124,8 @@ def _flat(text: str) -> str:
 
 _KEPT = {"said": 24, "replies": 80, "decisions": 200, "questions": 60, "commits": 40}
 _OF_PROCESSES = frozenset({"command", "error", "test"})
+_OF_WORK = frozenset({"said", "command", "file", "edit", "place", "error", "test", "todo"})
+"""What calls tell, and what the agent says beside them."""
 _OLDER_REPLY_CHARS = 900
 """Of a reply that is not the newest."""
 _LEAST_PATH = 20
@@ -174,6 +176,7 @@ class _Book:
     def __init__(self, was: Ledger) -> None:
         self.asks = list(was.asks)
         self.instructions = was.instructions
+        self.reported = was.reported
         self.constraints = dict(was.constraints)
         self.questions = list(was.questions)
         self.decisions = list(was.decisions)
@@ -202,6 +205,8 @@ class _Book:
 
     def take(self, fact: Fact) -> None:
         """Take one fact."""
+        if self.reported and fact.kind in _OF_WORK:
+            self.reported = False  # the turn goes on: it was no report
         if fact.was and fact.kind in _OF_PROCESSES:
             fact = self._of_process(fact)
         match fact.kind:
@@ -210,7 +215,7 @@ class _Book:
             case "ask":
                 self._ask(fact)
             case "instructions":
-                self.instructions = fact
+                self.instructions, self.reported = fact, False
             case "constraint":
                 _put(self.constraints, fact.text, fact, KEPT_RULES)
             case "question":
@@ -220,6 +225,7 @@ class _Book:
             case "said":
                 self.said.append(fact)
             case "reply":
+                self.reported = fact.key != "asks"
                 if fact.text:
                     self._reply(fact)
                 if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
@@ -256,8 +262,9 @@ class _Book:
 
     def _ask(self, fact: Fact) -> None:
         asked = bool(self.questions) and not self.questions[-1].answered_by
-        if fact.text and not goes_on(fact.text, asked=asked):
+        if self.reported or (fact.text and not goes_on(fact.text, asked=asked)):
             self.instructions = None
+        self.reported = False
         for index in range(len(self.questions) - 1, -1, -1):
             if self.questions[index].answered_by:
                 break
@@ -386,6 +393,7 @@ class _Book:
         return Ledger(
             asks=tuple(_first_and_newest(self.asks)),
             instructions=self.instructions,
+            reported=self.reported,
             constraints=self.constraints,
             questions=tuple(self.questions[-_KEPT["questions"] :]),
             decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
