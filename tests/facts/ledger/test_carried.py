@@ -96,9 +96,10 @@ def test_an_older_task_is_one_of_the_asks_where_the_user_wrote_again(ledger_of: 
     made = summarize(ledger, Around(room_chars=800, carried=older, brief=True))
     shown = {name: [row.text for row in rows] for name, rows in made.sections.items()}
     assert shown["task"] == ["The user wrote (answered): Now test it."]
-    assert shown["pending"][-1] == "The user wrote (answered): Port it now."
-    assert "The user wrote (answered): Then do part 39, please." in shown["pending"]
-    assert "The user wrote (answered): Then do part 2, please." not in shown["pending"]
+    assert "pending" not in shown
+    assert shown["resolved"][-1] == "The user wrote (answered): Port it now."
+    assert "The user wrote (answered): Then do part 39, please." in shown["resolved"]
+    assert "The user wrote (answered): Then do part 2, please." not in shown["resolved"]
     assert shown["constraints"] == ["Never touch db/schema.sql."]
 
 

@@ -207,7 +207,7 @@ def found_missing(ledger: Ledger) -> list[str]:
     ("pnpm test", "ERR_PNPM_UNSUPPORTED_ENGINE Unsupported environment",
      "ERR_PNPM_UNSUPPORTED_ENGINE Unsupported environment"),
     ("timeout 8 make", "zsh:1: command not found: timeout", "zsh:1: command not found: timeout"),
-    ("gh repo view", "error connecting to api.example.org\nexit code 1",
+    ("gh repo sync", "error connecting to api.example.org\nexit code 1",
      "error connecting to api.example.org"),
     ("cd src/x && make", "(eval):cd:1: no such file or directory: src/x\nexit code 1",
      "(eval):cd:1: no such file or directory: src/x"),

@@ -127,6 +127,79 @@ def test_a_rule_may_end_in_a_question(text: str, rules: bool) -> None:
     assert any(is_rule(rule) for rule in constraints(text)) == rules
 
 
+@pytest.mark.parametrize(("text", "rules"), [
+    ("I need one that works with X only.", False), ("I'd like the blue one instead.", False),
+    ("I'm looking for a bag with at least two pockets.", False),
+    ("I must have a window on the left.", False), ("I want you to only edit a.py.", True),
+    ("I'd rather not use regex here.", True), ("I want the tests to only cover a.py.", True),
+    ("I want a smaller one, and don't touch the rest.", True),
+])  # fmt: skip
+def test_a_wish_for_a_thing_is_no_rule(text: str, rules: bool) -> None:
+    """A rule is an order about how to work, or what not to do."""
+    assert any(is_rule(rule) for rule in constraints(text)) == rules
+
+
+def test_an_answered_ask_is_not_pending(ledger_of: LedgerOf) -> None:
+    """One that the agent has not answered is; the newest is the task."""
+    ran = assistant(call("Bash", command="make a_1"))
+    ledger = ledger_of(
+        user("Port it."), assistant("Done."), user("Rename x_1 in a.py."), assistant("Renamed."),
+        user("Bump y_2 in b.py."), ran, result("ok"), user("Test it."),
+    )  # fmt: skip
+    assert "x_1" not in told(ledger, "pending")
+    assert "(answered): Rename x_1" in told(ledger, "resolved")
+    assert "y_2" in told(ledger, "pending")
+
+
+@pytest.mark.parametrize(("name", "acts"), [
+    ("get_order_details", False), ("find_user_id_by_email", False), ("list_return_options", False),
+    ("mcp__shop__search_order", False), ("cancel_order", True), ("mcp__tracker__create_issue", True),
+])  # fmt: skip
+def test_a_look_up_is_no_completed_action(name: str, acts: bool, ledger_of: LedgerOf) -> None:
+    """By the first word in the name of the tool that tells what it does."""
+    ledger = ledger_of(user("go"), assistant(call(name, id="W1_x")), result('{"status": "fine"}'))
+    assert (name in told(ledger, "completed")) == acts
+
+
+@pytest.mark.parametrize("command", [
+    "find . -name a.py | xargs grep -n foo_bar", "gh pr view 12 --json state", "docker ps",
+    "kubectl get pods", "diff a.txt b.txt", "npm ls left-pad",
+])  # fmt: skip
+def test_a_look_that_failed_is_neither_done_nor_in_the_way(
+    command: str, ledger_of: LedgerOf
+) -> None:
+    """It changed nothing, and nothing waits for it."""
+    ledger = ledger_of(user("go"), assistant(call("Bash", command=command)),
+                       result("Exit code 1\nError: not found: foo_bar", is_error=True))  # fmt: skip
+    assert told(ledger, "completed") == ""
+    assert told(ledger, "blocked") == ""
+
+
+def test_what_a_program_logged_is_not_in_the_way(ledger_of: LedgerOf) -> None:
+    """A line with a time, of a run of which nothing says that it failed."""
+    ran = assistant(call("Bash", command="go build -o ./tool . && ./tool help"))
+    logged = "usage of tool\nstats 2026/01/16 10:01:08 ERROR: 1 messages dropped: timeout"
+    assert told(ledger_of(user("go"), ran, result(logged)), "blocked") == ""
+    failed = result(f"Exit code 1\n{logged}", is_error=True)
+    assert "messages dropped" in told(ledger_of(user("go"), ran, failed), "blocked")
+
+
+def test_an_argument_that_names_nothing_is_not_in_the_way(ledger_of: LedgerOf) -> None:
+    """The call was wrong itself; the next one is another."""
+    ran = assistant(call("update_record", record_id="R1_x", owner_id="nobody_1"))
+    ledger = ledger_of(user("go"), ran, result("Error: owner not found", is_error=True))
+    assert told(ledger, "blocked") == ""
+
+
+@pytest.mark.parametrize("text", [
+    "This made me miss an important meeting.", "My work is all about ensuring that it sells.",
+    "The count in line 5 uses min(added, removed) of the file.",
+])  # fmt: skip
+def test_a_statement_is_no_rule(text: str) -> None:
+    """It tells something, and orders nothing."""
+    assert not any(is_rule(rule) for rule in constraints(text))
+
+
 def test_the_end_of_a_long_report_stays(ledger_of: LedgerOf) -> None:
     """It says what the next "yes" is about."""
     report = "\n".join(f"Finding {number}: row_{number} is wrong." for number in range(300))

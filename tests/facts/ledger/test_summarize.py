@@ -184,7 +184,8 @@ def test_asks_are_quoted_verbatim_with_their_ids(ledger_of: LedgerOf) -> None:
         user("One  with\nblanks."), user("Two."), assistant("Yes."), user("Three."), user("Four.")
     )
     sections, ours = summarize(ledger, LARGE).sections, phrases_for("en")
-    [goal], [task], [two, three] = sections["goal"], sections["task"], sections["pending"]
+    [goal], [task] = sections["goal"], sections["task"]
+    [two], [three] = sections["resolved"], sections["pending"]
     assert goal.text.startswith(ours.first_request)
     assert (goal.text.partition(": ")[2], goal.source) == ("One  with\nblanks.", "m0")
     assert all(row.text.startswith(ours.user_wrote) for row in (task, two, three))

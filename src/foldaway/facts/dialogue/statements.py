@@ -142,11 +142,22 @@ _FORBIDS = Regex(
 """A clause that forbids, also before a question of another one: "…, right?"."""
 
 
+_WISH = Regex(
+    r"(?i)\b(?:i|we)(?:['’](?:d|m|ll|re)| would| will| am| are)?(?: (?:only|just|also|really|still))?"
+    r" (?:need|want|like|love|prefer|take|must have|looking for|would like)(?: to (?:have|get|buy))?"
+    r"(?: (?:only|just))? (?:the|an?|one|ones|another|some|something|this|that|it|them|my|our)\b"
+    r"(?! (?:\w+ ){0,3}(?:to|not)\b)"
+)
+"""Somebody wants a thing: "I need one that …", but not "I want the tests to …"."""
+
+
 def is_rule(rule: Constraint) -> bool:
-    """Return whether a sentence is a rule for what follows, and not a wish, a question or a line
-    of something pasted.
+    """Return whether a sentence is a rule for what follows: an order about how to work or what not
+    to do, and not a wish for a thing, a question or a line of something pasted.
     """
     said = rule.core or rule.text
+    if _WISH.search(said) and not _FORBIDS.search(said):
+        return False
     is_strict = rule.strength >= SURE_RULE or ", not " in said
     asks = is_question(said) and not _FORBIDS.search(said)
     return is_strict and not rule.pasted and not asks

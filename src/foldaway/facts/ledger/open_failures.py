@@ -26,6 +26,8 @@ _MISTYPED = Regex(
     r"|missing required|InputValidationError|tool_use_error"
 )
 """How a call says that it was wrong itself: the next one is another."""
+_UNKNOWN = Regex(r"^Error: [\w ]{1,40} not found\W{0,2}\Z")
+"""How a tool says that one of its arguments names nothing."""
 _OTHER_LINES = MUST + 10
 """A further line of a failure: behind the rules, the files and the asks."""
 
@@ -56,7 +58,8 @@ def _is_open(ledger: Ledger, fact: Fact) -> bool:
     """
     asked = ledger.asks[-1].fact.at if ledger.asks else -1
     later = sum(not one.failed and one.at > fact.at for one in ledger.commands[-2 * _MOVED_ON :])
-    return fact.at > asked and later < _MOVED_ON and not _MISTYPED.search(fact.text)
+    mistyped = _MISTYPED.search(fact.text) or (" {" in fact.key and _UNKNOWN.search(fact.text))
+    return fact.at > asked and later < _MOVED_ON and not mistyped
 
 
 def _told(

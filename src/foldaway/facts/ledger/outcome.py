@@ -17,6 +17,10 @@ from foldaway.regex import Regex
 _LOOKS = Regex(
     r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"
     r"|printf|sort|uniq|cut|tr|jq|awk|tree|stat|file|du|df|less|bat|column|true|test|date|\["
+    r"|xargs (?:-\S+ )*(?:ls|cat|head|tail|grep|rg|wc|stat)|ps|diff|cmp|whoami|uname"
+    r"|readlink|realpath|strings|xxd|gh (?:pr|issue|run|repo|release) (?:view|list|diff|checks"
+    r"|status)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs)"
+    r"|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why)|(?:uv )?pip (?:show|list|freeze)"
     r"|git (?:-C \S{1,200} |--no-pager )?(?:status|log|diff|show|rev-parse|blame|ls-files"
     r"|ls-tree|remote(?! \w)|remote show|branch(?! -[dDmMcCfu])|grep|cat-file|merge-base"
     r"|describe|for-each-ref|reflog|shortlog)"
@@ -75,6 +79,8 @@ _MOST_ERRORS = 12
 """Lines that are kept of one failure."""
 _READ_ERRORS = 5 * _MOST_ERRORS
 """So many are read, because a warning that comes a hundred times may stand before the rest."""
+_LOG_LINE = Regex(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
+"""A line with a time is what a program logged; it does not say that the program failed."""
 _KIND_CHARS = 12
 """Error lines that begin with the same characters are of one kind."""
 _MOST_OF_A_LOOK = 3
@@ -158,6 +164,8 @@ def outcome_of(
         elif traits.runs or failed:
             errors = _of_work(command, output, code, refused=refused)
             if errors and code == 0 and not masks_failures(command):
+                errors, mentioned = (), errors[:_MOST_MENTIONED]
+            elif code is None and not refused and all(map(_LOG_LINE.search, errors)):
                 errors, mentioned = (), errors[:_MOST_MENTIONED]
             failed = failed or (traits.runs and bool(errors))
         if refused and not errors and output.strip():

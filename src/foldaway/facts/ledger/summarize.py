@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order
+from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order, is_rule
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.answers import SETTLED, answered_questions, decided
 from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
@@ -196,19 +196,10 @@ class _Made:
         The first choice is there in any case: what has no room at all is trimmed by its weight.
         Returns the others.
         """
-        order = list(range(len(rows) - 1, -1, -1))
-        if ranks:
-            order.sort(key=lambda index: -ranks[index])
-        kept: list[int] = []
-        for index in order:
-            cost = len(rows[index].text) + _ENTRY_CHARS
-            if cost <= room or not kept:
-                room -= cost
-                kept.append(index)
-        for index in sorted(kept):
-            self.add(section, rows[index])
-        taken = set(kept)
-        return [rows[index] for index in order if index not in taken]
+        kept, others = _fitting(rows, room, ranks)
+        for row in kept:
+            self.add(section, row)
+        return others
 
     def summary(self, ledger: Ledger, older: int) -> Summary:
         """Return the sections; `older` counts what was done before the ledger begins."""
@@ -217,6 +208,22 @@ class _Made:
         }
         language = self.phrases.language
         return Summary(sections, "ledger", older + ledger.command_count, language)
+
+
+def _fitting(
+    rows: Sequence[Entry], room: float, ranks: Sequence[float]
+) -> tuple[list[Entry], list[Entry]]:
+    """Return the rows that fit, in their order, and the others; see `_Made.fill`."""
+    order = list(range(len(rows) - 1, -1, -1))
+    if ranks:
+        order.sort(key=lambda index: -ranks[index])
+    kept: set[int] = set()
+    for index in order:
+        cost = len(rows[index].text) + _ENTRY_CHARS
+        if cost <= room or not kept:
+            room -= cost
+            kept.add(index)
+    return [rows[at] for at in sorted(kept)], [rows[at] for at in order if at not in kept]
 
 
 def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> None:
@@ -242,10 +249,14 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
     fitting = [ask for ask in asks if len(ask.text) <= room]
     ranks = [float(bool(constraints(_asked(ask)))) for ask in fitting]
     lost = [ask for ask in asks if len(ask.text) > room]
-    for ask in (*lost, *made.fill("pending", fitting, room, ranks)):
+    kept, others = _fitting(fitting, room, ranks)
+    is_over = f" ({made.phrases.answered}): "
+    for ask in kept:
+        made.add("resolved" if is_over in ask.text else "pending", ask)
+    for ask in (*lost, *others):
         for rule in constraints(_asked(ask)):
             words = rule.core or rule.text
-            if rule.strength >= SURE_RULE and words not in told:
+            if is_rule(rule) and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)
     for section in _SETTLED_SECTIONS if not around.brief else ():
         rows = [replace(row, weight=SETTLED - 0.25) for row in carried.sections.get(section, ())]
@@ -290,7 +301,8 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> frozenset[str]:
         if ask is first:
             made.put("goal", f"{phrases.first_request}{state}: {text}", ask.fact.source, weight)
         else:
-            section: Section = "task" if ask is asks[-1] else "pending"
+            section: Section = "resolved" if ask.answered_by else "pending"
+            section = "task" if ask is asks[-1] else section
             made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
     return answers
 
