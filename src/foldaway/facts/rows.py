@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias, cast
 
 import msgspec
 
-from foldaway.facts.tables import read_table
 from foldaway.lenient_json import loose_value
 from foldaway.regex import Regex
 
 ROW_CHARS = 600
-"""Of the line of one item: a reservation with its flights, passengers and payments."""
+"""Of the line of one item; chosen, an order with its items and payments."""
 _SHARED_CHARS = 240
 """Of a line that short rows of a table share; chosen, as a line of any other text."""
 _MOST_READ_CHARS = 400_000
@@ -26,39 +24,17 @@ _MOST_DEPTH = 12
 _TEXT_CHARS = 120
 """A longer value is text, of which the beginning is told; chosen."""
 _SHORT_CHARS = 40
-"""A longer value costs `_LONG_COST`; chosen."""
-_LONG_COST = 1.5
-"""What a long value is worth less; chosen, less than `_USUAL`."""
+"""A longer value is told after the others; chosen."""
 _LEAST_CHARS = 60
 """A part of a list of plain values is told if there is room for this much; chosen."""
-_LABEL_CHARS = 20
-"""A longer label loses the words that say nothing beside others; chosen."""
 _AROUND_CHARS = 4
 """What stands between a label and its value, and between two fields."""
-_USUAL = 2.0
-"""What a field is worth whose name is not in `fields.toml`; between its least and its greatest."""
-_ID_WORTH = 3.0
-"""What looks like an id is one, whatever its name."""
-_NAMED_ID = 5.0
-"""What a field that is called an id is worth in `fields.toml`."""
-_ITEMS_WORTH = 3.5
-"""What the items of an item are worth at least: its flights, its payments; as a price."""
 _ID = Regex(r"(?=[\d_-]*[A-Za-z])(?=\D*\d)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\Z")
-_PARTS = Regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_ID_KEY = Regex(r"(?:.*[_\W]|\A)(?i:ids?|uuid|key|number|code|sha|hash)\Z|.*[a-z]I[dD]s?\Z")
 _CODE = Regex(r"[A-Z]{3,8}\Z")
-_BARE = frozenset({
-    "date", "departure", "arrival", "origin", "destination", "first_name", "last_name", "name",
-    "title", "source", "brand", "symbol", "email",
-})  # fmt: skip
+_BARE = Regex(r"(?:.*_)?name\Z|title\Z|email\Z|date\Z")
 """Fields whose values say what they are."""
-_IDLE_PARTS = frozenset({"scheduled", "time", "est", "utc", "estimated", "number", "value"})
 _EMPTY = frozenset({"null", "None", "", "[]", "{}"})
-_SAYS_NOTHING = frozenset({("status", "available")})
-_WORTH: dict[str, float] = {
-    word: weight
-    for weight, words in reversed(read_table("fields", dict[str, list[tuple[float, str]]])["rows"])
-    for word in words.split()
-}
 _decoder = msgspec.json.Decoder(float_hook=str)
 """Numbers stay as they are written: 1.10 is not 1.1."""
 
@@ -108,15 +84,9 @@ def _first_fields(text: str, most: int) -> str:
     return f"{text[:end]} …" if end > 0 else f"{text[: most - 1]}…"
 
 
-@lru_cache(maxsize=4096)
-def worth_of(key: str) -> float:
-    """Return how likely a field of this name is asked for again; 2.0 for an unknown one."""
-    low = key.lower()
-    known = _WORTH.get(low) or _WORTH.get(low.removesuffix("s"))
-    if known:
-        return known
-    parts = [part.lower().removesuffix("s") for part in _PARTS.findall(key[:80])]
-    return max((_WORTH[part] for part in parts[-2:] if part in _WORTH), default=_USUAL)
+def looks_like_id(words: str) -> bool:
+    """Return whether a value is an id by its shape: letters and digits, no blanks."""
+    return _ID.match(words) is not None
 
 
 def _read(text: str) -> object:
@@ -145,7 +115,7 @@ def _rows(value: object, lead: str, room: int, depth: int) -> Iterator[str]:
         return
     only = _only_field(value)
     if only is not None:
-        yield from _rows(only[1], _joined(lead, _label(only[0])), room, depth + 1)
+        yield from _rows(only[1], _joined(lead, only[0]), room, depth + 1)
         return
     yield from _item_rows(value, lead, room, depth)
 
@@ -182,7 +152,7 @@ def _item_rows(item: object, lead: str, room: int, depth: int) -> Iterator[str]:
     yield f"{lead}{mark}{words}" if lead and words else words
     owner = _id_of(cast("object", item))
     for key, below in moved:
-        yield from _rows(below, _joined(owner, _label(key)), room, depth + 1)
+        yield from _rows(below, _joined(owner, key[:_TEXT_CHARS]), room, depth + 1)
 
 
 def _object(
@@ -195,7 +165,7 @@ def _object(
     rows = [
         (key, below, words)
         for key, below in islice(fields.items(), _MOST_FIELDS)
-        if _says_something(key, words := _plain(below))
+        if (words := _plain(below)) not in _EMPTY
         and not (known and known.endswith(words) and not _is_nested(below))
     ]
     worths = [_worth(*row) for row in rows]
@@ -203,7 +173,7 @@ def _object(
     left_out: list[int] = []
     for at in sorted(range(len(rows)), key=worths.__getitem__, reverse=True):
         key, below, words = rows[at]
-        left = room - len(_label(key)) - _AROUND_CHARS
+        left = room - len(key) - _AROUND_CHARS
         is_whole = left > 0
         if not is_whole:
             words = ""
@@ -222,7 +192,7 @@ def _object(
 
 def _field(key: str, value: object, words: str, between: str) -> str:
     """Return a field as it follows another; without its label if its value says what it is."""
-    label = _label(key)
+    label = key[:_TEXT_CHARS]
     if isinstance(value, dict):
         return f"{between}{label} ({words})"
     if not label or (not isinstance(value, list) and _is_bare(key, words)):
@@ -232,9 +202,9 @@ def _field(key: str, value: object, words: str, between: str) -> str:
 
 def _is_bare(key: str, words: str) -> bool:
     """Return whether a value says what it is: an id, a code, a name, a date."""
-    if _ID.match(words) or _CODE.match(words):
+    if looks_like_id(words) or _CODE.match(words):
         return True
-    return _label(key).lower() in _BARE
+    return _BARE.match(key) is not None
 
 
 def _inline(value: object, room: int, depth: int) -> tuple[str, bool]:
@@ -331,33 +301,17 @@ def _id_of(item: object) -> str:
     if not isinstance(item, dict):
         return ""
     rows = cast("Mapping[str, object]", item).items()
-    ids = (
-        _plain(below) for key, below in rows if not _is_nested(below) and worth_of(key) >= _NAMED_ID
-    )
-    return next((one for one in ids if _ID.match(one)), "")
+    ids = (_plain(below) for key, below in rows if not _is_nested(below) and _ID_KEY.match(key))
+    return next(filter(looks_like_id, ids), "")
 
 
-def _says_something(key: str, words: str) -> bool:
-    return words not in _EMPTY and (key, words) not in _SAYS_NOTHING
-
-
-def _worth(key: str, value: object, words: str) -> float:
-    """Return how likely a field is needed again, by its name and by what it holds."""
-    worth = worth_of(key)
+def _worth(key: str, value: object, words: str) -> int:
+    """Return how likely a field is needed again: ids first, long texts last."""
     if _is_nested(value):
-        return worth if _items_of(value) is None else max(worth, _ITEMS_WORTH)
+        return 1
     if len(words) > _SHORT_CHARS:
-        return worth - _LONG_COST
-    return max(worth, _ID_WORTH) if _ID.match(words) else worth
-
-
-@lru_cache(maxsize=4096)
-def _label(key: str) -> str:
-    if len(key) <= _LABEL_CHARS:
-        return key
-    kept = [part for part in _PARTS.findall(key[:200]) if part.lower() not in _IDLE_PARTS]
-    joined = "_".join(kept) if "_" in key else "".join(kept)
-    return joined if kept and len(joined) < len(key) else key[:_TEXT_CHARS]
+        return 0
+    return 2 if looks_like_id(words) or _ID_KEY.match(key) else 1
 
 
 def _joined(*words: str) -> str:

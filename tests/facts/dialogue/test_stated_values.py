@@ -19,7 +19,7 @@ from foldaway.facts.dialogue.values import stated_values
         ("Set `IdleConnTimeout` to 10s", "IdleConnTimeout", "10s", ""),
         ("Set MAX_Retries from 3 to 5", "MAX_Retries", "5", "3"),
         ("Raise the Limit to 60", "limit", "60", ""),
-        ("Change cabin from business to economy", "cabin", "economy", "business"),
+        ("Change status from open to closed", "status", "closed", "open"),
         ("The new price is $248", "price", "$248", ""),
     ],
 )

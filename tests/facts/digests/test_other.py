@@ -35,7 +35,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         ),
         (
             "search_direct_flight(origin=SFO, destination=IAH): 2 items: HAT082, HAT278; "
-            "first HAT082 SFO IAH; prices (economy: 164, business: 323)"
+            "first HAT082 SFO IAH; status: available; prices (economy: 164, business: 323)"
         ),
     ),
     (

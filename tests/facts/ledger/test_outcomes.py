@@ -189,7 +189,7 @@ def test_a_result_of_json_is_told_by_its_items(facts: Callable[..., list[Fact]])
             '[{"name": "Sneakers", "id": "64"}, {"name": "Lamp", "id": "62"}]}')  # fmt: skip
     found = facts(user("Look."), assistant(call("get_order", id="ZFA04Y")), result(body))
     told = [fact.text for fact in found if fact.kind == "line"]
-    assert told == ["ZFA04Y; items: id: 64 Sneakers | id: 62 Lamp; user (mia_li)"]
+    assert told == ["ZFA04Y; user (mia_li); items: id: 64 Sneakers | id: 62 Lamp"]
     assert all(fact.head.startswith("get_order") for fact in found if fact.kind == "line")
 
 

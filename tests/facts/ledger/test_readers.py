@@ -153,7 +153,7 @@ def test_an_answered_ask_is_not_pending(ledger_of: LedgerOf) -> None:
 
 @pytest.mark.parametrize(("name", "acts"), [
     ("get_order_details", False), ("find_user_id_by_email", False), ("list_return_options", False),
-    ("mcp__shop__search_order", False), ("cancel_order", True), ("mcp__tracker__create_issue", True),
+    ("mcp__shop__search_order", False), ("cancel_order", True), ("mcp__tracker__add_issue", True),
 ])  # fmt: skip
 def test_a_look_up_is_no_completed_action(name: str, acts: bool, ledger_of: LedgerOf) -> None:
     """By the first word in the name of the tool that tells what it does."""
@@ -273,3 +273,16 @@ def test_searches_that_found_nothing_stand_together(ledger_of: LedgerOf) -> None
 def test_a_command_of_the_host_is_no_request(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(user("Fix it."), assistant("Done."), user("/undo"), user("/"))
     assert [ask.fact.text for ask in ledger.asks if ask.fact.text] == ["Fix it."]
+
+
+def test_an_id_stands_beside_its_name_where_a_row_tells_both(ledger_of: LedgerOf) -> None:
+    """Prose of the agent that names several ids is left out for the rows."""
+    rows = '[{"leg_id": "H134", "from": "SFO"}, {"leg_id": "H045", "from": "PHX"}]'
+    ledger = ledger_of(
+        user("Find legs."), assistant(call("search_legs", date="2024-05-28")), result(rows),
+        assistant("2. SFO to SEA: leg H134 to PHX and H045 to SEA.", call("book", legs="H134")),
+        result("ok"),
+    )  # fmt: skip
+    shown = told(ledger, "critical")
+    assert "H134 SFO" in shown
+    assert "H134 to PHX" not in shown

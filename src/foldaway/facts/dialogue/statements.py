@@ -143,8 +143,8 @@ _FORBIDS = Regex(
 
 
 _WISH = Regex(
-    r"(?i)\b(?:i|we)(?:['’](?:d|m|ll|re)| would| will| am| are)?(?: (?:only|just|also|really|still))?"
-    r" (?:need|want|like|love|prefer|take|must have|looking for|would like)(?: to (?:have|get|buy))?"
+    r"(?i)\b(?:i|we)(?:['’](?:d|m|ll|re)| would| will| am| are)?(?: (?:only|just|also|still))?"
+    r" (?:need|want|like|love|prefer|take|must have|looking for)(?: to (?:have|get|buy))?"
     r"(?: (?:only|just))? (?:the|an?|one|ones|another|some|something|this|that|it|them|my|our)\b"
     r"(?! (?:\w+ ){0,3}(?:to|not)\b)"
 )

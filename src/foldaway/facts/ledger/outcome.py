@@ -163,9 +163,9 @@ def outcome_of(
                 mentioned = (whole_words(first, signals.SHOWN_CHARS),)
         elif traits.runs or failed:
             errors = _of_work(command, output, code, refused=refused)
-            if errors and code == 0 and not masks_failures(command):
-                errors, mentioned = (), errors[:_MOST_MENTIONED]
-            elif code is None and not refused and all(map(_LOG_LINE.search, errors)):
+            went_well = code == 0 and not masks_failures(command)
+            only_logs = code is None and not refused and all(map(_LOG_LINE.search, errors))
+            if went_well or only_logs:
                 errors, mentioned = (), errors[:_MOST_MENTIONED]
             failed = failed or (traits.runs and bool(errors))
         if refused and not errors and output.strip():

@@ -61,7 +61,7 @@ _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
 _WORKED_IN = ARGUMENTS["worked_in"]
 _NAME_PARTS = Regex(r"[^a-z]+")
-_ACTING, _LOOKING = WORDS["acting_words"], WORDS["looking_words"]
+_LOOKING = WORDS["looking_words"]
 _DONE = 8.0
 """A command that did something outside of the files (`acting_commands`)."""
 _CHANGED = 4.0
@@ -286,12 +286,9 @@ class _Result:
         return self.line_key if self.line else self._target(effects)
 
     def _action(self) -> str:
-        """Return what a call of an unknown tool did, where its name says that it did something: of
-        the words that tell it the first counts, as in `get_order` and `cancel_order`.
-        """
-        parts = _NAME_PARTS.split(self.name.lower()) if self.family == "other" else []
-        verb = next((part for part in parts if part in _ACTING or part in _LOOKING), "")
-        if verb not in _ACTING:
+        """Return what a call of an unknown tool did, unless its name says that it only looked."""
+        parts = _NAME_PARTS.split(self.name.lower())
+        if self.family != "other" or not _LOOKING.isdisjoint(parts):
             return ""
         return f"{self.name} {cut(self.call.arguments if self.call else '', COMMAND_CHARS)}"
 

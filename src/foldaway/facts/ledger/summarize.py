@@ -18,7 +18,7 @@ from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order,
 from foldaway.facts.languages import Phrases, phrases_for
 from foldaway.facts.ledger.answers import SETTLED, answered_questions, decided
 from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
-from foldaway.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, Ask, Fact, Ledger
+from foldaway.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.files import by_folder, file_line, known_files
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from foldaway.facts.ledger.open_failures import open_failures
@@ -27,6 +27,7 @@ from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
 from foldaway.facts.ledger.state import state_of
 from foldaway.facts.ledger.story import story
 from foldaway.facts.ledger.update import split_tasks
+from foldaway.facts.rows import looks_like_id
 from foldaway.facts.summary import (
     ASK,
     BRIEF_NOTE,
@@ -541,7 +542,12 @@ def _lines(ledger: Ledger) -> Iterator[Fact]:
     said = (*ledger.commands, *ledger.decisions, *(ask.fact for ask in ledger.asks))
     others = (*said, *(fact for fact in lines if fact.text not in orders)) if orders else ()
     named = {term for fact in others for term in fact.terms}
+    in_rows = {
+        term for fact in lines if fact.key == ROW for term in fact.terms if looks_like_id(term)
+    }
     for fact in lines:
+        if fact.head == "agent" and not in_rows.isdisjoint(fact.terms):
+            continue  # a row tells the id beside its name
         if fact.text not in orders:
             yield fact
         elif terms := tuple(term for term in fact.terms if term in named):
