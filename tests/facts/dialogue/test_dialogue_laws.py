@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import constraints, decisions, questions
-from foldaway.facts.dialogue.values import stated_values
 from foldaway.facts.rows import data_rows
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -50,7 +49,6 @@ TEXTS = st.one_of(
 def test_what_is_quoted_stands_in_the_text(text: str) -> None:
     """Rules, questions, decisions and values are pieces of the text, letter for letter."""
     found = [*rules_in(text), *questions(text), *decisions(text)]
-    found.extend(one.value for one in stated_values(text, 20))
     for piece in found:
         assert piece in text
         assert piece == piece.strip()
@@ -66,7 +64,6 @@ def test_results_are_bounded(text: str) -> None:
     pieces = (*rules_in(text), *questions(text), *decisions(text))
     assert all(len(piece) <= 300 for piece in pieces)
     for most in (0, 1, 5):
-        assert len(stated_values(text, most)) <= most
         assert len(data_rows(text, most)) <= most
 
 
@@ -75,7 +72,6 @@ def test_nothing_stands_twice(text: str) -> None:
     """A sentence or a value is listed once."""
     for found in (
         rules_in(text), questions(text), decisions(text),
-        [one.value for one in stated_values(text, 50)],
     ):  # fmt: skip
         assert len(set(found)) == len(found)
 
@@ -98,7 +94,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "constraints": constraints,
     "questions": questions,
     "decisions": decisions,
-    "stated values": lambda text: stated_values(text, 20),
     "data": lambda text: data_rows(text, 20),
     "language": language_of,
 }

@@ -48,8 +48,6 @@ HOSTILE = {
     "almost the end": "cat <<A\n" + "A)x\n" * 50_000,
     "python": "python - <<A\nopen(\n" + "open(" * 40_000,
     "python list": "python - <<A\nopen(\nfor x in [" + "'a'," * 50_000,
-    "powershell": "Remove-Item " + "@'\n" * 60_000,
-    "powershell quotes": "Remove-Item " + "'\"`" * 60_000,
     "one path": "cd /x; rm " + "../" * 60_000,
 }  # fmt: skip
 HOSTILE_PATCHES = {

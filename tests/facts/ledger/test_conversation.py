@@ -61,15 +61,6 @@ def test_a_rule_of_the_users_is_kept_in_their_words(rule: str, ledger_of: Ledger
     assert kept.source == "m2"
 
 
-def test_a_value_that_changed_names_the_one_before(ledger_of: LedgerOf) -> None:
-    """The newest wins; the old one is marked as superseded."""
-    ledger = ledger_of(
-        user("The port is 8080."), assistant("Ok."), user("The port is now 8081."), assistant("Ok.")
-    )
-    values = {key: (slot.fact.text, slot.was) for key, slot in ledger.slots.items()}
-    assert ("8081", "8080") in values.values()
-
-
 def test_what_the_agent_decided_is_kept(ledger_of: LedgerOf) -> None:
     """With its reason, in its words."""
     said = "I'll use sqlite instead of postgres because there is one writer."

@@ -317,7 +317,6 @@ def test_what_is_open_stands_as_open(ledger_of: LedgerOf) -> None:
     assert "`make all`: Error: no rule_x" in told["blocked"]
     assert "working directory: /srv/app" in told["state"]
     assert "branch: feat/one" in told["state"]
-    assert any(f"8081 ({phrases_for('en').superseded} 8080)" in row for row in told["state"])
     assert any("test_a" in text for text in told["state"])
     assert "Test it" in told["in_progress"]
     assert told["remaining"] == ["Ship it"]

@@ -149,7 +149,7 @@ def stands_in(text: str, source: str) -> bool:
     return flat(text.rstrip("…")) in source
 
 
-VERBATIM = ("ask", "constraint", "question", "decision", "said", "reply", "error", "line", "slot")
+VERBATIM = ("ask", "constraint", "question", "decision", "said", "reply", "error", "line")
 
 
 @given(message=MESSAGES, made=CALLS)
@@ -183,7 +183,6 @@ def test_every_kind_of_text_is_told_in_its_own_words(facts: Callable[..., list[F
         ("reply", "Done with it. Which port do you want?", "m3"),
         ("question", "Which port do you want?", "m3"),
         ("ask", "The port is now 8081.", "m4"),
-        ("slot", "8081", "m4"),
     }
     assert any(fact.kind == "constraint" and "Never touch" in fact.text for fact in found)
 

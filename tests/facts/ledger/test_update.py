@@ -191,26 +191,13 @@ def calls_in(work: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("kind", ["line", "file", "ask", "error", "command", "place", "slot"])
+@pytest.mark.parametrize("kind", ["line", "file", "ask", "error", "command", "place"])
 @pytest.mark.soak
 def test_three_times_the_facts_are_three_times_the_work(kind: FactKind) -> None:
     """Counted in calls: nothing is walked again for each fact; quadratic work would be nine."""
     few, more = many(3, 10_000, (kind,)), many(3, 30_000, (kind,))
     work = [calls_in(lambda rows=rows: update(Ledger(), rows)) for rows in (few, more)]
     assert work[1] < 5 * work[0]
-
-
-def test_the_newest_value_of_a_slot_wins_and_names_the_one_before() -> None:
-    """Saying the same value again does not hide that it had been another."""
-    rows = [
-        Fact("slot", "8080", "m1", 1, "port"),
-        Fact("slot", "8081", "m2", 2, "port"),
-        Fact("slot", "8081", "m3", 3, "port"),
-    ]
-    [slot] = update(Ledger(), rows).slots.values()
-    assert (slot.fact.text, slot.fact.source, slot.was) == ("8081", "m3", "8080")
-    said = Fact("slot", "9000", "m4", 4, "port", was="70")
-    assert update(Ledger(), [*rows, said]).slots["port"].was == "70"
 
 
 def test_a_line_that_comes_again_is_the_newest() -> None:

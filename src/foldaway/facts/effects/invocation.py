@@ -92,8 +92,7 @@ Handler: TypeAlias = Callable[[Invocation], Iterable[Effect]]
 """From an invocation to its effects, paths as written; the caller places them."""
 
 
-_POWERSHELLS = frozenset(("powershell", "pwsh", "powershell.exe", "pwsh.exe"))
-SHELLS = _POWERSHELLS | {"bash", "sh", "zsh", "dash", "ksh", "ash", "eval"}
+SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "ash", "eval"))
 _MAXWRAPPERS = 12
 """Programs such as `sudo`, `env` and `timeout` before the real one; chosen, it bounds a loop."""
 
@@ -119,7 +118,6 @@ class Wrapper(Struct, frozen=True):
 class _Programs(Struct, frozen=True):
     formatters: dict[str, Formatter]
     wrappers: dict[str, Wrapper]
-    outputs: dict[str, str]
     long: dict[str, str]
 
 
@@ -134,8 +132,6 @@ def _each(table: Mapping[str, Row]) -> dict[str, Row]:
 
 FORMATTERS = _each(_PROGRAMS.formatters)
 WRAPPERS = _each(_PROGRAMS.wrappers)
-OUTPUTS = _each(_PROGRAMS.outputs)
-"""The options that name the file that a program writes."""
 LONG = {name: options.split() for name, options in _PROGRAMS.long.items()}
 """The long options of a program that take the next word."""
 _XARGS = ("--replace", "--max-args", "--max-procs", "--delimiter", "--arg-file")
@@ -167,11 +163,6 @@ def inner_script(name: str, args: Args, body: str) -> str:
     """Return the text that a shell is told to run: `-c "…"`, or its standard input."""
     if name == "eval":
         return " ".join(arg for arg in args if arg is not None) if None not in args else ""
-    if name in _POWERSHELLS:
-        for at, arg in enumerate(args[:-1]):
-            if arg and arg.lower() in ("-command", "-c"):
-                return args[at + 1] or ""
-        return ""
     for at, arg in enumerate(args):
         if arg is None or not arg.startswith(("-", "+")):
             return ""  # a script file; what it does is not in the command

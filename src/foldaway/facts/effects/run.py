@@ -17,7 +17,6 @@ from foldaway.facts.effects.invocation import (
     unwrap,
 )
 from foldaway.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
-from foldaway.facts.effects.scripts import is_powershell, powershell_effects
 from foldaway.regex import Regex
 
 _SHORT_CHARS = 200
@@ -99,13 +98,6 @@ class _Run:
 
     def script(self, text: str) -> None:
         items = parse(text)
-        if is_powershell(text, items):
-            for effect in powershell_effects(text):
-                if effect.action == "chdir":
-                    self._move("cd", [effect.path])
-                else:
-                    self._add(effect)
-            return
         outer, self.loops = self.loops, []
         at = 0
         while at < len(items) and self.left > 0:

@@ -79,8 +79,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     deleted: str
     renamed_to: str
     read: str
-    superseded: str
-    """Before the older value."""
     working_directory: str
     branch: str
     running: str

@@ -33,7 +33,7 @@ command     a command that was run, and how it ended
 error       a line that tells of a failure; `key` says of what
 test        how a test run or build ended; `key` is the command
 todo        the state of the agent's own list of tasks
-slot        a value that a later one replaces; `key` names it
+slot        not taken any more
 line        a line of a result, of arguments or of prose that may be needed again; of a result that
             is data, one item (`key` is `ROW`)
 """
@@ -66,7 +66,7 @@ class Fact(Struct, frozen=True, gc=False):
     """Names, paths and numbers in it that somebody may come back to."""
     effect: Effect | None = None
     was: str = ""
-    """The value that a slot had before, where the text says so; the id of a started process."""
+    """The id of a started process; of an edit the lines that it took away."""
     head: str = ""
     """Where a line stands: the call or speaker; of a command what it printed; of a file the name
     in its call, if that is only the end of its path."""
@@ -77,7 +77,7 @@ class Fact(Struct, frozen=True, gc=False):
 
 
 _TOLD = frozenset(
-    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "slot", "todo",
+    {"ask", "instructions", "constraint", "question", "decision", "said", "reply", "todo",
      "edit"}
 )  # fmt: skip
 
@@ -180,13 +180,6 @@ class AgentQuestion(Struct, frozen=True, gc=False):
     answered_by: str = ""
 
 
-class Slot(Struct, frozen=True, gc=False):
-    """The newest value under a name, and the one that it replaced."""
-
-    fact: Fact
-    was: str = ""
-
-
 class Ledger(Struct, frozen=True):
     """The facts of everything that was folded so far; serializes with the state.
 
@@ -217,7 +210,6 @@ class Ledger(Struct, frozen=True):
     """The lines that tell of a failure, by what failed; a success takes them away."""
     tests: dict[str, Fact] = {}
     todo: Fact | None = None
-    slots: dict[str, Slot] = {}
     directory: Fact | None = None
     branch: Fact | None = None
     commits: tuple[Fact, ...] = ()

@@ -8,7 +8,7 @@ from foldaway.facts.languages import Phrases
 from foldaway.facts.ledger.fact import Fact, Ledger
 from foldaway.facts.ledger.files import known_files
 from foldaway.facts.ledger.story import title_of
-from foldaway.facts.summary import MUST, STATE, Entry
+from foldaway.facts.summary import STATE, Entry
 
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
@@ -19,13 +19,8 @@ _WAITED_COMMANDS = 10
 def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:
     """Return the state at the end of the log, what matters most last."""
     found = [
-        Entry(f"{slot.fact.key}: {slot.fact.text} ({phrases.superseded} {slot.was})",
-              slot.fact.source, MUST - 1)
-        for slot in ledger.slots.values() if slot.was and not ledger.files  # of a dialogue
-    ]  # fmt: skip
-    found.extend(
         Entry(f"{phrases.running}: {fact.text}", fact.source, STATE) for fact in running_now(ledger)
-    )
+    ]
     for words, fact in (
         (phrases.working_directory, ledger.directory),
         (phrases.branch, ledger.branch),

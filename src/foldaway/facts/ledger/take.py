@@ -11,7 +11,6 @@ from foldaway.facts.dialogue.statements import (
     is_rule,
     questions,
 )
-from foldaway.facts.dialogue.values import stated_values
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.frame import origin_of, split_summary
 from foldaway.facts.ledger.fact import Fact, FactKind, Past, encodable
@@ -40,8 +39,6 @@ _MOST_LINES = 24
 """Of the end of a long ask, or of a report."""
 _MOST_SAID_LINES = 12
 """Of one message of the agent."""
-_MOST_SLOTS = 8
-"""Values that one message states."""
 _INSTRUCTIONS_CHARS = 12_000
 """Of the text of a skill or command, verbatim; the longest in the shared sessions has 11,274."""
 _TOLD = 4.0
@@ -168,8 +165,6 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
             yield _rule(rule, source, at)
     if not lines:
         return
-    for slot in stated_values(words, _MOST_SLOTS):
-        yield Fact("slot", slot.value, source, at, slot.name, was=slot.was)
     if is_long:
         for line in lines_of(words[len(shown) :], _MOST_LINES):
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
@@ -235,8 +230,6 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
     if is_reply:
         for question in questions(words):
             yield Fact("question", question, source, at)
-    for slot in stated_values(words, _MOST_SLOTS):
-        yield Fact("slot", slot.value, source, at, slot.name, was=slot.was)
     for line in lines_of(words, _MOST_SAID_LINES):
         if not line.text.startswith(_FILLERS):
             yield Fact("line", line.text, source, at, terms=line.terms, head="agent")

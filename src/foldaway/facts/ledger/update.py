@@ -22,7 +22,6 @@ from foldaway.facts.ledger.fact import (
     Fact,
     FileState,
     Ledger,
-    Slot,
 )
 from foldaway.facts.ledger.lines import LINE_CHARS, cut
 from foldaway.facts.speakers import goes_on
@@ -145,7 +144,7 @@ _KEPT_FOLDERS = 200
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
-"""Errors, tests and slots: the newest keys."""
+"""Errors and tests: the newest keys."""
 
 Value = TypeVar("Value")
 
@@ -153,9 +152,8 @@ Value = TypeVar("Value")
 def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
     """Return the ledger with more facts.
 
-    Law: in two rounds as in one. The newest value of a slot wins and names the one before; a
-    success resolves the earlier errors under the same key; a reply answers the latest ask, and an
-    ask the questions before it.
+    Law: in two rounds as in one. A success resolves the earlier errors under the same key; a reply
+    answers the latest ask, and an ask the questions before it.
     """
     book = _Book(ledger)
     take, take_line, lines = book.take, book.take_line, book.lines
@@ -194,7 +192,6 @@ class _Book:
             self._failed.setdefault(_purpose(key)[0], set()).add(key)
         self.tests = dict(was.tests)
         self.todo = was.todo
-        self.slots = dict(was.slots)
         self.directory = was.directory
         self.branch = was.branch
         self.commits = list(was.commits)
@@ -250,7 +247,7 @@ class _Book:
             case "todo":
                 self.todo = merge_tasks(self.todo, fact)
             case "slot":
-                self._slot(fact)
+                pass
 
     def _of_process(self, fact: Fact) -> Fact:
         """Return what was heard of a running process under the command that started it."""
@@ -295,13 +292,6 @@ class _Book:
             held = self.lines.get(text)
             if held is not None and _is_of(held, fact.key):
                 del self.lines[text]
-
-    def _slot(self, fact: Fact) -> None:
-        held = self.slots.get(fact.key)
-        older = fact.was
-        if held is not None and not older:
-            older = held.fact.text if held.fact.text != fact.text else held.was
-        _put(self.slots, fact.key, Slot(fact, older))
 
     def take_line(self, fact: Fact) -> None:
         """Take a line. One that comes again never loses worth: what is let go now would go later.
@@ -407,7 +397,6 @@ class _Book:
             errors=self.errors,
             tests=self.tests,
             todo=self.todo,
-            slots=self.slots,
             directory=self.directory,
             branch=self.branch,
             commits=tuple(self.commits[-_KEPT["commits"] :]),

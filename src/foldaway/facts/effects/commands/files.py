@@ -94,20 +94,6 @@ def tee(call: Invocation) -> Iterator[Effect]:
                 yield Effect("create" if call.body else "write", path)
 
 
-def disk_dump(call: Invocation) -> Iterator[Effect]:
-    """`dd of=…`."""
-    for arg in call.args:
-        if arg and arg.startswith("of=") and arg != "of=" and not is_device(arg[3:]):
-            yield Effect("write", arg[3:])
-
-
-def truncate(call: Invocation) -> Iterator[Effect]:
-    """`truncate -s 0 file`."""
-    for path in split_options(call.args, "sr", _INTO).known:
-        if path:
-            yield Effect("change", path)
-
-
 def _pairs(call: Invocation, options: CommandOptions) -> Iterator[tuple[str, str]]:
     """Yield source and target of a copy or move, an empty text for one that is not known."""
     operands = options.operands
@@ -256,29 +242,6 @@ def _init(call: Invocation) -> Iterator[Effect]:
             yield Effect("mkdir", path)
 
 
-def _worktree(call: Invocation) -> Iterator[Effect]:
-    word = call.args[0] if call.args else None
-    options = split_options(call.args[1:], "bB", ("--reason",))
-    if options.known and word == "add":
-        yield Effect("mkdir", options.known[0])
-    elif options.known and word == "remove":
-        yield Effect("delete", options.known[0])
-    elif len(options.known) > 1 and word == "move":
-        yield Effect("rename", options.known[0], to=options.known[1])
-
-
-def _output(call: Invocation) -> Iterator[Effect]:
-    options = split_options(call.args, "o", ("--output", "--format", "--prefix"))
-    if path := options.value("-o", "--output"):
-        yield Effect("write", path)
-
-
-def _diff(call: Invocation) -> Iterator[Effect]:
-    for arg in call.args:
-        if arg and arg.startswith("--output="):
-            yield Effect("write", arg[len("--output=") :])
-
-
 def _at_dashes(args: Args) -> tuple[Args, Args | None]:
     """Return what stands before and behind `--`; None behind where there is none."""
     for at, arg in enumerate(args):
@@ -307,9 +270,6 @@ _COMMANDS: Mapping[str, Handler] = {
     "am": _apply,
     "clone": _clone,
     "init": _init,
-    "worktree": _worktree,
-    "archive": _output,
-    **dict.fromkeys(("diff", "log", "show"), _diff),
 }
 
 
@@ -321,7 +281,5 @@ HANDLERS: Mapping[str, Handler] = {
     **dict.fromkeys(("cp", "gcp", "install", "ditto"), copy),
     "ln": link,
     **dict.fromkeys(("tee", "sponge"), tee),
-    "dd": disk_dump,
-    "truncate": truncate,
     "git": git,
 }
