@@ -94,6 +94,20 @@ def tee(call: Invocation) -> Iterator[Effect]:
                 yield Effect("create" if call.body else "write", path)
 
 
+def disk_dump(call: Invocation) -> Iterator[Effect]:
+    """`dd of=…`."""
+    for arg in call.args:
+        if arg and arg.startswith("of=") and arg != "of=" and not is_device(arg[3:]):
+            yield Effect("write", arg[3:])
+
+
+def truncate(call: Invocation) -> Iterator[Effect]:
+    """`truncate -s 0 file`."""
+    for path in split_options(call.args, "sr", _INTO).known:
+        if path:
+            yield Effect("change", path)
+
+
 def _pairs(call: Invocation, options: CommandOptions) -> Iterator[tuple[str, str]]:
     """Yield source and target of a copy or move, an empty text for one that is not known."""
     operands = options.operands
@@ -281,5 +295,7 @@ HANDLERS: Mapping[str, Handler] = {
     **dict.fromkeys(("cp", "gcp", "install", "ditto"), copy),
     "ln": link,
     **dict.fromkeys(("tee", "sponge"), tee),
+    "dd": disk_dump,
+    "truncate": truncate,
     "git": git,
 }

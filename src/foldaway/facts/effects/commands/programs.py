@@ -1,4 +1,4 @@
-"""Other programs: those of SWE-agent, and processes."""
+"""Other programs: compressed files, those of SWE-agent, processes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ from collections.abc import Iterator, Mapping
 
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.effects.invocation import Handler, Invocation, split_options
+
+_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "gunzip": ".gz", "bunzip2": ".bz2",
+             "unxz": ".xz"}  # fmt: skip
+
+
+def compress(call: Invocation) -> Iterator[Effect]:
+    """`gzip file` and `gunzip file.gz` put one file in the place of another."""
+    options = split_options(call.args, "S")
+    if options.has("-c", "--stdout", "-t", "--test", "-l", "--list"):
+        return
+    suffix = _SUFFIXES[call.name]
+    undo = "un" in call.name or options.has("-d", "--decompress")
+    for path in options.known:
+        if path == "-" or path.endswith(suffix) != undo:
+            continue
+        to = path.removesuffix(suffix) if undo else path + suffix
+        yield Effect("write", to) if options.has("-k", "--keep") else Effect("rename", path, to=to)
 
 
 def swe_agent_create(call: Invocation) -> Iterator[Effect]:
@@ -74,6 +91,7 @@ def docker(call: Invocation) -> Iterator[Effect]:
 
 
 HANDLERS: Mapping[str, Handler] = {
+    **dict.fromkeys(_SUFFIXES, compress),
     "create": swe_agent_create,
     "open": swe_agent_open,
     "edit": swe_agent_edit,
