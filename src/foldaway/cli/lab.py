@@ -70,7 +70,8 @@ BAR_COLUMNS = 8
 """The width of the bar of a score of 1; the table has ten more columns."""
 WIDE_COLUMNS = 250
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
-_SHOWN = ("bound", "far", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
+_SHOWN = ("bound", "far", "copy4", "answers", "files R", "errors", "constraints", "reach", USED,
+          COST)  # fmt: skip
 
 
 @click.group(cls=CommandGroup)

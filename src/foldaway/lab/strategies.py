@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -41,9 +42,9 @@ from foldaway.writing.writers import Writers, writers_of
 Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]
 """Takes the messages before the cut and a number of tokens; gives what the model would see."""
 
-StrategyKind: TypeAlias = Literal["ours", "plain", "adversary", "peer", "own"]
-"""`plain` keeps usable text; an `adversary` is there to show that a score can be gamed; `own` is
-what the agent of the session wrote itself."""
+StrategyKind: TypeAlias = Literal["ours", "plain", "adversary", "oracle", "peer", "own"]
+"""`plain` keeps usable text; an `adversary` is there to show that a score can be gamed; an `oracle`
+looks at what follows and is a ceiling; `own` is what the agent of the session wrote itself."""
 _LONG_LINE = 400
 """Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
 LEFT_OUT = "[…]"
@@ -52,7 +53,7 @@ _LONG_ARGUMENT = 200
 """Characters. Masking cuts what is longer: the text of a file that was written, mostly."""
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 """Tokens of the usual windows of models; the large one for what the small one cannot hold."""
-DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
+DRIFTING = (OURS, BASE, "masking", "keep-tail", "random-lines")
 """Strategies that are also tried in 1, 2, 4 and 8 compactions."""
 
 
@@ -157,14 +158,8 @@ def _newest(lines: Sequence[str], budget_tokens: int) -> JudgedView:
 
 def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
     """Return how many lines fit into a budget; `text_of` gives the text with a number of lines."""
-    low, high = 0, min(count, max(budget_tokens, 0) * 4)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_text(text_of(middle)) <= budget_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    counts = range(1, min(count, max(budget_tokens, 0) * 4) + 1)
+    return bisect_right(counts, budget_tokens, key=lambda some: estimate_text(text_of(some)))
 
 
 def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -365,8 +360,8 @@ PLAIN: tuple[Strategy, ...] = (
     Strategy(BASE, "plain", "the first and the last lines, half of the budget each", head_and_tail),
     Strategy("keep-tail", "plain", "the last lines", keep_tail),
     Strategy("random-lines", "plain", "lines drawn at random, in order", random_lines),
-    Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
     Strategy("masking", "plain", "the newest messages; before them all without outputs", masking),
+    Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
     Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
     Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
 )

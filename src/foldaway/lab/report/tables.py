@@ -7,7 +7,7 @@ from shlex import quote
 
 from msgspec import Struct
 
-from foldaway.lab.figures import COST, FAULTS, OVER, SPEED, USED
+from foldaway.lab.figures import COST, FAULTS, OVER, RATES, SPEED, USED
 from foldaway.lab.peers.table import MODES
 from foldaway.lab.report.verdict import (
     ScoreDifference,
@@ -28,13 +28,13 @@ from foldaway.lab.results import (
 )
 from foldaway.lab.scoring.tally import STATEMENTS
 
-COLUMNS = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
-           "constraints", "reach", "stale", USED, COST)  # fmt: skip
+COLUMNS = (*RATES, USED, COST)
 LEGEND = (
     "Means over sessions, 95 % bootstrap intervals below. recall: facts that the agent used after "
     "the cut and that still stand in the view; far: those neither in the first message nor in the "
     "last tenth; bound: beside their own words; copy4: runs of four words that the agent wrote "
-    "again; files P, R: precision and recall of changed files; errors: error lines that nothing "
+    "again; answers: questions about the past that the view answers, the answer beside its cue; "
+    "files P, R: precision and recall of changed files; errors: error lines that nothing "
     "settled; commands: those run again later; constraints: the user's; reach: kept, or among the "
     "first five hits of a search for the words beside it; stale: changed values of which only an "
     "old one is shown; used: tokens as a share of the budget; cost: price of the rest of the "

@@ -26,6 +26,7 @@ from foldaway.lab.scoring.needed import (
     needed_facts,
     surviving_form,
 )
+from foldaway.lab.scoring.questions import Question, is_answered, questions_at
 from foldaway.lab.scoring.record import claimed_files
 from foldaway.lab.scoring.session import JudgedView, Message, cut_at, is_system
 from foldaway.lab.scoring.shell import Touched
@@ -76,6 +77,7 @@ class CutCase:
     constraints: list[str]
     changed: list[Changed]
     future: frozenset[str]
+    questions: list[Question]
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def case_at(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> CutCas
         constraints=constraints(seen),
         changed=changed_values(seen),
         future=future_facts(prepared, cut),
+        questions=questions_at(prepared, cut),
     )
 
 
@@ -134,6 +137,7 @@ def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
     pairs = list(zip(case.facts, forms, strict=True))
     far = [bool(form) for fact, form in pairs if fact.is_far]
     grams = grams_of(view, frozenset())
+    answered = [is_answered(flat, question) for question in case.questions]
     errors = [error_survives(flat, error) for error in case.errors]
     kept = [constraint_survives(flat, sentence) for sentence in case.constraints]
     files_precision, files_recall, wrong, lost = _files(case, shown)
@@ -144,6 +148,7 @@ def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
         "far": _share(far),
         "bound": bound,
         "copy4": _share([gram in grams for gram in case.grams]),
+        "answers": _share(answered),
         "files P": files_precision,
         "files R": files_recall,
         "errors": _share(errors),
@@ -156,6 +161,11 @@ def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
     missed = {
         "far": [f"{fact.kind}: {fact.text}" for fact, form in pairs if fact.is_far and not form],
         "bound": unbound,
+        "answers": [
+            f"{one.text}: {one.answer}"
+            for one, ok in zip(case.questions, answered, strict=True)
+            if not ok
+        ],
         "files P": wrong,
         "files R": lost,
         "errors": [e.line for e, ok in zip(case.errors, errors, strict=True) if not ok],

@@ -105,8 +105,8 @@ def open_errors(messages: Sequence[Message]) -> list[OpenError]:
     rows: dict[str, list[str]] = {}
     for command, tool, result in answered_calls(messages):
         key = normalize_command(command)
-        shows = tool.lower() in _SHOWING_TOOLS or bool(_SHOWS.match(key.partition(" ")[2]))
-        lines = error_lines(_first_line(result) if shows else result)
+        shows = is_showing(tool) or bool(_SHOWS.match(key.partition(" ")[2]))
+        lines = error_lines(result_line(result) if shows else result)
         if lines:
             rows[key] = lines[:_LINES_A_RESULT]
         elif not has_failed(result) and not _RUNNING.search(result[:_HEAD_CHARS]):
@@ -116,6 +116,11 @@ def open_errors(messages: Sequence[Message]) -> list[OpenError]:
         for line in lines:
             seen.setdefault(one_line(line), key)
     return [OpenError(line, key) for line, key in seen.items() if line]
+
+
+def is_showing(tool: str) -> bool:
+    """Return whether a tool shows other text, such as a file."""
+    return tool.lower() in _SHOWING_TOOLS
 
 
 def error_survives(flat_view: str, error: OpenError) -> bool:
@@ -162,7 +167,7 @@ def normalize_command(command: str) -> str:
     return f"{name} {line}"
 
 
-def _first_line(text: str) -> str:
+def result_line(text: str) -> str:
     """Return the first line of what a tool said, after the header that Codex puts before it."""
     _, mark, output = text[:_HEAD_CHARS].partition("\nOutput:\n")
     lines = (output if mark else text).split("\n")
