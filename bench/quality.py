@@ -1,12 +1,15 @@
 """What survives a compaction, on the half of the shared sessions that is there to be tuned on.
 
     python bench/quality.py                       at 20 % of the tokens, beside the plain cuts
+    python bench/quality.py --budgets 10 20 35    what is used later, and questions about the past
     python bench/quality.py --worst 5             with what was lost in the worst sessions
     python bench/quality.py --drift               after 1, 2, 4 and 8 compactions too
     python bench/quality.py --prose               with a stub for a model that names nothing
     python bench/quality.py --half wider          on sessions that are in neither half
     python bench/quality.py --cuts 50 70 90       where the tuning half is not cut otherwise
 
+Both sides are in one table: `bound` and its neighbors for what the agent used later, `answers` for
+questions about the past. `oracle` chooses lines by what follows the cut: a ceiling, no strategy.
 The scores are those of `foldaway lab`; `quality_split.json` holds the halves. The other half is
 published by `bench/lab.py` and is not for tuning; `halves/wider.py` says what the wider set is.
 """
@@ -21,13 +24,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from msgspec.structs import replace
+
 from foldaway.cli.lab import show_lines
 from foldaway.lab.results import ScoreRow, summarize
-from foldaway.lab.scoring.needed import common_knowledge
+from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.session_rows import TrialTerms, session_rows
-from foldaway.lab.strategies import PLAIN, Strategy, by_foldaway, choose_strategies
+from foldaway.lab.strategies import DRIFTING, PLAIN, Strategy, by_foldaway, choose_strategies
+from halves.oracle import oracle_of
 from halves.parallel import in_parallel
 from halves.prose import EmptyProse
 from halves.sessions import FAMILIES, all_recorded, chosen_sessions, find_data, for_lab
@@ -35,7 +41,7 @@ from halves.split import read_split
 from halves.wider import wider_sessions
 from halves.worst import print_untrue, print_worst
 
-STRATEGIES = ("foldaway", "head+tail", "keep-tail", "random-lines", "bare-list")
+STRATEGIES = (*DRIFTING, "bare-list")
 
 
 def main() -> int:
@@ -52,12 +58,12 @@ def main() -> int:
     budgets = tuple(percent / 100 for percent in options.budgets)
     terms = TrialTerms(
         strategies=strategies, budgets=budgets, peer_budgets=(), main=budgets[0],
-        drifting=frozenset({"foldaway"}) if options.drift else frozenset(),
+        drifting=frozenset(DRIFTING) if options.drift else frozenset(),
         with_missed=bool(options.worst or options.drift),
         cuts=tuple(percent / 100 for percent in options.cuts),
     )  # fmt: skip
     elsewhere = common_knowledge(map(for_lab, all_recorded(data)))
-    work = partial(session_rows, elsewhere=elsewhere, terms=terms)
+    work = partial(_rows, elsewhere=elsewhere, terms=terms)
     rows: list[ScoreRow] = [
         row for found in in_parallel(work, sessions, options.jobs, "sessions") for row in found
     ]
@@ -67,6 +73,13 @@ def main() -> int:
     if options.drift:
         print_untrue(rows)
     return 0
+
+
+def _rows(session: LabSession, elsewhere: Elsewhere, terms: TrialTerms) -> list[ScoreRow]:
+    """Return the rows of one session, with an oracle that knows what follows in it."""
+    oracle = oracle_of(session, elsewhere)
+    tried = {**terms.strategies, oracle.name: oracle}
+    return session_rows(session, elsewhere, replace(terms, strategies=tried))
 
 
 def _sessions(data: Path, options: argparse.Namespace) -> list[LabSession]:

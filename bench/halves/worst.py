@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from foldaway.lab.results import OURS, ScoreRow
 
-_KINDS = ("far", "bound", "files P", "files R", "errors", "constraints")
+_KINDS = ("far", "bound", "answers", "files P", "files R", "errors", "constraints")
 _TITLES = {
     "far": "facts that the agent needed and that are gone",
     "bound": "facts that stand there without their own words",
+    "answers": "questions that are no longer answered",
     "files P": "files claimed as touched that were not",
     "files R": "files touched and not shown",
     "errors": "open errors that are gone",
