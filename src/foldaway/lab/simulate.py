@@ -287,32 +287,15 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(tokens for _, tokens in pieces)
 
 
-class StrategyCost(Struct, frozen=True, kw_only=True):
+class StrategyCost(Replay, frozen=True, kw_only=True):
     """What a strategy cost over all sessions."""
 
-    strategy: str
     sessions: int
-    calls: int
-    compactions: int
-    overflows: int
     overflowing_sessions: int
-    bill: Bill
-    summaries: Bill
     ratio: float
     """Cost against doing nothing; 1 for append only."""
     ratios: tuple[float, ...]
     """The same, session by session, in order."""
-
-    @property
-    def usd(self) -> float:
-        """What all of it cost."""
-        return self.bill.usd + self.summaries.usd
-
-    @property
-    def hit_rate(self) -> float:
-        """The share of the prompts that was read from the cache."""
-        sent = self.bill.prompt_tokens
-        return self.bill.read_tokens / sent if sent else 0.0
 
 
 def strategies_for(
