@@ -18,7 +18,7 @@ from foldaway.lab.scoring.persons import said_by_persons
 from foldaway.lab.scoring.session import Message, calls_of, content_text, decode_arguments
 from foldaway.lab.scoring.signals import answered_calls, is_showing, one_line, result_line
 
-# The numbers belong to the definition of the score: chosen before any figure of it was read.
+# Chosen before any figure of the score was read; the cue of a field was made stricter after one.
 _A_KIND, _TRIED = 5, 40
 """Questions of each of the eight kinds at most, of so many candidates, picked by a hash."""
 _LAST_SHARE, _MOST_MENTIONS = 0.2, 2
