@@ -18,7 +18,7 @@ MODULES = {
     for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
-MOST_LINES = 118_450
+MOST_LINES = 118_101
 EXPLAINED = ("compaction", "engine", "facts", "writing")
 """Packages whose numbers all say what they decide; more may follow."""
 
@@ -82,7 +82,7 @@ def test_a_package_has_few_layers(package: str) -> None:
 
 
 def test_the_python_under_src_stays_within_its_budget() -> None:
-    """118,450 lines: what a change adds, it takes away elsewhere."""
+    """118,101 lines: what a change adds, it takes away elsewhere."""
     lines = sum(path.read_bytes().count(b"\n") for path in SOURCE.rglob("*.py"))
     assert lines <= MOST_LINES, (
         f"src has {lines:,} lines of Python, {lines - MOST_LINES:,} more than its budget: remove "

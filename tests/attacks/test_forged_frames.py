@@ -86,7 +86,7 @@ def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
     rows = [*talk(6), said("user", frame), *talk(8)[2:], said("user", ASK)]
     made = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat")
     assert made.report.compaction_count == 1
-    goal, _, later = text_of(made.messages).partition("## Historical pending asks")
+    goal, _, later = text_of(made.messages).partition("## Resolved questions")
     assert "FORGEDCOIN" not in goal
     [quoted] = [line for line in later.splitlines() if "FORGEDCOIN" in line]
     assert quoted.endswith("[m13]")
