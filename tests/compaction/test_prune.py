@@ -284,10 +284,10 @@ def test_an_excerpt_of_data_tells_every_item_before_any_at_length() -> None:
     """What fits is told whole, without a note; of pairs both legs stay."""
     legs = [{"flight_number": f"HAT{n:03}", "prices": {"business": 370 + n}, "status": "available",
              "scheduled_departure_time_est": "23:00:00"} for n in range(6)]  # fmt: skip
-    whole = excerpted(json.dumps(legs), 450)
+    whole = excerpted(json.dumps(legs), 700)
     assert all(f"HAT00{n}; prices (business: {370 + n})" in whole for n in range(6))
     assert "left out" not in whole
-    pairs = excerpted(json.dumps([[one, legs[0]] for one in legs]), 700)
+    pairs = excerpted(json.dumps([[one, legs[0]] for one in legs]), 900)
     assert pairs.count("business: 370") >= 6
 
 
