@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from foldaway.compaction.prune import answered_calls
+from foldaway.compaction.index import answered_calls
 from foldaway.facts.ledger import Ledger, facts_of, update
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import Message

@@ -174,7 +174,7 @@ ANOTHER = {
 }  # fmt: skip
 OF_A_FOLDER = {
     "arrival": '"off"', "follow_arrival": '"lossless"', "ttl": '"1h"', "mode": '"rotate"',
-    "enabled": "false", "soft_ceiling": "2.5", "argument_chars": "99",
+    "enabled": "false", "argument_chars": "99",
 }  # fmt: skip
 
 

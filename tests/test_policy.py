@@ -18,9 +18,7 @@ def test_the_budgets_of_a_window_of_200_000() -> None:
     assert (budget.threshold_tokens, budget.tail_tokens, budget.summary_max_tokens) == (
         100_000, 20_000, 10_000,
     )  # fmt: skip
-    assert (budget.ceiling_tokens, budget.pressure_tokens, budget.hard_tokens) == (
-        30_000, 85_000, 170_000,
-    )  # fmt: skip
+    assert (budget.pressure_tokens, budget.hard_tokens) == (85_000, 170_000)
 
 
 @pytest.mark.parametrize("window", [100, 8_000, 63_999, 64_000, 64_001, 75_000])
@@ -38,7 +36,7 @@ def test_a_small_window_gets_a_threshold_below_it(window: int) -> None:
 def test_budgets_fit_into_each_other(
     window: int, reserved: int, threshold: float, ratio: float, floor: int
 ) -> None:
-    """Tail <= ceiling; pressure <= threshold <= hard <= window; the summary has a least and a most,
+    """Pressure <= threshold <= hard <= window; the summary has a least and a most,
     in this order."""
     policy = Policy(threshold=threshold, target_ratio=ratio, floor_tokens=floor)
     if window <= reserved:
@@ -47,7 +45,6 @@ def test_budgets_fit_into_each_other(
         return
     budget = budget_for(policy, window, output_tokens=reserved)
     assert budget.effective_window == window - reserved
-    assert budget.tail_tokens <= budget.ceiling_tokens
     assert budget.pressure_tokens <= budget.threshold_tokens <= budget.hard_tokens
     assert budget.hard_tokens <= budget.effective_window
     assert 1 <= budget.summary_min_tokens <= budget.summary_max_tokens <= 12_000
@@ -56,7 +53,7 @@ def test_budgets_fit_into_each_other(
 @pytest.mark.parametrize(("name", "value"), [
     ("threshold", -0.1), ("threshold", 1.1), ("threshold", float("nan")), ("target_ratio", 0.09),
     ("target_ratio", 0.81), ("protect_last", 0), ("protect_first", -1), ("min_tail", 0),
-    ("floor_tokens", -1), ("soft_ceiling", 0.9), ("pressure", 2.0), ("summary_max_tokens", 0),
+    ("floor_tokens", -1), ("pressure", 2.0), ("summary_max_tokens", 0),
     ("argument_chars", 1), ("ineffective_limit", 0), ("ineffective_saving", 1.5),
 ])  # fmt: skip
 def test_a_setting_out_of_range_is_named(name: str, value: Any) -> None:

@@ -41,13 +41,11 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Share of the threshold at which a warning is due."""
     target_ratio: float = 0.20
     """Tail budget as a share of the threshold."""
-    soft_ceiling: float = 1.5
-    """How far one oversized group may stretch the tail budget."""
     protect_first: int = 3
     """Messages beyond the system prompt that the first compaction keeps, unless they are large:
     more than 15 % of the threshold, or of a size asked for."""
     protect_last: int = 20
-    """Newest messages that pruning leaves alone."""
+    """Newest messages that stay whole, as far as they take no more than half of the room."""
     min_tail: int = 3
     """Newest messages that are always kept, whatever their size."""
     summary_ratio: float = 0.20
@@ -60,8 +58,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Nor more than this share of the window."""
     digest_from_chars: int = 200
     """Tool results shorter than this stay as they are."""
-    argument_chars: int = 500
-    """Strings in old tool-call arguments are cut to this length."""
+    argument_chars: int = 200
+    """Of a long string in a tool call's arguments, what stays with the call."""
     arrival: ArrivalLevel = "lossless"
     """What becomes of tool results before they are first sent: nothing (`off`), what loses nothing
     (`lossless`: repeated results as markers, JSON of tools that read no files without its
@@ -84,7 +82,6 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                      "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
             _within(name, getattr(self, name), 0.0, 1.0)
         _within("target_ratio", self.target_ratio, 0.10, 0.80)
-        _within("soft_ceiling", self.soft_ceiling, 1.0, 10.0)
         for name, least in (("protect_last", 1), ("protect_first", 0), ("min_tail", 1),
                             ("floor_tokens", 0), ("summary_min_tokens", 0),
                             ("summary_max_tokens", 1), ("digest_from_chars", 0),
@@ -112,7 +109,6 @@ class Budget(Struct, frozen=True, kw_only=True):
     hard_tokens: int
     pressure_tokens: int
     tail_tokens: int
-    ceiling_tokens: int
     summary_min_tokens: int
     summary_max_tokens: int
     target_tokens: int | None = None
@@ -150,7 +146,6 @@ def budget_for(
         hard_tokens=max(int(window * policy.hard_threshold), threshold),
         pressure_tokens=int(threshold * policy.pressure),
         tail_tokens=tail,
-        ceiling_tokens=int(tail * policy.soft_ceiling),
         summary_min_tokens=min(policy.summary_min_tokens, max(most, 1)),
         summary_max_tokens=max(most, 1),
         target_tokens=target_tokens,
@@ -162,8 +157,7 @@ def at_size(budget: Budget, tokens: int) -> Budget:
     tail is the same share of them.
     """
     share = tokens / budget.threshold_tokens
-    tail, ceiling = int(share * budget.tail_tokens), int(share * budget.ceiling_tokens)
-    return replace(budget, tail_tokens=tail, ceiling_tokens=ceiling)
+    return replace(budget, tail_tokens=int(share * budget.tail_tokens))
 
 
 def scaled(budget: Budget, ratio: float) -> Budget:
@@ -171,8 +165,7 @@ def scaled(budget: Budget, ratio: float) -> Budget:
     if ratio == 1.0:
         return budget
     sizes = ("context_length", "output_tokens", "effective_window", "early_tokens",
-             "threshold_tokens", "hard_tokens", "pressure_tokens", "tail_tokens",
-             "ceiling_tokens")  # fmt: skip
+             "threshold_tokens", "hard_tokens", "pressure_tokens", "tail_tokens")  # fmt: skip
     return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
 
 

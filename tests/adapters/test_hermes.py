@@ -240,8 +240,8 @@ def test_a_copy_is_a_handle_on_the_same_session() -> None:
 
 def test_what_stays_is_the_hosts_own_and_what_changed_has_no_stale_sidecar() -> None:
     """Hermes sends `api_content` in the place of the content, and notes what it has stored."""
-    policy = Policy(protect_first=0, protect_last=2, target_ratio=0.8)
-    made = HermesEngine(context_length=100_000, policy=policy)
+    policy = Policy(protect_first=0, protect_last=2, floor_tokens=500, summary_min_tokens=100)
+    made = HermesEngine(context_length=8_000, policy=policy)
     host = [{**one, "api_content": "as sent", "_db_persisted": True} for one in ITEMS]
     sent = made.compress(host, force=True)
     changed = [one for one in sent if not any(one is mine for mine in host)]

@@ -157,7 +157,7 @@ def test_a_compaction_that_does_not_pay_is_asked_about_first(store: Store) -> No
     )
     options: Any = {**OPTIONS, "model": model, "context_length": 200_000}
     session = Session(store, KEY, **options)
-    session.append(*talk(12))
+    session.append(*talk(40))
     tokens = session.engine.estimate()
     session.used({"prompt_tokens": tokens, "prompt_tokens_details": {"cached_tokens": tokens}})
     commands = Commands(session)

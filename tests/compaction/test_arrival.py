@@ -74,8 +74,8 @@ def test_a_result_that_stands_above_becomes_a_marker() -> None:
 
 
 def test_a_marker_becomes_what_it_stands_for_when_the_other_goes() -> None:
-    """The older copy is folded: the newer one is shown whole, and its reference still resolves."""
-    engine = Compressor(context_length=4_000, policy=SMALL)
+    """The older copy is folded: the newer one is shown itself, and its reference still resolves."""
+    engine = Compressor(context_length=7_000, policy=replace(SMALL, protect_first=0))
     engine.append({"role": "user", "content": "Look."}, *step(1, LINES, "bash"))
     for number in range(2, 12):
         engine.append(*step(number, f"{number} {LINES}", "bash"))

@@ -42,7 +42,7 @@ ROWS = "\n".join(f"row {n} of table_{n} is odd" for n in range(9_000))
 def zone(log: Sequence[Message]) -> Zone:
     return Zone(
         log, Estimator(), lambda at: "person" if log[at].role == "user" else None,
-        lambda _: "fa-0123456789", frozenset(), 200, len(log),
+        lambda _: "fa-0123456789", frozenset(), 200, 200, frozenset(range(len(log))),
     )  # fmt: skip
 
 

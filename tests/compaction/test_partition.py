@@ -15,10 +15,8 @@ from foldaway.compaction.partition import (
     head_stop,
     islands,
     nth_last_ask,
-    protected_from,
     snapped_back,
     system_stop,
-    tail_start,
 )
 from foldaway.engine.oneshot import compress
 from foldaway.policy import Policy
@@ -34,11 +32,7 @@ def test_head_folds_islands_and_tail_are_the_whole(
     parts = groups(log)
     cuts = allowed_cuts(parts)
     head = head_stop(log, cuts, first=data.draw(st.integers(0, 5)))
-    start, _ = tail_start(
-        parts, cuts, lambda _: 10, least=head, budget_tokens=data.draw(st.integers(0, 100)),
-        ceiling_tokens=data.draw(st.integers(0, 150)), min_messages=3,
-    )  # fmt: skip
-    start = max(start, head)
+    start = max(data.draw(st.sampled_from(cuts)), head)
     found = islands(Anchors(log).positions(frozenset(), len(log)), parts, least=head, before=start)
     partition = Partition(head, start, found, 0)
     ranges = sorted([(0, head), *partition.folds(), *partition.islands, (start, len(log))])
@@ -59,29 +53,6 @@ def test_a_cut_never_parts_a_call_from_its_result(log: tuple[Message, ...]) -> N
     assert set(cuts) <= {0, len(log), *(group.start for group in parts)}
     pending = next((group.start for group in parts if group.pending), len(log))
     assert all(cut <= pending for cut in cuts)
-
-
-@given(costs=st.lists(st.integers(0, 500), min_size=1, max_size=30), data=st.data())
-def test_a_tail_is_as_long_as_its_budget_allows(costs: list[int], data: st.DataObject) -> None:
-    """Over single messages: at least the minimum; within the ceiling unless the minimum alone is
-    above it; and one more message would pass the ceiling or the budget was reached."""
-    log = tuple(Message("user", (), at) for at in range(len(costs)))
-    parts = groups(log)
-    cuts = allowed_cuts(parts)
-    budget = data.draw(st.integers(0, 2_000))
-    ceiling = data.draw(st.integers(budget, 3_000))
-    least = data.draw(st.integers(0, len(costs)))
-    start, spent = tail_start(
-        parts, cuts, costs.__getitem__, least=least, budget_tokens=budget, ceiling_tokens=ceiling,
-        min_messages=3,
-    )  # fmt: skip
-    length = len(costs) - start
-    assert spent == sum(costs[start:])
-    assert start >= least
-    assert length >= min(3, len(costs) - least)
-    assert spent <= ceiling or length <= 3
-    if start > least:
-        assert spent >= budget or spent + costs[start - 1] > ceiling
 
 
 def test_the_head_is_the_system_prompt_and_the_first_messages() -> None:
@@ -143,8 +114,6 @@ def test_exchanges_are_counted_from_the_end() -> None:
 def test_a_wish_falls_back_to_the_nearest_cut() -> None:
     """Never forward, so that nothing more is folded than was wished."""
     assert [snapped_back([0, 2, 5], at) for at in (0, 1, 2, 4, 9)] == [0, 0, 2, 2, 5]
-    assert protected_from(Policy(protect_last=20), 50) == 30
-    assert protected_from(Policy(protect_last=20), 5) == 0
 
 
 def test_keeping_the_last_exchanges_starts_the_tail_at_a_user_message() -> None:

@@ -88,14 +88,15 @@ async def test_a_client_that_rewrites_its_newest_messages_breaks_only_at_compact
 async def test_a_full_window_whose_end_is_rewritten_is_compacted_once_more_and_then_grows(
     gateway: Any, kit: Any, wire: str
 ) -> None:
-    """What the client rewrites is known from its second request on."""
+    """What the client rewrites is known from its second request on; every fifth request may find
+    the window full again."""
     async with gateway() as stand:
         for steps in range(40, 100):
             body = with_notes(kit.talk(wire, steps), steps, 4)
             assert (await stand.post(body, wire)).status == 200
         asked = stand.upstream.asked[1:]
         sizes, breaks = list(map(len, asked)), breaks_in(asked, 4)
-        assert 2 <= len(breaks) <= 10
+        assert 2 <= len(breaks) <= 12
         assert all(sizes[at] < 0.75 * sizes[at - 1] for at in breaks)
 
 

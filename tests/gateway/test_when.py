@@ -39,10 +39,10 @@ async def test_a_cold_cache_is_a_time_to_compact(gateway: Any, kit: Any) -> None
     given = {"context_length": 200_000, "policy": Policy(), "clock": lambda: now[0]}
     async with gateway(**given, pays_from=0.1) as stand:
         for steps in (6, 7, 8):
-            got = await stand.post(kit.talk("chat", steps, chars=16_000))
+            got = await stand.post(kit.talk("chat", steps, chars=12_000))
             assert got.note.startswith("pass; nothing is due")
         now[0] += 301
-        got = await stand.post(kit.talk("chat", 9, chars=16_000))
+        got = await stand.post(kit.talk("chat", 9, chars=12_000))
         assert got.note.startswith("compacted 1")
 
 
@@ -155,7 +155,7 @@ async def test_a_models_summary_is_prepared_before_it_is_due(gateway: Any, kit: 
         steps = 0
         while not notes or notes[-1].startswith("pass; nothing"):
             steps += 1
-            got = await stand.post({**kit.talk("chat", steps), "model": "ours"})
+            got = await stand.post({**kit.talk("chat", steps, chars=500), "model": "ours"})
             notes.append(got.note)
             if steps > 2 and await asyncio.to_thread(writer.asked.wait, 0.05):
                 writer.release()

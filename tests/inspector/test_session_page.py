@@ -69,7 +69,7 @@ def test_branches_and_subagents_are_a_tree(pages: Pages) -> None:
 
 def test_a_reference_leads_to_its_first_message(pages: Pages) -> None:
     """From wherever a summary names it."""
-    (fold,) = [one for one in fates(pages.store, pages.store.session(pages.id)).items
+    fold, *_ = [one for one in fates(pages.store, pages.store.session(pages.id)).items
                if one.kind == "folded"]  # fmt: skip
     found = pages.client.get(f"{pages.address}/reference/{fold.reference}")
     assert found.headers["location"].endswith(f"?at={fold.start}#m{fold.start}")

@@ -153,8 +153,7 @@ def test_a_forgetful_model_loses_nothing_that_the_ledger_keeps() -> None:
         shown = re.findall(r"(\d+)\. The agent looked through the ", told_too)
         assert shown
         numbers.append(max(map(int, shown)))
-    assert numbers == sorted(numbers)
-    assert numbers[-1] > numbers[0]
+    assert min(numbers[1:]) > numbers[0]  # they go on; what is shown itself has none
 
 
 @pytest.mark.soak

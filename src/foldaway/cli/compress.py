@@ -96,10 +96,10 @@ SHOWN_RECORDS = 20
 def compress(file: str, **given: Any) -> int:
     """Make a transcript smaller; the originals can be restored.
 
-    The newest messages stay as they are (results that do not fit are cut in the middle), older
-    tool results become one-line digests, and the rest is folded into a summary. The result is
-    valid for the provider. No model is called, except with --summarizer (a model writes the
-    summary, and it is checked) and --native (the provider compacts the conversation).
+    What is worth most stays: the newest request, turns of the agent, pieces of tool results. The
+    rest is folded into a summary. The result is valid for the provider. No model is called, except
+    with --summarizer (a model writes the summary, and it is checked) and --native (the provider
+    compacts the conversation).
 
     The originals are written to OUT.originals.jsonl before OUT: `foldaway recall` prints one,
     `foldaway undo` restores all. If OUT is standard output, there are references only with

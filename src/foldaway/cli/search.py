@@ -181,7 +181,7 @@ def recall(
 ) -> int:  # fmt: skip
     """Print the originals behind a reference.
 
-    REF is a reference such as fa-0123456789 that a digest or summary names. Every message is
+    REF is a reference such as fa-0123456789 that a mark or summary names. Every message is
     printed byte for byte as it is stored, or with --originals as it was in the file that was
     compressed, followed by a line break. With --json it is one object: the reference, its session
     and positions, and `messages`. The exit code is 2 if the reference is unknown.

@@ -14,7 +14,7 @@ from foldaway.compaction.partition import Partition, is_native, newest_request, 
 from foldaway.compaction.references import reference_of, reference_to
 from foldaway.compaction.thinking import results_as_text, stays_from, strip_thinking
 from foldaway.compaction.work import CompactionInput
-from foldaway.facts.frame import mark_text, summary_text
+from foldaway.facts.frame import mark_text, merged_summaries, recognize, summary_text
 from foldaway.facts.summary import Summary, render_summary
 from foldaway.report import Reason, Reference, ReferenceKind
 from foldaway.transcript import (
@@ -89,6 +89,8 @@ def _words_and_media(message: Message) -> list[str]:
 _SAMPLED = 256
 """A long range is told by its ends and the lengths of so many messages between them."""
 Placing: TypeAlias = Literal["user", "assistant", "after", "before", "native", "native merge"]
+_MOST_PLACES = 8
+"""Folds that are tried for the summary, from the first on, and the last; chosen."""
 _BRIDGE = "what came between is in the summary"
 """What stands between two messages of one role that a fold would leave side by side."""
 
@@ -129,11 +131,20 @@ def assemble(
         made = _placed(work, choice, rewritten, framed, reference, place, native)
         fresh, known = _violations(work, made.messages)
         made = replace(made, violations=fresh, known_faults=known)
-        best = best or made
-        if not made.violations:
+        if not fresh and (native or not folds or _is_known_again(work, made.messages)):
             return made
+        if best is None or (best.violations and not fresh):
+            best = made
     assert best is not None
     return best
+
+
+def _is_known_again(work: CompactionInput, messages: Sequence[Message]) -> bool:
+    """Return whether a summary stands where it is known as one if the list comes back."""
+    head = work.policy.protect_first
+    given = [replace(one, origin="real") if one.origin == "summary" else one for one in messages]
+    found = recognize(given, head=head)
+    return any(one.origin == "summary" for one in found) or bool(merged_summaries(found, head=head))
 
 
 def _violations(
@@ -168,7 +179,7 @@ def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[Sum
     """
     if not folds:
         return [SummaryPlace(0, "user")]
-    order = dict.fromkeys((0, len(folds) - 1))
+    order = dict.fromkeys((0, len(folds) - 1, *range(min(len(folds), _MOST_PLACES))))
     fitting = [SummaryPlace(fold, role) for fold in order for role in _fitting(work, folds[fold])]
     sides: tuple[Placing, ...] = ("after", "before")
     beside = [

@@ -7,7 +7,7 @@ one room by its worth for each token; a piece brings its turn along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias, cast
 
@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.prune import PATH_KEYS, is_unreadable, without_media
+from foldaway.compaction.measure import message_tokens, text_length
+from foldaway.compaction.media import without_media
 from foldaway.compaction.worth import (
     SIGNS,
     SIZES,
@@ -25,30 +25,34 @@ from foldaway.compaction.worth import (
     named,
     worth_of,
 )
-from foldaway.facts.frame import origin_of, part_text, shown_part
+from foldaway.facts.frame import GAP, origin_of, part_text, shown_part
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
-from foldaway.facts.tools import family_of, read_arguments
+from foldaway.facts.tools import ARGUMENTS, family_of, first_of, read_arguments
 from foldaway.ports import Redact, TokenCounter
 from foldaway.regex import Regex
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
 
 Leaf: TypeAlias = tuple[str | int, ...]
 """Where a text is in the arguments of a call."""
-GAP = "[…]"
-"""What stands where pieces of a text are left out."""
-_MOST_PIECES = 400
-"""Of one text: the first three quarters of them and the last; chosen, more than any room holds."""
+_MOST_PIECES, _OLDER_PIECES = 400, 8
+"""Of one text, and of an output that is older than what is looked at whole: the first three
+quarters of them and the last; chosen, more than would be taken."""
 _MOST_ROWS, _ROW_CHARS = 400, 1_200
 """Items of data, and the characters of one."""
+_MOST_DATA_CHARS = 2_000_000
+"""Of data; more is read as text. Chosen, to bound time and memory."""
 _LEAST_OF_TEXT = 0.2
 """Of data, what its rows are at least; JSON has about twice as many characters as its rows."""
 _MOST_NAMES = 400
 """Of one message; chosen, more is data."""
+_DEEPEST = 64
+"""Arguments nested deeper are left alone; chosen, far above any tool's schema, to bound
+recursion."""
 _LOOSE = 0.6
 """A piece whose turn is not taken must be worth so much of itself together with the turn."""
-_OLD_KEYS = ("old_string", "old_str", "old_text", "oldText", "oldString", "search")
+_OLD_KEYS = frozenset(ARGUMENTS["old_texts"])
 _SEAM = Regex(r"(?<=[}\]]),|(?<=[.;!?]) |, (?=[\"{])")
 
 
@@ -122,12 +126,20 @@ class Zone(Struct, frozen=True):
     """Messages that are shown whole or not at all: pinned, a person's newest request."""
     short_chars: int
     """An output of no more is not cut."""
-    media_from: int
-    """Media stay from here on: the newest message that bears some."""
+    argument_chars: int
+    """Of a long argument, what stays with its call."""
+    with_media: frozenset[int]
+    """Messages whose media stay."""
+    most_chars: int = 1 << 30
+    """Of outputs, the newest first, so many characters are looked at whole."""
     redact: Redact = str
-    """What is cut is without secrets first: no piece of one is known as such afterwards."""
-    clean: Collection[int] = ()
-    """Messages whose outputs are known to hold none."""
+    unclean: frozenset[int] = frozenset()
+    """Messages that may hold secrets: they are hidden before a text is cut, because no piece of one
+    is known as such."""
+
+    def text(self, at: int, text: str) -> str:
+        """Return a text of a message as it may be cut."""
+        return self.redact(text) if at in self.unclean else text
 
 
 def cut_groups(
@@ -139,15 +151,17 @@ def cut_groups(
     """
     touched: set[str] = set()
     told: set[str] = set()
-    back = 0
+    back, looked = 0, 0
     found: list[BlockGroup] = []
     for start, stop in reversed(ranges):
         turn = any(zone.log[at].role == "assistant" for at in range(start, stop))
         unseen = stop == len(zone.log)
         back += turn
-        maker = _GroupMaker(zone, back, used, touched, told, unseen=unseen)
+        is_older = looked > zone.most_chars
+        maker = _GroupMaker(zone, back, used, touched, told, unseen=unseen, is_older=is_older)
         found.append(maker.made(start, stop))
         for at in range(start, stop):
+            looked += text_length(zone.log[at])
             if zone.log[at].role == "assistant":
                 touched.update(_files(zone.log[at]))
     return found
@@ -178,8 +192,10 @@ class _GroupMaker:
         told: set[str],
         *,
         unseen: bool,
+        is_older: bool,
     ) -> None:
         self.zone, self.back, self.unseen = zone, back, unseen
+        self.most_pieces = _OLDER_PIECES if is_older else _MOST_PIECES
         self.used, self.touched, self.told = used, touched, told
         self.cuts: list[TextCut] = []
         self.pieces: list[BlockPiece] = []
@@ -226,25 +242,26 @@ class _GroupMaker:
         ratio = _ratio(text, self.zone.counter)
         if leaf is None and len(text) * ratio <= SIZES.whole_text:
             return
-        text = self.zone.redact(text)
-        first = SIZES.argument_chars if leaf is not None else 0
+        ends = _ends(text, int(SIZES.text / ratio))
+        is_all, text = ends is text, self.zone.text(at, ends)
+        first = self.zone.argument_chars if leaf is not None else 0
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
         worth = worth_of(kind, self.back)
-        cut = TextCut(at, part, leaf, pieces, 1, is_whole="".join(pieces) == text)
+        cut = TextCut(at, part, leaf, pieces, 1, is_all and "".join(pieces) == text)
         self._add(cut, ratio, lambda _, __: worth)
 
     def _arguments(self, at: int, number: int, call: ToolCall) -> None:
-        if len(call.arguments) <= SIZES.argument_chars:
+        if len(call.arguments) <= self.zone.argument_chars:
             return None
         if call.kind == "custom":
             return self._text(at, number, (), call.arguments, "new_text")
         if call.kind != "function":
             return None
         value = read_arguments(call.arguments)
-        if is_unreadable(value):
+        if _is_unreadable(value):
             return None
-        for leaf, text in _leaves(value, ()):
+        for leaf, text in _leaves(value, self.zone.argument_chars):
             old = any(key in _OLD_KEYS for key in leaf)
             self._text(at, number, leaf, text, "old_text" if old else "new_text")
         return None
@@ -256,8 +273,8 @@ class _GroupMaker:
             return
         ratio = _ratio(text, self.zone.counter)
         most = int(SIZES.output / ratio)
-        is_whole = text == whole
-        text = text if at in self.zone.clean else self.zone.redact(text)
+        ends = text if _is_data(text) else _ends(text, most, self.most_pieces)
+        is_whole, text = ends is whole, self.zone.text(at, ends)
         rows = _in_rows(text, most)
         pieces = tuple(rows or _pieces(without_blocks(text), most))
         file = _file(call) if call is not None else ""
@@ -389,7 +406,7 @@ def show(
         message = zone.log[at]
         made = changed.get(at, {})
         parts = tuple(made.get(number, part) for number, part in enumerate(message.parts))
-        if at not in zone.intact and at < zone.media_from:
+        if at not in zone.with_media:
             parts = without_media(parts, zone.reference(message))
         if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
             is_result = any(type(part) is ToolResult for part in parts)
@@ -456,7 +473,7 @@ def _files(message: Message) -> Iterator[str]:
 
 def _file(call: ToolCall) -> str:
     given = read_arguments(call.arguments if call.kind == "function" else "")
-    return next((given[key] for key in PATH_KEYS if isinstance(given.get(key), str)), "")
+    return first_of(given, *ARGUMENTS["paths"])
 
 
 def _ratio(text: str, counter: TokenCounter) -> float:
@@ -465,12 +482,19 @@ def _ratio(text: str, counter: TokenCounter) -> float:
     return max(counter.count(sample), 1) / max(len(sample), 1)
 
 
+def _ends(text: str, most: int, pieces: int = _MOST_PIECES) -> str:
+    """Return the ends of a text of more pieces, of `most` characters each, without torn words."""
+    longest = pieces * max(most, 1)
+    if len(text) <= longest:
+        return text
+    stop, start = longest * 3 // 4, len(text) - longest // 4
+    stop = max(text.rfind("\n", 0, stop), text.rfind(" ", 0, stop), stop // 2)
+    start = min(at for at in (text.find("\n", start), text.find(" ", start), len(text)) if at >= 0)
+    return f"{text[:stop]}\n{GAP}\n{text[start:]}"
+
+
 def _pieces(text: str, most: int) -> Iterator[str]:
     """Yield a text in pieces of about so many characters, cut at line ends, or else at seams."""
-    longest = _MOST_PIECES * max(most, 1)
-    if len(text) > longest:
-        head = longest * 3 // 4
-        text = f"{text[:head]}\n{GAP}\n{text[len(text) - longest // 4 :]}"
     now: list[str] = []
     size = 0
     for line in text.splitlines(keepends=True):
@@ -499,9 +523,14 @@ def _parted(line: str, most: int) -> Iterator[str]:
         yield line[at:]
 
 
+def _is_data(text: str) -> bool:
+    """Return whether a text may be data that is read as rows."""
+    return text[:1] in ("{", "[") and len(text) <= _MOST_DATA_CHARS
+
+
 def _in_rows(text: str, most: int) -> list[str]:
     """Return data as rows, some short ones in a piece; nothing for any other text."""
-    if text[:1] not in "{[":
+    if not _is_data(text):
         return []
     found: list[str] = []
     rows = data_rows(text, _MOST_ROWS, _ROW_CHARS)
@@ -515,17 +544,27 @@ def _in_rows(text: str, most: int) -> list[str]:
     return found
 
 
-def _leaves(value: Any, where: Leaf) -> Iterator[tuple[Leaf, str]]:
+def _is_unreadable(arguments: Any) -> bool:
+    """Return whether a repair made arguments of a text that is no JSON (rule `arguments-object`):
+    they are kept whole, so that a host can read them as they came.
+    """
+    fields = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    return list(fields) == ["value"] and isinstance(fields["value"], str)
+
+
+def _leaves(value: Any, longer_than: int, where: Leaf = ()) -> Iterator[tuple[Leaf, str]]:
     """Yield the long texts of arguments with their places."""
+    if len(where) > _DEEPEST:
+        return
     if isinstance(value, str):
-        if len(value) > SIZES.argument_chars:
+        if len(value) > longer_than:
             yield where, value
     elif isinstance(value, dict):
         for key, inner in cast("dict[str, Any]", value).items():
-            yield from _leaves(inner, (*where, key))
+            yield from _leaves(inner, longer_than, (*where, key))
     elif isinstance(value, list):
         for number, inner in enumerate(cast("list[Any]", value)):
-            yield from _leaves(inner, (*where, number))
+            yield from _leaves(inner, longer_than, (*where, number))
 
 
 def _with_leaf(value: Any, leaf: Leaf, text: str) -> Any:

@@ -1,9 +1,10 @@
 """Measure what there is and choose what to fold: the first half of a plan.
 
 One room is shared by everything between the head and the end, by its worth (`worth.toml`): turns,
-words, pieces of outputs (`blocks.py`). The record of what is folded has a small share of it. Three
-things are outside the ranking: what must stay (a person's newest request, what is pinned, the
-newest messages), the tail of a compaction by the settings, and what a caller asked to keep.
+words, pieces of outputs (`blocks.py`). It is what was asked for, or what the settings give to the
+tail and to a summary. The record of what is folded has a small share of it. Outside the ranking are
+what must stay (a person's newest request, what is pinned, the newest messages) and what a caller
+asked to keep.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from foldaway.compaction.blocks import (
     used_names,
 )
 from foldaway.compaction.measure import message_tokens, text_length
+from foldaway.compaction.media import holds_media
 from foldaway.compaction.partition import (
     Partition,
     allowed_cuts,
@@ -33,22 +35,19 @@ from foldaway.compaction.partition import (
     snapped_back,
     speaker_at,
     system_stop,
-    tail_start,
 )
-from foldaway.compaction.prune import holds_media
-from foldaway.compaction.pruner import Pruner
 from foldaway.compaction.references import reference_of
 from foldaway.compaction.thinking import has_results, loop_start, unseen_from, words_alone
 from foldaway.compaction.work import CompactionInput
 from foldaway.compaction.worth import SIZES
-from foldaway.facts.digests.line import plural
 from foldaway.facts.frame import summary_text
+from foldaway.reduction.reduced import plural
 from foldaway.report import Reason
 from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 
-RECORD_SHARE, LATER_RECORD_SHARE = 0.20, 0.30
-"""Of the room, what the record of what is folded has: at the first compaction, and from the second
-on, when it is all that is left of the oldest messages (`bench/notes/worth.md`)."""
+RECORD_SHARE = 0.20
+"""Of the room, what the record of what is folded has; 30 or 45 % from the second compaction on keep
+no more after eight (`bench/notes/worth.md`)."""
 SUMMARY_SHARE = 0.6
 """The most of a size that was asked for that a summary by a model gets."""
 LEAST_SUMMARY_TOKENS = 200
@@ -60,6 +59,9 @@ measured with `python bench/economics.py`: larger ones cost more in later calls 
 INSTRUCTIONS_SHARE = 0.3
 """The most of the size asked for, or of the threshold, that the text of a skill or command may take
 to stay a message; chosen: two thirds are left for the work itself."""
+PROTECTED_SHARE = 0.5
+"""The most of the room that the newest messages have to stay whole; a reader is indifferent from 0
+to 50 % (`bench/notes/worth.md`), and an agent reads no file again that it has just read."""
 UNSEEN_SHARE = 0.25
 """The most of a size that a result may take to stay whole as long as the model has not seen it;
 chosen, so that what was just asked for, as by a recall, is not asked for again."""
@@ -68,8 +70,15 @@ FOLD_MORE = "to fold more, give target_tokens or keep_last"
 _LOOKED_AT = 3
 """So many times the room, in bare turns, is looked at from the end on; chosen, older ones would not
 be taken."""
+_MEDIA_WITHIN = 800
+"""Newest messages in which media are looked for; chosen."""
 _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
+_LOOKED_AT_CHARS = 24
+"""Of outputs, so many characters for each token of the room are looked at whole; chosen, six times
+what it holds."""
+_LOOKED_THROUGH_CHARS = 200_000
+"""A message of more is not looked through for secrets as a whole: only what may be shown of it."""
 _ROUNDS = 6
 """The tokens of a whole are not quite the sum of its parts; each round comes nearer."""
 _NEARLY = 0.985
@@ -115,7 +124,6 @@ class _Ground(Struct, frozen=True):
     least: int
     """No tail starts before: the head and old summaries end here."""
     before: int
-    pruner: Pruner
     tight: bool
     """Whether no more may stay than what must."""
 
@@ -148,7 +156,7 @@ def choose(work: CompactionInput, spare: int = 0) -> Selection | Skipped:
         detail = f"{before:,} tokens are within the {target:,} that were asked for"
         return Skipped("nothing to compact", detail, before, floor)
     layout = _layout(ground, spare)
-    if layout.over > 0 and target is not None:
+    if layout.over > 0:
         layout = min(
             layout, _layout(_ground(work, before, tight=True), spare), key=lambda one: one.over
         )
@@ -182,7 +190,7 @@ def _ground(work: CompactionInput, before: int, *, tight: bool = False) -> _Grou
     least = max(head, _after_old_summary(work))
     least = next((cut for cut in cuts if cut >= least), least)  # a result alone may be left
     anchored = _anchored(work, tight=tight)
-    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work), tight)
+    return _Ground(work, parts, cuts, anchored, head, least, before, tight)
 
 
 def _anchored(work: CompactionInput, *, tight: bool) -> Sequence[int]:
@@ -243,37 +251,38 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
 
 
 def _layout(ground: _Ground, spare: int) -> _Layout:
-    """Return what stays: everything by its worth if a size was asked for; otherwise a tail, and
-    what is worth most of the older messages in the room that a summary has.
+    """Return what stays: everything by its worth, unless the caller said where the tail starts, the
+    turn goes, or an item of the provider's stands for all that is folded.
     """
     work = ground.work
-    target = work.budget.target_tokens
-    if target is not None and _is_free(work):
-        return _by_worth(ground, target - spare)
-    start, tail = _tail(ground)
+    if _is_free(work):
+        return _by_worth(ground, _size(ground) - spare)
+    start = _given_tail(ground)
     if work.options.keeps_turn and start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
-    found = _from(ground, start, tail)
+    found = _from(ground, start)
     if work.state.carried is not None and not found.folds():
         found = _with_fold(ground, found)
-    kept = found.tail_tokens + ground.pruner.stand(found.between())
+    kept = found.tail_tokens + sum(map(work.costs.__getitem__, found.between()))
     summary = _summary_beside(ground, kept) if found.folds() else 0
     total = ground.fixed + kept + summary + (_frame_tokens(work) if summary else 0)
-    if target is None and _is_free(work) and total > work.budget.effective_window:
-        return _by_worth(ground, work.budget.pressure_tokens)
-    pruner = ground.pruner
-    stay = [*found.between(), *range(found.tail_start, len(work.log))]
-    rewritten = {
-        at: pruner.pruned[at]
-        for at in stay
-        if pruner.pruned.get(at, work.log[at]) is not work.log[at]
-    }
-    layout = _Layout(found, rewritten, pruner.references, summary, total - (target or total))
+    target = work.budget.target_tokens
+    layout = _Layout(found, {}, {}, summary, total - (target or total))
     if not work.options.keeps_turn and total > (target or work.budget.effective_window):
         return _with_cut_tail(ground, layout, total - (target or work.budget.pressure_tokens))
-    if summary and target is None and _is_free(work) and work.writer == "ledger":
-        return _with_older(ground, layout)
     return layout
+
+
+def _size(ground: _Ground) -> int:
+    """Return the size to reach: the one that was asked for, or what the settings give to the tail
+    and to a summary.
+    """
+    work, budget = ground.work, ground.work.budget
+    if budget.target_tokens is not None:
+        return budget.target_tokens
+    summary = summary_room(work, ground.before - ground.fixed - budget.tail_tokens)
+    wanted = ground.fixed + budget.tail_tokens + summary + _frame_tokens(work)
+    return min(wanted, budget.effective_window)
 
 
 def _with_cut_tail(ground: _Ground, layout: _Layout, excess: int) -> _Layout:
@@ -291,9 +300,10 @@ def _with_cut_tail(ground: _Ground, layout: _Layout, excess: int) -> _Layout:
 
 
 def _is_free(work: CompactionInput) -> bool:
-    """Return whether it is left to us what stays."""
+    """Return whether it is left to us what stays, message by message."""
     options = work.options
-    return options.keeps_turn and options.above is None and options.keep_last is None
+    is_given = options.above is not None or options.keep_last is not None
+    return options.keeps_turn and not is_given and work.writer != "provider"
 
 
 def _summary_beside(ground: _Ground, kept: int) -> int:
@@ -312,33 +322,7 @@ def _record(work: CompactionInput, room: int) -> int:
         return max(
             min(summary_room(work, work.costs.span(0, len(work.log))), most), least_summary(work)
         )
-    share = LATER_RECORD_SHARE if work.state.count else RECORD_SHARE
-    return max(min(int(room * share), work.budget.summary_max_tokens), least_summary(work))
-
-
-def _with_older(ground: _Ground, layout: _Layout) -> _Layout:
-    """Return a layout with the worthiest of the messages before its tail, in the room of the
-    summary; what is left of that is for the record.
-    """
-    work, found = ground.work, layout.partition
-    record = min(_record(work, found.tail_tokens + layout.summary_tokens), layout.summary_tokens)
-    room = layout.summary_tokens - record
-    anchored = {at for start, stop in found.islands for at in range(start, stop)}
-    candidates = [
-        (start, stop)
-        for start, stop in _visible(ground, found.tail_start)
-        if anchored.isdisjoint(range(start, stop))
-    ]
-    blocks = _blocks(ground, candidates, room, (), frozenset())
-    chosen = _chosen(work, blocks, room, ())
-    if not chosen.ranges:
-        return layout
-    kept = tuple(sorted((*found.islands, *chosen.ranges)))
-    partition = Partition(found.head_stop, found.tail_start, kept, found.tail_tokens)
-    return _Layout(
-        partition, layout.rewritten | chosen.rewritten, layout.references | chosen.references,
-        record, layout.over,
-    )  # fmt: skip
+    return max(min(int(room * RECORD_SHARE), work.budget.summary_max_tokens), least_summary(work))
 
 
 def _by_worth(ground: _Ground, size: int) -> _Layout:
@@ -346,23 +330,44 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
     work, length = ground.work, len(ground.work.log)
     room = max(size - ground.fixed, 0)
     candidates = list(_visible(ground, length))
-    anchors, newest = work.index.anchors, length - (1 if ground.tight else work.policy.min_tail)
+    protected = length if ground.tight else _protected_from(ground, candidates, room)
+    newest = min(protected, length - (1 if ground.tight else work.policy.min_tail))
     must = [(a, b) for a, b in candidates
             if b > newest or any(a <= at < b for at in ground.anchored)]  # fmt: skip
-    whole = {at for at in ground.anchored if at != anchors.reply} | work.options.pinned
+    whole = {at for at in ground.anchored if at != work.index.anchors.reply} | work.options.pinned
     if not ground.tight:
         unseen = range(max(unseen_from(work), 0), length)
         whole |= {at for at in unseen if work.costs[at] <= UNSEEN_SHARE * room}
+        whole.update(range(protected, length))
     blocks = _blocks(ground, candidates, room, must, frozenset(whole))
-    chosen = _chosen(work, blocks, room, must)
-    fits = chosen.tokens <= room and _covers(chosen.ranges, ground.head, length)
-    if work.state.carried is None and fits:
-        return _spread(ground, chosen, 0, room)
     record = _record(work, room)
-    room -= _frame_tokens(work)
+    beside = room - record - _frame_tokens(work)
+    is_asked_for = work.budget.target_tokens is not None and work.writer == "ledger"
+    free = room if is_asked_for else beside
+    chosen = _chosen(work, blocks, free, must)
+    fits = chosen.tokens <= free and _covers(chosen.ranges, ground.head, length)
+    if work.state.carried is None and fits:
+        return _spread(ground, chosen, 0)
     if work.state.carried is not None:
         blocks = _without_oldest(blocks, must)
-    return _spread(ground, _chosen(work, blocks, room - record, must), record, room)
+    elif free == beside:
+        return _spread(ground, chosen, record)
+    return _spread(ground, _chosen(work, blocks, beside, must), record)
+
+
+def _protected_from(ground: _Ground, candidates: Sequence[tuple[int, int]], room: int) -> int:
+    """Return from where on everything stays whole: the messages that the settings protect, as far
+    as they have their share of the room.
+    """
+    work, start = ground.work, len(ground.work.log)
+    first = start - work.policy.protect_last
+    left = PROTECTED_SHARE * room
+    for begin, stop in reversed(candidates):
+        left -= work.costs.span(begin, stop)
+        if stop != start or begin < first or left < 0:
+            break
+        start = begin
+    return start
 
 
 def _covers(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
@@ -373,10 +378,16 @@ class _Blocks(Struct, frozen=True):
     """What may stay, newest first, and the names that count in it."""
 
     zone: Zone
+    ranges: list[tuple[int, int]]
     groups: list[BlockGroup]
     used: dict[str, float]
     references: dict[int, str]
     """Those that were made for what is cut, by position."""
+
+    def without_secrets(self, unclean: frozenset[int]) -> _Blocks:
+        """Return the same, with more messages whose texts may hold secrets."""
+        zone = replace(self.zone, unclean=self.zone.unclean | unclean)
+        return replace(self, zone=zone, groups=cut_groups(zone, self.ranges, self.used))
 
 
 class _Chosen(Struct, frozen=True):
@@ -395,22 +406,42 @@ def _blocks(
     """Return the candidates as blocks; `whole` are messages of which nothing is cut."""
     references: dict[int, str] = {}
     ranges = _looked_at(ground.work, candidates, room, must)
-    zone = _zone(ground, whole, references, [at for a, b in ranges for at in range(a, b)])
+    zone = _zone(ground, whole, references, room)
     used = used_names(zone, ranges)
-    return _Blocks(zone, cut_groups(zone, ranges, used), used, references)
+    return _Blocks(zone, ranges, cut_groups(zone, ranges, used), used, references)
 
 
 def _without_oldest(blocks: _Blocks, must: Sequence[tuple[int, int]]) -> _Blocks:
     """Return the blocks without the oldest group that may go: so something is folded."""
-    free = [group for group in blocks.groups if (group.start, group.stop) not in must]
-    groups = [group for group in blocks.groups if group not in free[-1:]]
-    return replace(blocks, groups=groups)
+    free = next((one for one in blocks.ranges if one not in must), None)
+    return replace(
+        blocks, ranges=[one for one in blocks.ranges if one != free],
+        groups=[group for group in blocks.groups if (group.start, group.stop) != free],
+    )  # fmt: skip
 
 
 def _chosen(
     work: CompactionInput, blocks: _Blocks, room: int, must: Sequence[tuple[int, int]]
 ) -> _Chosen:
-    """Return what is worth most of the blocks, within a room, with what must stay."""
+    """Return what is worth most of the blocks, within a room, with what must stay; what is shown in
+    part is looked through for secrets.
+    """
+    while True:
+        taken, shown, size = _taken(work, blocks, room, must)
+        ranges = sorted((blocks.groups[at].start, blocks.groups[at].stop) for at in taken)
+        parted = [at for start, stop in ranges if not shown.keys().isdisjoint(range(start, stop))
+                  for at in range(start, stop)]  # fmt: skip
+        small = [at for at in parted if text_length(work.log[at]) <= _LOOKED_THROUGH_CHARS]
+        unclean = frozenset(parted).difference(work.index.clean_among(small))
+        if unclean <= blocks.zone.unclean:
+            return _Chosen(ranges, shown, blocks.references, size)
+        blocks = blocks.without_secrets(unclean)
+
+
+def _taken(
+    work: CompactionInput, blocks: _Blocks, room: int, must: Sequence[tuple[int, int]]
+) -> tuple[Mapping[int, set[BlockPiece]], dict[int, Message], int]:
+    """Return the groups that are taken, their messages that are shown otherwise, and the tokens."""
     groups, zone = blocks.groups, blocks.zone
     known = set(must)
     needed = [number for number, group in enumerate(groups) if (group.start, group.stop) in known]
@@ -435,8 +466,7 @@ def _chosen(
             wanted = min(wanted * room / max(size, 1), 2.0 * room)
     assert best is not None
     size, taken, shown = best
-    ranges = sorted((groups[number].start, groups[number].stop) for number in taken)
-    return _Chosen(ranges, shown, blocks.references, size)
+    return taken, shown, size
 
 
 def _is_nearer(size: int, than: int, room: int) -> bool:
@@ -459,9 +489,7 @@ def _shown(
     return found
 
 
-def _zone(
-    ground: _Ground, whole: frozenset[int], references: dict[int, str], positions: Sequence[int]
-) -> Zone:
+def _zone(ground: _Ground, whole: frozenset[int], references: dict[int, str], room: int) -> Zone:
     work = ground.work
     log = work.log
 
@@ -473,12 +501,23 @@ def _zone(
             found = references[message.position] = reference_of(message)
         return found
 
-    backwards = range(len(log) - 1, -1, -1)
-    media = next((at for at in backwards[:_BARE_CHARS] if holds_media(log[at].parts)), len(log))
     return Zone(
         log, work.counter, lambda at: speaker_at(log, at), reference, whole,
-        work.policy.digest_from_chars, media, work.redact, work.index.clean_among(positions),
+        work.policy.digest_from_chars, work.policy.argument_chars, _with_media(work),
+        _LOOKED_AT_CHARS * max(room, 0), work.redact,
     )  # fmt: skip
+
+
+def _with_media(work: CompactionInput) -> frozenset[int]:
+    """Return the messages whose media stay: the newest of a user's and of a tool's that bear some,
+    the newest request, what is pinned.
+    """
+    newest: dict[bool, int] = {}
+    for at in range(len(work.log) - 1, max(len(work.log) - _MEDIA_WITHIN, 0) - 1, -1):
+        message = work.log[at]
+        if holds_media(message.parts):
+            newest.setdefault(has_results(message), at)
+    return frozenset({*newest.values(), work.index.anchors.ask, *work.options.pinned})
 
 
 def _looked_at(
@@ -512,7 +551,7 @@ def _visible(ground: _Ground, stop: int) -> Iterator[tuple[int, int]]:
             yield group.start, group.stop
 
 
-def _spread(ground: _Ground, chosen: _Chosen, record: int, room: int) -> _Layout:
+def _spread(ground: _Ground, chosen: _Chosen, record: int) -> _Layout:
     """Return a choice as a layout: what is kept without a gap up to the end is the tail."""
     work = ground.work
     start = len(work.log)
@@ -522,7 +561,8 @@ def _spread(ground: _Ground, chosen: _Chosen, record: int, room: int) -> _Layout
         start, stop = ranges.pop()
         tail += sum(_cost(work, chosen, at) for at in range(start, stop))
     partition = Partition(ground.head, max(start, ground.head), tuple(ranges), tail)
-    over = chosen.tokens + record - room
+    total = ground.fixed + chosen.tokens + record + (_frame_tokens(work) if record else 0)
+    over = total - (work.budget.target_tokens or work.budget.effective_window)
     return _Layout(partition, chosen.rewritten, chosen.references, record, max(over, 0))
 
 
@@ -531,54 +571,59 @@ def _cost(work: CompactionInput, chosen: _Chosen, at: int) -> int:
     return work.costs[at] if made is None else message_tokens(made, work.counter)
 
 
-def _from(ground: _Ground, start: int, tail_tokens: int) -> Partition:
+def _from(ground: _Ground, start: int) -> Partition:
     """Return the partition whose tail starts at a place."""
+    work = ground.work
     kept = islands(ground.anchored, ground.parts, least=ground.head, before=start)
-    if not ground.work.options.keeps_turn:
-        kept = _alone(ground.work, kept)
-    return Partition(ground.head, max(start, ground.head), kept, tail_tokens)
+    if not work.options.keeps_turn:
+        kept = _alone(work, kept)
+    tail = max(start, ground.head)
+    return Partition(ground.head, tail, kept, work.costs.span(tail, len(work.log)))
 
 
 def _with_fold(ground: _Ground, found: Partition) -> Partition:
     """Return the partition with the longest tail that leaves something to fold, if there is one: a
     summary that stands inside a message that stays is told again only in a new one.
     """
-    length = len(ground.work.log)
-    for cut in ground.cuts:
-        if cut > found.tail_start:
-            less = _from(ground, cut, sum(map(ground.pruner.cost, range(cut, length))))
-            if less.folds():
-                return less
-    return found
+    later = (_from(ground, cut) for cut in ground.cuts if cut > found.tail_start)
+    return next((less for less in later if less.folds()), found)
 
 
-def _tail(ground: _Ground) -> tuple[int, int]:
-    """Return where the tail starts, as the options or the budget says, and its tokens."""
-    work, cost = ground.work, ground.pruner.cost
-    log, options, budget = work.log, work.options, work.budget
+def _given_tail(ground: _Ground) -> int:
+    """Return where the tail starts as the options say, or else by its budget; if the turn goes,
+    with what the model has not seen.
+    """
+    work, options = ground.work, ground.work.options
     if not options.keeps_turn:
-        start = max(unseen_from(work), ground.head)
-        return start, sum(map(cost, range(start, len(log))))
-    if options.above is not None or options.keep_last is not None:
-        wanted = (
-            options.above
-            if options.above is not None
-            else nth_last_ask(log, options.keep_last or 1)
-        )
-        start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
-        return start, work.costs.span(start, len(log))
-    summary = summary_room(work, ground.before - ground.fixed - budget.tail_tokens)
-    room = max(budget.effective_window - ground.fixed - _frame_tokens(work) - summary, 1)
+        return max(unseen_from(work), ground.head)
+    if options.above is not None:
+        wanted = options.above
+    elif options.keep_last is not None:
+        wanted = nth_last_ask(work.log, options.keep_last)
+    else:
+        wanted = _within(ground, _tail_tokens(ground))
+    return max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
 
-    def walk(ceiling: int) -> tuple[int, int]:
-        return tail_start(
-            ground.parts, ground.cuts, cost, least=ground.least,
-            budget_tokens=min(budget.tail_tokens, room), ceiling_tokens=min(ceiling, room),
-            min_messages=work.policy.min_tail,
-        )  # fmt: skip
 
-    start, tokens = walk(budget.ceiling_tokens)
-    return (start, tokens) if start > ground.least else walk(budget.tail_tokens)
+def _tail_tokens(ground: _Ground) -> int:
+    budget = ground.work.budget
+    if budget.target_tokens is None:
+        return budget.tail_tokens
+    return int((budget.target_tokens - ground.fixed) * (1 - SUMMARY_SHARE))
+
+
+def _within(ground: _Ground, tokens: int) -> int:
+    """Return the first message of the longest end of the log within so many tokens; it has at
+    least the newest that the settings say.
+    """
+    work = ground.work
+    start = length = len(work.log)
+    for begin in reversed(ground.parts.starts):
+        tokens -= work.costs.span(begin, start)
+        if tokens < 0 and length - start >= work.policy.min_tail:
+            break
+        start = begin
+    return start
 
 
 def summary_room(work: CompactionInput, content: int) -> int:
@@ -623,9 +668,12 @@ def _floor(ground: _Ground) -> int:
     tail = snapped_back(ground.cuts, max(length - work.policy.min_tail, 0))
     stop = min(system_stop(work.log), tail)
     kept = islands(ground.anchored, ground.parts, least=stop, before=tail)
-    newest = sum(map(ground.pruner.standing, range(tail, length)))
-    between = sum(ground.pruner.standing(at) for first, end in kept for at in range(first, end))
-    return work.outside_tokens + work.costs.span(0, stop) + between + newest
+    shown = {item.start: item.message for item in work.view.items if isinstance(item, Rewritten)}
+    stay = (at for start, end in (*kept, (tail, length)) for at in range(start, end))
+    standing = sum(
+        message_tokens(shown[at], work.counter) if at in shown else work.costs[at] for at in stay
+    )
+    return work.outside_tokens + work.costs.span(0, stop) + standing
 
 
 def _folds_anything(work: CompactionInput, partition: Partition) -> bool:
@@ -643,12 +691,19 @@ def _folds_anything(work: CompactionInput, partition: Partition) -> bool:
     )
 
 
+def beyond_window(work: CompactionInput, floor: int) -> str:
+    """Return that what no fold can remove is larger than the window, "" if it is not."""
+    window = work.budget.effective_window
+    if floor <= window:
+        return ""
+    return (
+        f"{floor:,} tokens of system prompt, tools, anchors and the newest messages cannot be "
+        f"folded, and the window holds {window:,}"
+    )
+
+
 def _why_nothing(work: CompactionInput, before: int, floor: int) -> Skipped:
-    if floor > work.budget.effective_window:
-        detail = (
-            f"{floor:,} tokens of system prompt, tools, anchors and the newest messages cannot be "
-            f"folded, and the window holds {work.budget.effective_window:,}"
-        )
+    if detail := beyond_window(work, floor):
         return Skipped("cannot", detail, before, floor)
     detail = (
         f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
@@ -658,12 +713,12 @@ def _why_nothing(work: CompactionInput, before: int, floor: int) -> Skipped:
 
 
 def _shown_again(
-    work: CompactionInput, ranges: Sequence[tuple[int, int]], pruned: Mapping[int, Message]
+    work: CompactionInput, ranges: Sequence[tuple[int, int]], cut: Mapping[int, Message]
 ) -> Iterator[tuple[int, tuple[Message, int]]]:
     """Yield what is kept and was shown otherwise from its arrival on, with its tokens.
 
     A marker is set only where the result that it points at is shown whole above it: what pointed
-    at something that is folded or pruned now is shown itself again. `pruned` is left alone.
+    at something that is folded or cut now is shown itself again. `cut` is left alone.
     """
     log, index = work.log, work.index
     whole: dict[Copy, str] = {}
@@ -671,7 +726,7 @@ def _shown_again(
         return
     for start, stop in ranges:
         for at in range(start, stop):
-            if at in pruned:
+            if at in cut:
                 continue
             if not index.arrives(at):
                 note_whole(log[at], log[at], None, whole)

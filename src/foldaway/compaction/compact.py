@@ -13,7 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.compaction.assemble import Assembled, Problem, assemble, verify
-from foldaway.compaction.choose import Selection, Skipped, choose, least_summary, summary_room
+from foldaway.compaction.choose import (
+    Selection,
+    Skipped,
+    beyond_window,
+    choose,
+    least_summary,
+    summary_room,
+)
 from foldaway.compaction.index import terms_in_parts
 from foldaway.compaction.join import Joined, joined, lasting
 from foldaway.compaction.measure import Costs, by_category, compared
@@ -33,7 +40,7 @@ from foldaway.facts.summary import Summary, aimed, focused, render_summary, stat
 from foldaway.report import Category, Reference
 from foldaway.transcript import Message, ToolResult, View, is_ask
 
-_STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
+_STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})
 """What tells how things stand, wherever it is said."""
 _MOST_SPARE = 200
 """Chosen: what stands in gaps takes less, or the size is too small for what must stay."""
@@ -159,10 +166,13 @@ def finish(
     if problem is not None and problem.reason == "cannot" and less is not None:
         again = plan(replace(work, options=less))
         return again if isinstance(again, Skipped) else finish(again, prose)
-    if problem is None and not todo.choice.is_new:
+    is_met = made.tokens_after <= (work.budget.target_tokens or 0)
+    if problem is None and not is_met and (_is_again(work) or not todo.choice.is_new):
         problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
-        return Skipped(problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens)
+        floor = todo.choice.floor_tokens
+        detail = beyond_window(work, floor) or problem.detail
+        return Skipped(problem.reason, detail, todo.tokens_before, floor)
     return _outcome(todo, made, prose, both)
 
 
@@ -198,11 +208,16 @@ def _fit(
     return made
 
 
+def _is_again(work: CompactionInput) -> bool:
+    """Return whether what there is was compacted before."""
+    return work.state.count > 0 or any(message.origin != "real" for message in work.log)
+
+
 def _worth_it(made: Assembled, before: int) -> Problem | None:
-    """Return why an old summary stays: to say the same again must save something."""
+    """Return why an old view stays: to say the same again must save something."""
     if made.tokens_after <= _CLEARLY_SMALLER * before:
         return None
-    return Problem("nothing to compact", "only an earlier summary lies between head and tail")
+    return Problem("nothing to compact", f"{before:,} tokens would become {made.tokens_after:,}")
 
 
 def _measured_one_by_one(work: CompactionInput) -> int:

@@ -7,22 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from foldaway.compaction.arrival import ShortResult
-from foldaway.compaction.measure import Costs, by_category, message_tokens, text_length
+from foldaway.compaction.measure import Costs, by_category, text_length
 from foldaway.compaction.partition import Anchors
-from foldaway.compaction.prune import (
-    Newer,
-    Prepared,
-    Shortened,
-    answered_calls,
-    line_of,
-    prepare,
-    prune_message,
-)
-from foldaway.compaction.references import reference_of
-from foldaway.facts.cleaning import cleaned, cleaned_call, cleaned_result, words_of
+from foldaway.facts.cleaning import cleaned, cleaned_call, words_of
 from foldaway.facts.ledger import (
     KEPT_ASKS,
     Fact,
@@ -40,14 +29,10 @@ from foldaway.policy import Policy
 from foldaway.ports import Redact, TokenCounter
 from foldaway.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
 
-_CLEARLY_LESS = 8
-"""A text of so many characters per token is not worth measuring: what replaces it is smaller."""
-
-
-_LINES_OF_CHARS = 240_000
+_LINES_OF_CHARS = 100_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
-was asked, done, and went wrong. Twice as much finds a hundredth more."""
-_LINES_PER_TOKEN = 20
+was asked, done, and went wrong. Twice as much finds nothing more, in the room that a record has."""
+_LINES_PER_TOKEN = 5
 """Where a large size was asked for, so many characters for each of its tokens: the room of a
 summary that could hold more than the end of the log is not left empty."""
 _TOGETHER_CHARS = 16_000
@@ -62,12 +47,11 @@ _NO_CALLS: dict[str, ToolCall] = {}
 
 
 class LogReading(Struct, frozen=True):
-    """How a log is read: the counter, the settings, what hides secrets, whether to refer back."""
+    """How a log is read: the counter, the settings, what hides secrets."""
 
     counter: TokenCounter
     policy: Policy
     redact: Redact = str
-    references: bool = True
 
     def facts(
         self, message: Message, calls: Mapping[str, ToolCall], speaker: Speaker | None = None
@@ -99,54 +83,6 @@ class LogReading(Struct, frozen=True):
         text = "\n\n".join(words)
         return self.redact(text) == text
 
-    def prepared(
-        self, result: ToolResult, calls: Mapping[str, ToolCall], *, is_clean: bool = False
-    ) -> Prepared | None:
-        """Return what pruning needs of a result; its line is made of what holds no secret.
-
-        Call and output are cleaned before a line is made of them: a digest shows pieces, and a
-        piece of a secret is none that the redactor knows. `is_clean` says that they hold none.
-        """
-        found = prepare(result, calls, self.policy)
-        if found is None or self.redact is str or is_clean:
-            return found
-        call = calls.get(result.call_id)
-        shown = cleaned_result(result, self.redact)
-        asked = call and cleaned_call(call, self.redact)
-        return (
-            found
-            if shown is result and asked is call
-            else replace(found, line=line_of(shown, asked))
-        )
-
-    def without_secrets(self, found: Sequence[Prepared]) -> Sequence[Prepared]:
-        """Return prepared results without what a digest would give away; most hold nothing, so they
-        are looked through together.
-        """
-        if self.are_clean(one.line for one in found):
-            return found
-        return [replace(one, line=self.redact(one.line)) for one in found]
-
-    def reference(self, message: Message) -> str:
-        """Return the reference of a message, "" where none may be written."""
-        return reference_of(message) if self.references else ""
-
-    def shortened(
-        self, message: Message, tokens: Callable[[], int], prepared: Mapping[str, Prepared]
-    ) -> Shortened | None:
-        """Return the short form of a message, None where pruning gains nothing.
-
-        `prepared` are its results by call id; `tokens` says what it costs as it is, and is asked
-        only where that decides.
-        """
-        made = prune_message(message, prepared, Newer(), self.policy, self.reference)
-        if made is message:
-            return None
-        after = message_tokens(made, self.counter)
-        if after * _CLEARLY_LESS > text_length(message) and after >= tokens():
-            return None
-        return Shortened(made, after, self.reference(message))
-
 
 def terms_in_parts(parts: Iterable[Part]) -> list[str]:
     """Return names, paths and numbers in what the parts of a message show."""
@@ -163,6 +99,22 @@ def terms_in_parts(parts: Iterable[Part]) -> list[str]:
                         found.extend(terms_of(one.text, _TERMS_SHOWN))
             case _:
                 pass
+    return found
+
+
+def answered_calls(messages: Sequence[Message]) -> dict[int, dict[str, ToolCall]]:
+    """Return, for each index of a message with results, the calls that they answer, by id.
+
+    A result answers the nearest call before it that has its id: ids may be used again.
+    """
+    latest: dict[str, ToolCall] = {}
+    found: dict[int, dict[str, ToolCall]] = {}
+    for at, message in enumerate(messages):
+        for part in message.parts:
+            if type(part) is ToolCall:
+                latest[part.id] = part
+            elif type(part) is ToolResult and part.call_id in latest:
+                found.setdefault(at, {})[part.call_id] = latest[part.call_id]
     return found
 
 
@@ -191,7 +143,6 @@ class LogIndex(ABC):
         self._readings = readings
         self._answered = answered
         self._lines_of = lines_of
-        self._prepared: dict[int, dict[str, Prepared]] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
         self._looked: set[int] = set()
         """Messages that were looked through for secrets, and of them those that hold none."""
@@ -349,40 +300,6 @@ class LogIndex(ABC):
             if read > most:
                 return number + 1
         return 0
-
-    def prepared(self, at: int) -> dict[str, Prepared]:
-        """Return what pruning needs of the results of one message, by call id."""
-        if at not in self._prepared:
-            start, chars = at, text_length(self._log[at])
-            while start and chars <= _TOGETHER_CHARS and start - 1 not in self._prepared:
-                start -= 1
-                chars += text_length(self._log[start])
-            self._prepare(range(start, at + 1))
-        return self._prepared[at]
-
-    def _prepare(self, positions: Sequence[int]) -> None:
-        """Make the results of messages ready for pruning, looked through for secrets together."""
-        made: list[tuple[int, str, Prepared]] = []
-        for at in positions:
-            self._prepared[at] = {}
-            for part in self._log[at].parts:
-                if type(part) is not ToolResult:
-                    continue
-                if at not in self._looked:
-                    self._look_through(positions)
-                ready = self._readings.prepared(
-                    part, self._answered(at), is_clean=at in self._clean
-                )
-                if ready is not None:
-                    made.append((at, part.call_id, ready))
-        safe = self._readings.without_secrets([ready for _, _, ready in made])
-        for (at, call_id, _), ready in zip(made, safe, strict=True):
-            self._prepared[at][call_id] = ready
-
-    def shortened(self, at: int) -> Shortened | None:
-        """Return the short form of one message, None where pruning gains nothing."""
-        message, costs = self._log[at], self.costs
-        return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
 
     @abstractmethod
     def shown(self) -> dict[str, int]:

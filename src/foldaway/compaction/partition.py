@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from foldaway.facts.speakers import Speaker, asks_back, goes_on, own_words, speaker_of
-from foldaway.policy import Policy
 from foldaway.transcript import Groups, Message, Opaque, Part, Text, ToolCall, texts
 
 
@@ -57,35 +56,6 @@ def head_stop(log: Sequence[Message], cuts: Sequence[int], *, first: int) -> int
     stop = min(system_stop(log) + first, len(log))
     at = bisect_left(cuts, stop)
     return cuts[at] if at < len(cuts) else len(log)
-
-
-def tail_start(
-    parts: Groups,
-    cuts: Sequence[int],
-    cost: Callable[[int], int],
-    *,
-    least: int,
-    budget_tokens: int,
-    ceiling_tokens: int,
-    min_messages: int,
-) -> tuple[int, int]:
-    """Return where the tail starts and its tokens: whole groups from the end, by token budget.
-
-    At least `min_messages` are taken; a group that straddles the budget is taken up to the
-    ceiling. `cost` is asked from the newest message to the oldest, once each. Never before `least`.
-    """
-    total = parts.total
-    start, spent = total, 0
-    latest_cut = cuts[-1] if cuts else 0
-    for begin in reversed(parts.starts):
-        if begin < least:
-            break
-        tokens = sum(map(cost, range(start - 1, begin - 1, -1)))
-        enough = total - start >= min_messages and start <= latest_cut
-        if enough and (spent >= budget_tokens or spent + tokens > ceiling_tokens):
-            break
-        start, spent = begin, spent + tokens
-    return start, spent
 
 
 class Anchors:
@@ -210,11 +180,6 @@ def snapped_back(cuts: Sequence[int], position: int) -> int:
     """Return the nearest allowed cut at or before `position`."""
     at = bisect_right(cuts, position) - 1
     return cuts[at] if at >= 0 else 0
-
-
-def protected_from(policy: Policy, length: int) -> int:
-    """Return the position from which pruning leaves everything alone."""
-    return max(length - policy.protect_last, 0)
 
 
 def allowed_cuts(parts: Groups) -> list[int]:

@@ -43,7 +43,6 @@ class _Sizes(Struct, frozen=True):
     output: int
     text: int
     whole_text: int
-    argument_chars: int
     newest: int
 
 

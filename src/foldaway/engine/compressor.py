@@ -15,7 +15,7 @@ from foldaway.catalog import window_of
 from foldaway.compaction.arrival import ResultPolicy, arriving_by
 from foldaway.compaction.compact import Compaction, Skipped, plan, record
 from foldaway.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
-from foldaway.compaction.prune import without_older_media
+from foldaway.compaction.media import without_older_media
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.thinking import unbound_since
 from foldaway.compaction.trigger import Decision, Moment, decide

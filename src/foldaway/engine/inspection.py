@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway.compaction.index import answered_calls
 from foldaway.compaction.measure import (
     Costs,
     by_category,
@@ -19,7 +20,6 @@ from foldaway.compaction.measure import (
     message_tokens,
     with_sections,
 )
-from foldaway.compaction.prune import answered_calls
 from foldaway.compaction.trigger import Moment, decide
 from foldaway.facts.frame import merged_summaries, recognize
 from foldaway.policy import Budget, Policy

@@ -136,10 +136,9 @@ def work_of(
     log = _log(known, merged)
     _check_places(options.above, options.pinned, len(log))
     view = _view(transcript.messages, log)
-    readings = replace(settings.readings, references=options.references)
     return work_on(
         replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
-        FrozenLog(log, view, readings, settings.target_tokens or 0),
+        FrozenLog(log, view, settings.readings, settings.target_tokens or 0),
         log=log, view=view, state=state, carried=carried_in(known, merged),
         options=options,
     )  # fmt: skip

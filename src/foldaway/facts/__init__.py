@@ -1,1 +1,1 @@
-"""What a message shows: facts, effects, digests, the ledger that keeps them, the summary."""
+"""What a message shows: facts, effects, the ledger that keeps them, the summary."""

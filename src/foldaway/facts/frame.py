@@ -148,8 +148,8 @@ def summary_body(text: str) -> str | None:
 def mark_text(kind: MarkKind, words: str, reference: str) -> str:
     """Return words of ours in the mark of what they stand for.
 
-    A digest is one line for a result, a duplicate points at the same content elsewhere, a
-    placeholder stands where media stood.
+    A duplicate points at the same content elsewhere, a placeholder stands where media stood; a
+    digest, one line for a result, is what earlier versions wrote.
     """
     where = f": original at {reference}" if reference else ""
     return f"[foldaway {kind}{where}] {words}"
@@ -336,23 +336,22 @@ def _has_result(message: Message) -> bool:
     return any(isinstance(part, ToolResult) for part in message.parts)
 
 
-MOST_NOTE_CHARS = 60
-"""Of a note, in characters: what is over its limit by less is not cut, so that a text that is cut
-never gets longer, and is not cut again."""
+GAP = "[…]"
+"""What stands where pieces of a text are left out."""
 _NOTE = Regex(r"\S*… \[[\d,]{1,20} more characters(?:: [\w-]{1,20})?\]\Z")
 _NOTE_WITHIN = 200
 """At the end of a text: where a note, and the word before it, are looked for."""
 
 
-def cut_with_note(text: str, most: int, where: str) -> str:
-    """Return the first characters, how many more there were, and where they are."""
-    return f"{text[:most]}… [{len(text) - most:,} more characters{where}]"
-
-
 def before_note(text: str) -> str:
-    """Return the whole words before the note of an earlier cut; the text where there is none.
+    """Return the whole words before the first gap, or before the note that earlier versions set at
+    the end of what they cut; the text if there is none.
 
     The note is not what anybody said, and the word before it may be half a word.
     """
+    at = text.find(GAP)
+    if at >= 0:
+        words = text[:at]
+        return words[: len(words) - len(words.rsplit(None, 1)[-1])] if words.strip() else ""
     found = _NOTE.search(text, max(len(text) - _NOTE_WITHIN, 0)) if text.endswith("]") else None
     return text[: found.start()].rstrip() if found else text

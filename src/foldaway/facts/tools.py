@@ -65,6 +65,8 @@ _FAMILY_OF: dict[str, Family] = {
     for family, traits in FAMILIES.items()
     for name in traits.names.split()
 }
+_WORD_CHARS = 10_000
+"""Of one word of a command given as a list; chosen, it bounds the time."""
 _BROWSERS = ("browser", "playwright", "puppeteer")
 _ENDINGS = ("tool", "function")
 _LONGEST_NAME = 200
@@ -125,3 +127,47 @@ def read_arguments(value: Any) -> Mapping[str, Any]:
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def scalar_words(value: Any, most: int = 80) -> str:
+    """Return a scalar as one would write it, cut; "" for anything that has parts."""
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[: most - 1]}…"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)[:most] if isinstance(value, (int, float)) else ""
+
+
+def first_of(arguments: Mapping[str, Any], *names: str) -> str:
+    """Return the first argument among `names` that is a non-empty string, otherwise "".
+
+    A list of words counts as the line that they make.
+    """
+    for name in names:
+        found = arguments.get(name)
+        if isinstance(found, str) and found:
+            return found
+        if isinstance(found, list) and found:
+            return " ".join(scalar_words(word, _WORD_CHARS) for word in cast("list[Any]", found))
+    return ""
+
+
+_COMMANDS = ARGUMENTS["commands"]
+_RUNS_A_LINE = Regex(r"-\w{0,4}c\Z|/c\Z", re.I)
+_WRAPPED = 3
+"""Words of `bash -c LINE`."""
+
+
+def command_of(arguments: Mapping[str, Any]) -> str:
+    """Return the command line of a call; of `bash -lc LINE` as a list, the line."""
+    for key in _COMMANDS:
+        found = arguments.get(key)
+        if isinstance(found, str) and found:
+            return found
+        if isinstance(found, list) and found:
+            words = [word if isinstance(word, str) else scalar_words(word) for word in
+                     cast("list[Any]", found)]  # fmt: skip
+            if len(words) == _WRAPPED and _RUNS_A_LINE.match(words[1]):
+                return words[2]
+            return " ".join(words)
+    return ""

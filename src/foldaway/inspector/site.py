@@ -20,7 +20,6 @@ from starlette.routing import BaseRoute, Route
 
 from foldaway import errors
 from foldaway.dialects.jsontext import dump, dump_text
-from foldaway.facts.digests.line import plural
 from foldaway.gateway.actions import NotThere
 from foldaway.gateway.api import ApiProblem, ErrorAnswer
 from foldaway.gateway.guard import Terms
@@ -34,6 +33,7 @@ from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
 from foldaway.journal import log_event
+from foldaway.reduction.reduced import plural
 from foldaway.spending.figures import dollars
 from foldaway.spending.numbers import full, money, short
 

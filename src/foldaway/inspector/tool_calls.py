@@ -8,10 +8,15 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from foldaway.dialects.jsontext import dump_text
-from foldaway.facts.digests.line import first_of
-from foldaway.facts.digests.runs import command_of
 from foldaway.facts.effects.calls import list_of, path_of
-from foldaway.facts.tools import ARGUMENTS, FAMILIES, family_of, read_arguments
+from foldaway.facts.tools import (
+    ARGUMENTS,
+    FAMILIES,
+    command_of,
+    family_of,
+    first_of,
+    read_arguments,
+)
 from foldaway.inspector.code import code_block, edit_lines, indented, language_of, lines_block
 from foldaway.inspector.texts import READ_CHARS, Excerpt, Rendering
 from foldaway.reduction import detect_kind

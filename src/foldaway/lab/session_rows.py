@@ -52,7 +52,6 @@ _POLICY = Policy(
     floor_tokens=0,
     threshold=0.5,
     target_ratio=0.10,
-    soft_ceiling=1.0,
     summary_min_tokens=1_000_000,
     summary_max_tokens=1_000_000,
     summary_window_share=SUMMARY_SHARE / _WINDOW,

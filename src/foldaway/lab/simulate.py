@@ -239,8 +239,7 @@ class _Compacting:
         while start > least:
             tokens = pieces[start - 1][1]
             enough = len(pieces) - start >= self._policy.min_tail
-            full = spent >= self._budget.tail_tokens or spent + tokens > self._budget.ceiling_tokens
-            if enough and full:
+            if enough and spent + tokens > self._budget.tail_tokens:
                 break
             start, spent = start - 1, spent + tokens
         return start, spent

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway.compaction.prune import without_older_media
+from foldaway.compaction.media import without_older_media
 from foldaway.dialects.profiles import dialect_for
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.economy import Clock

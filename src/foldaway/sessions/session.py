@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from foldaway.catalog import known_prices, window_of
 from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.prune import without_older_media
+from foldaway.compaction.media import without_older_media
 from foldaway.compaction.trigger import Decision
 from foldaway.compaction.work import Options
 from foldaway.dialects.jsontext import dump_text, parse

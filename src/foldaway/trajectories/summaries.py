@@ -115,7 +115,7 @@ def region_summary(
     Summaries of an earlier run among them are carried over. Entries name no sources: the turns
     that they come from are in no record any more.
     """
-    readings = LogReading(counter, _POLICY, redact, references=False)
+    readings = LogReading(counter, _POLICY, redact)
     return _without_sources(_read_facts(messages, region, readings, tokens).summary)
 
 
@@ -260,7 +260,7 @@ def region_material(
     """Return what a model is asked about and checked by, the same value as in a compaction, and
     the facts of the region.
     """
-    readings = LogReading(model.counter, _POLICY, model.redact, references=False)
+    readings = LogReading(model.counter, _POLICY, model.redact)
     facts = _read_facts(messages, region, readings, summary_tokens)
     material = Material(
         log=messages,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from foldaway.compaction.prune import answered_calls
+from foldaway.compaction.index import answered_calls
 from foldaway.facts.ledger import Fact, Ledger, facts_of
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.transcript import ToolCall

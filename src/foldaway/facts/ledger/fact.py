@@ -15,7 +15,7 @@ from foldaway.regex import Regex
 
 FactKind: TypeAlias = Literal[
     "ask", "instructions", "constraint", "question", "decision", "said", "reply",
-    "file", "edit", "place", "command", "error", "test", "todo", "slot", "line",
+    "file", "edit", "place", "command", "error", "test", "todo", "line",
 ]  # fmt: skip
 """What a fact tells.
 
@@ -33,7 +33,6 @@ command     a command that was run, and how it ended
 error       a line that tells of a failure; `key` says of what
 test        how a test run or build ended; `key` is the command
 todo        the state of the agent's own list of tasks
-slot        not taken any more
 line        a line of a result, of arguments or of prose that may be needed again; of a result that
             is data, one item (`key` is `ROW`)
 """

@@ -12,8 +12,6 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from foldaway.facts.dialogue.statements import constraints, is_rule
-from foldaway.facts.digests.line import first_of, refusal_in, words_of
-from foldaway.facts.digests.runs import without_wrapper
 from foldaway.facts.effects.calls import SOURCES, effects_of_call, text_of
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
 from foldaway.facts.frame import before_note
@@ -35,10 +33,19 @@ from foldaway.facts.ledger.outcome import (
     outcome_of,
 )
 from foldaway.facts.ledger.update import task_told, todo_text
+from foldaway.facts.printed import refusal_in, without_wrapper
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import without_blocks
 from foldaway.facts.tables import WORDS
-from foldaway.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
+from foldaway.facts.tools import (
+    ARGUMENTS,
+    FAMILIES,
+    Family,
+    arguments_given,
+    family_of,
+    first_of,
+    scalar_words,
+)
 from foldaway.reduction import signals
 from foldaway.regex import Regex
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
@@ -57,7 +64,7 @@ _MOST_FAILING = 12
 """Failing tests that are named."""
 _LONG_ARGUMENT_CHARS = 120
 """A shorter argument is told with the call."""
-_COMMAND_KEYS = ARGUMENTS["ran"]
+_COMMAND_KEYS = ARGUMENTS["commands"]
 _PROCESS_KEYS = ARGUMENTS["running"]
 _WORKED_IN = ARGUMENTS["worked_in"]
 _NAME_PARTS = Regex(r"[^a-z]+")
@@ -105,7 +112,7 @@ _WAITED_FOR = 1.0
 """Marks a process that was not started to go on: its output is waited for."""
 _STARTED_CHARS = 400
 """Of a result, where the id of a started process is told."""
-_REPLACED = frozenset(ARGUMENTS["replaced"])
+_REPLACED = frozenset(ARGUMENTS["old_texts"])
 """Arguments that hold what an edit takes away."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _CHANGES = frozenset({"create", "write", "change", "append", "delete", "rename"})
@@ -191,7 +198,9 @@ class _Result:
         """Return which running process a call looks at or talks to."""
         if self.family != "process":
             return ""
-        return next((known for key in _PROCESS_KEYS if (known := words_of(self._given(key)))), "")
+        return next(
+            (known for key in _PROCESS_KEYS if (known := scalar_words(self._given(key)))), ""
+        )
 
     def _given(self, key: str) -> Any:
         return self.arguments.get(key)
@@ -221,7 +230,7 @@ class _Result:
         the host says by its flag that the call failed: a text alone may be anybody's.
         """
         first = self.end.rejected
-        said = first if first.startswith(_ABORTED) else refusal_in(self.output, _SAID_CHARS)
+        said = first if first.startswith(_ABORTED) else cut(refusal_in(self.output), _SAID_CHARS)
         target = self._target(effects)
         if not self.command and len(target) > HEAD_CHARS and "/" in target:
             target = f"{self.name} …/{base_name(target)}"

@@ -246,8 +246,6 @@ class _Book:
                     _put(self.tests, fact.key, fact)
             case "todo":
                 self.todo = merge_tasks(self.todo, fact)
-            case "slot":
-                pass
 
     def _of_process(self, fact: Fact) -> Fact:
         """Return what was heard of a running process under the command that started it."""
