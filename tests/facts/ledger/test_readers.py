@@ -57,6 +57,17 @@ def test_a_result_is_claimed_if_the_output_tells_it(
     assert f"`{command}`: {words};" in told(ledger, "state")
 
 
+def test_a_commit_that_tells_of_tests_is_no_test_run(ledger_of: LedgerOf) -> None:
+    """Nor is a pull request whose text says how to run them; what ran before is."""
+    text = "$(cat <<'EOF'\n## Test plan\n- mise run test:ci\nEOF\n)"
+    line = f'gh pr create --title "x" --body "{text}"'
+    ledger = ledger_of(
+        user("Go."), assistant(call("bash", command="go test ./...")), result("ok  pkg 0.2s"),
+        assistant(call("bash", command=line)), result("https://example.com/o/r/pull/136"),
+    )  # fmt: skip
+    assert [fact.text for fact in ledger.tests.values()] == ["`go test ./...`: ok"]
+
+
 def test_a_look_at_tests_is_no_test_run(ledger_of: LedgerOf) -> None:
     seen = result("FAIL\tgithub.com/a/b\t0.1s\nok  \tgithub.com/a/c\t0.2s")
     looked = assistant(call("bash", command='grep -R "go test" ci.log'))

@@ -92,6 +92,8 @@ _TESTS = Regex(
     r"(?: run)?(?: -\S+)* [\w:-]*test"
 )
 """Commands that run tests, by their names."""
+_TELLS = Regex(r"\b(?:git (?:-C \S+ )?(?:commit|tag)|gh|glab) ")
+"""Commands whose arguments are words for somebody."""
 _PASSED = Regex(r"\bok\b|\bOK\b|\bPASS(?:ED)?\b|\bpassed\b|\b0 fail")
 """How the end of a test run says that all is well, if it is not one that is counted."""
 _END_CHARS = 2_000
@@ -418,7 +420,7 @@ class _Result:
         if not end.failed:
             yield from self._published(command)
         is_newest = past is None or key not in past.tested
-        if is_newest and not end.looked and (self._has_counts() or _TESTS.search(self.line)):
+        if is_newest and not end.looked and (self._has_counts() or self._tests()):
             words = f"`{cut(command, _FIRST_LINE_CHARS)}`: {self._test_words()}"
             yield self._fact("test", words, key)
 
@@ -436,6 +438,13 @@ class _Result:
         return Fact("command", text, self.source, self.at, key, end.failed,
                     terms_of(command, 12) if worth > _LOOKED else (), worth=worth,
                     head=self._printed(is_script=bool(purpose)) if shows else "")  # fmt: skip
+
+    def _tests(self) -> bool:
+        """Return whether the command line runs tests, by its words before any that it only tells
+        somebody, as in the message of a commit.
+        """
+        told = _TELLS.search(self.line)
+        return bool(_TESTS.search(self.line, 0, told.start() if told else len(self.line)))
 
     def _has_counts(self) -> bool:
         return self.tests is not None and bool(self.tests.passed or self.tests.failed)
