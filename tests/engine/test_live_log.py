@@ -58,7 +58,7 @@ def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> Non
 def test_the_ledger_kept_on_the_way_is_the_ledger_of_all_facts() -> None:
     """Wherever the tail starts, and whether or not a compaction knows a part of it already."""
     log = GrowingLog("openai-chat", LogReading(Estimator(), Policy()))
-    log.append(written("openai-chat", [Exchange(2, 1, 300)] * 120))
+    log.append(written("openai-chat", [Exchange(2, 1, 150)] * 120))
     assert len(log.messages) > 400
     for stop in (0, 5, 127, 128, 129, 300, len(log.messages)):
         expected = update(Ledger(), log.facts(0, stop))
