@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from foldaway import check
+from foldaway import Options, check
 from foldaway.compaction.thinking import strip_thinking
 from foldaway.engine.oneshot import Compressed, compress
+from foldaway.facts.frame import GAP
 from foldaway.policy import Policy
 from foldaway.testing import assistant, call, media, result, talk, think, user
 from foldaway.transcript import Thinking
@@ -138,3 +139,25 @@ def test_a_screenshot_of_a_computer_call_stays_one() -> None:
     assert check(made.messages, provider="openai-responses") == []
     small = compress(items, provider="openai-responses", target_tokens=4_000)
     assert check(small.messages, provider="openai-responses") == []
+
+
+def test_whatever_is_shown_in_part_says_where_the_whole_is() -> None:
+    """Long words, arguments and outputs alike; without originals nobody is sent anywhere."""
+    prose = "I looked at the parser and its tests. " * 60
+    steps = [
+        step for n in range(6)
+        for step in (assistant(f"{n}. {prose}", call("write_file", content=prose)), result(OUTPUT))
+    ]  # fmt: skip
+    items = talk(user("Go."), *steps, user("And now?")).wire("openai-chat")
+    for references in (True, False):
+        made = compress(
+            items, policy=OWN, target_tokens=2_500, options=Options(references=references)
+        )
+        changed = [one for one in made.messages if one not in items and GAP[:-1] in str(one)]
+        assert len(changed) > 3
+        for one in changed:
+            texts = [str(one["content"])]
+            texts += [each["function"]["arguments"] for each in one.get("tool_calls", ())]
+            for text in texts:
+                named = re.search(r"\bfa-[0-9a-f]{10}\]", text)
+                assert bool(named) == (references and GAP[:-1] in text)

@@ -15,7 +15,7 @@ def test_a_note_is_taken_off_with_the_word_that_it_may_have_cut(
     """What is left are whole words from the start of the text, also before a gap."""
     long = text.replace("[", "(") + "x" * (most + 1)
     words = long[:most].split()
-    for mark in (f"… [12 more characters{where}]", f"{GAP} and more"):
+    for mark in (f"… [12 more characters{where}]", f"{GAP} and more", "[… fa-0123456789]"):
         left = before_note(long[:most] + mark)
         assert long[:most].startswith(left)
         assert left.split() in (words, words[:-1])

@@ -25,7 +25,7 @@ from foldaway.compaction.worth import (
     named,
     worth_of,
 )
-from foldaway.facts.frame import GAP, origin_of, part_text, shown_part
+from foldaway.facts.frame import GAP, gap_mark, origin_of, part_text, shown_part
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
@@ -83,23 +83,27 @@ class TextCut(Struct, frozen=True, gc=False):
     reference: str = ""
     """Where the whole is by the text itself, if that is a part; anybody may have written it."""
 
-    def text(self, chosen: Iterable[int]) -> str:
-        """Return the chosen pieces with marks where others are left out, "" if all of them are."""
+    def text(self, chosen: Iterable[int], reference: str = "") -> str:
+        """Return the chosen pieces with marks where others are left out, "" if all of them are; the
+        first mark says where the whole is.
+        """
         found: list[str] = []
+        mark = gap_mark(reference)
         last = -1
         for order in sorted(chosen):
             if order != last + 1:
-                found.append(self._gap(found))
+                found.append(self._gap(found, mark))
+                mark = GAP
             found.append(self.pieces[order])
             last = order
         if found and last + 1 < len(self.pieces):
-            found.append(self._gap(found))
+            found.append(self._gap(found, mark))
         return "".join(found).rstrip("\n") if self.leaf is None else "".join(found)
 
-    def _gap(self, found: Sequence[str]) -> str:
+    def _gap(self, found: Sequence[str], mark: str) -> str:
         if self.leaf is not None:
-            return GAP
-        return f"{GAP}\n" if not found or found[-1].endswith("\n") else f"\n{GAP}\n"
+            return mark
+        return f"{mark}\n" if not found or found[-1].endswith("\n") else f"\n{mark}\n"
 
 
 class BlockGroup(Struct, frozen=True):
@@ -416,7 +420,7 @@ def show(
 
 
 def _shown(part: Part, cut: TextCut, pieces: set[int], reference: str) -> Part:
-    words = cut.text(pieces)
+    words = cut.text(pieces, "" if type(part) is ToolResult else reference)
     match part:
         case Text():
             return replace(part, text=words, intact=False)

@@ -338,9 +338,15 @@ def _has_result(message: Message) -> bool:
 
 GAP = "[…]"
 """What stands where pieces of a text are left out."""
+_GAP = Regex(r"\[…(?: [a-z]{2}-[0-9a-f]{10})?\]")
 _NOTE = Regex(r"\S*… \[[\d,]{1,20} more characters(?:: [\w-]{1,20})?\]\Z")
 _NOTE_WITHIN = 200
 """At the end of a text: where a note, and the word before it, are looked for."""
+
+
+def gap_mark(reference: str) -> str:
+    """Return the mark of a gap, with where the whole text is."""
+    return f"{GAP[:-1]} {reference}]" if reference else GAP
 
 
 def before_note(text: str) -> str:
@@ -349,9 +355,9 @@ def before_note(text: str) -> str:
 
     The note is not what anybody said, and the word before it may be half a word.
     """
-    at = text.find(GAP)
-    if at >= 0:
-        words = text[:at]
+    gap = _GAP.search(text) if GAP[:-1] in text else None
+    if gap is not None:
+        words = text[: gap.start()]
         return words[: len(words) - len(words.rsplit(None, 1)[-1])] if words.strip() else ""
     found = _NOTE.search(text, max(len(text) - _NOTE_WITHIN, 0)) if text.endswith("]") else None
     return text[: found.start()].rstrip() if found else text
