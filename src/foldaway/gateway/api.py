@@ -210,7 +210,15 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence
         api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
     body = dump(found)
-    return (api.show(body.decode()).encode() if hides else body), changed
+    return (_hidden(body, api.show) if hides else body), changed
+
+
+def _hidden(body: bytes, show: Callable[[str], str]) -> bytes:
+    """Return JSON without secrets. It is looked through line by line: of one long line the redactor
+    may give up, and hide all of it.
+    """
+    lines = msgspec.json.format(body, indent=1).decode()
+    return msgspec.json.format(show(lines).encode(), indent=-1)
 
 
 def _changed(found: object) -> tuple[str, ...]:
