@@ -39,7 +39,7 @@ from foldaway.gateway.events import SessionChanged, TooManyReaders
 from foldaway.journal import log_event
 from foldaway.sessions.answers import beginning
 from foldaway.sessions.details import SessionRow
-from foldaway.sessions.showing import PLACEHOLDER, as_it_is
+from foldaway.sessions.showing import PLACEHOLDER, as_it_is, show_json
 
 ROOT: Final = "/foldaway"
 JSON: Final = "application/json"
@@ -210,15 +210,7 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence
         api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
     body = dump(found)
-    return (_hidden(body, api.show) if hides else body), changed
-
-
-def _hidden(body: bytes, show: Callable[[str], str]) -> bytes:
-    """Return JSON without secrets. It is looked through line by line: of one long line the redactor
-    may give up, and hide all of it.
-    """
-    lines = msgspec.json.format(body, indent=1).decode()
-    return msgspec.json.format(show(lines).encode(), indent=-1)
+    return (show_json(body, api.show) if hides else body), changed
 
 
 def _changed(found: object) -> tuple[str, ...]:

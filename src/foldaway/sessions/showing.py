@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.run import LoggingRedactor
 from foldaway.redaction import RedactionPolicy, Redactor
+from foldaway.redaction.mask import MARK
 from foldaway.redaction.policy import DEFAULT_KEY
 from foldaway.search.text import searchable
 from foldaway.search.values import HIDDEN, Reveal, Revealed, Written
@@ -28,6 +31,38 @@ PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
 def as_it_is(text: str) -> str:
     """Show a text as it stands: to whom it belongs."""
     return text
+
+
+def show_json(body: bytes, show: Show) -> bytes:
+    """Return JSON as it is shown. A redactor hides a long line as a whole if it would cost too much
+    time to look through it: then the JSON is shown line by line, and in its members.
+    """
+    shown = show(body.decode()).encode()
+    if MARK not in shown:
+        return shown
+    lines = show(msgspec.json.format(body, indent=1).decode()).encode()
+    return _by_members(msgspec.json.format(lines, indent=-1), show)
+
+
+def _by_members(body: bytes, show: Show) -> bytes:
+    """Return JSON as it is shown; if it would be hidden as a whole, in its members. A name stays
+    with its value, and plain values of a list stay together, because they tell of each other.
+    """
+    shown = show(body.decode()).encode()
+    if MARK not in shown:
+        return shown
+    if body.startswith(b"{"):
+        fields = msgspec.json.decode(body, type=dict[str, Raw])
+        if len(fields) > 1:
+            alone = (_by_members(dump({name: value}), show) for name, value in fields.items())
+            return b"{%b}" % b",".join(one[1:-1] for one in alone)
+        ((name, value),) = fields.items()
+        return b"{%b:%b}" % (show(dump(name).decode()).encode(), _by_members(bytes(value), show))
+    if body.startswith(b"["):
+        items = [bytes(item) for item in msgspec.json.decode(body, type=list[Raw])]
+        if all(item[:1] in b"{[" for item in items):
+            return b"[%b]" % b",".join(_by_members(item, show) for item in items)
+    return shown
 
 
 def revealing(show: Show) -> Reveal:
