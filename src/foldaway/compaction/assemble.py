@@ -140,7 +140,7 @@ def assemble(
 
 
 def _is_known_again(work: CompactionInput, messages: Sequence[Message]) -> bool:
-    """Return whether a summary stands where it is known as one if the list comes back."""
+    """Return whether the next run knows the summary as ours, if it is given these messages."""
     head = work.policy.protect_first
     given = [replace(one, origin="real") if one.origin == "summary" else one for one in messages]
     found = recognize(given, head=head)

@@ -135,14 +135,14 @@ class Zone(Struct, frozen=True):
     with_media: frozenset[int]
     """Messages whose media stay."""
     most_chars: int = 1 << 30
-    """Of outputs, the newest first, so many characters are looked at whole."""
+    """Before the last so many characters, only a few pieces of an output may be shown."""
     redact: Redact = str
     unclean: frozenset[int] = frozenset()
     """Messages that may hold secrets: they are hidden before a text is cut, because no piece of one
     is known as such."""
 
-    def text(self, at: int, text: str) -> str:
-        """Return a text of a message as it may be cut."""
+    def cleaned(self, at: int, text: str) -> str:
+        """Return a text of a message as it may be cut, without secrets."""
         return self.redact(text) if at in self.unclean else text
 
 
@@ -247,7 +247,7 @@ class _GroupMaker:
         if leaf is None and len(text) * ratio <= SIZES.whole_text:
             return
         ends = _ends(text, int(SIZES.text / ratio))
-        is_all, text = ends is text, self.zone.text(at, ends)
+        is_all, text = ends is text, self.zone.cleaned(at, ends)
         first = self.zone.argument_chars if leaf is not None else 0
         pieces = tuple(_pieces(text[first:], int(SIZES.text / ratio)))
         pieces = (text[:first], *pieces) if first else pieces
@@ -277,16 +277,18 @@ class _GroupMaker:
             return
         ratio = _ratio(text, self.zone.counter)
         most = int(SIZES.output / ratio)
-        ends = text if _is_data(text) else _ends(text, most, self.most_pieces)
-        is_whole, text = ends is whole, self.zone.text(at, ends)
-        rows = _in_rows(text, most)
-        pieces = tuple(rows or _pieces(without_blocks(text), most))
+        pieces = tuple(_in_rows(self.zone.cleaned(at, text), most) if _is_data(text) else ())
+        is_whole = False
+        if not pieces:
+            ends = _ends(text, most, self.most_pieces)
+            text = self.zone.cleaned(at, ends)
+            pieces = tuple(_pieces(without_blocks(text), most))
+            is_whole = ends is whole and "".join(pieces) == text
         file = _file(call) if call is not None else ""
         family = family_of(call.name) if call is not None else "other"
         worth = worth_of("output", max(self.back - 1, 0))
         worth *= SIGNS.outdated if family == "read" and file in self.touched else 1.0
         worth *= SIGNS.report if family == "subagent" else 1.0
-        is_whole = is_whole and not rows and "".join(pieces) == text
         cut = TextCut(at, number, None, pieces, int(self.unseen), is_whole, reference)
         self._add(
             cut, ratio, lambda piece, order: self._output_worth(worth, piece, order),
@@ -534,8 +536,6 @@ def _is_data(text: str) -> bool:
 
 def _in_rows(text: str, most: int) -> list[str]:
     """Return data as rows, some short ones in a piece; nothing for any other text."""
-    if not _is_data(text):
-        return []
     found: list[str] = []
     rows = data_rows(text, _MOST_ROWS, _ROW_CHARS)
     if sum(map(len, rows)) < _LEAST_OF_TEXT * len(text):

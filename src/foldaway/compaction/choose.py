@@ -75,8 +75,8 @@ _MEDIA_WITHIN = 800
 _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
 _LOOKED_AT_CHARS = 24
-"""Of outputs, so many characters for each token of the room are looked at whole; chosen, six times
-what it holds."""
+"""For each token of the room, so many characters of the newest outputs may be shown in any piece;
+of older ones a few pieces count. Chosen, six times what the room holds."""
 _LOOKED_THROUGH_CHARS = 200_000
 """A message of more is not looked through for secrets as a whole: only what may be shown of it."""
 _ROUNDS = 6
@@ -251,8 +251,8 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
 
 
 def _layout(ground: _Ground, spare: int) -> _Layout:
-    """Return what stays: everything by its worth, unless the caller said where the tail starts, the
-    turn goes, or an item of the provider's stands for all that is folded.
+    """Return what stays: by its worth, if we are free to choose (`_is_free`); otherwise the tail
+    that the options say, and a summary of all before it.
     """
     work = ground.work
     if _is_free(work):
@@ -342,8 +342,8 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
     blocks = _blocks(ground, candidates, room, must, frozenset(whole))
     record = _record(work, room)
     beside = room - record - _frame_tokens(work)
-    is_asked_for = work.budget.target_tokens is not None and work.writer == "ledger"
-    free = room if is_asked_for else beside
+    may_fit = work.budget.target_tokens is not None and work.writer == "ledger"
+    free = room if may_fit else beside  # a size may be reached by cutting alone, without a record
     chosen = _chosen(work, blocks, free, must)
     fits = chosen.tokens <= free and _covers(chosen.ranges, ground.head, length)
     if work.state.carried is None and fits:
@@ -352,7 +352,9 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
         blocks = _without_oldest(blocks, must)
     elif free == beside:
         return _spread(ground, chosen, record)
-    return _spread(ground, _chosen(work, blocks, beside, must), record)
+    chosen = _chosen(work, blocks, beside, must)
+    missing = max(chosen.tokens - beside, 0)  # what must stay may take more than its part
+    return _spread(ground, chosen, max(record - missing, min(record, _frame_tokens(work))))
 
 
 def _protected_from(ground: _Ground, candidates: Sequence[tuple[int, int]], room: int) -> int:
@@ -613,8 +615,8 @@ def _tail_tokens(ground: _Ground) -> int:
 
 
 def _within(ground: _Ground, tokens: int) -> int:
-    """Return the first message of the longest end of the log within so many tokens; it has at
-    least the newest that the settings say.
+    """Return where the longest tail within so many tokens starts; the newest messages that the
+    settings keep in any case are in it.
     """
     work = ground.work
     start = length = len(work.log)
