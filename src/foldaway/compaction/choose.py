@@ -256,7 +256,7 @@ def _layout(ground: _Ground, spare: int) -> _Layout:
     """
     work = ground.work
     if _is_free(work):
-        return _by_worth(ground, _size(ground) - spare)
+        return _by_worth(ground, _size(ground) - spare, is_again=spare > 0)
     start = _given_tail(ground)
     if work.options.keeps_turn and start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
@@ -325,8 +325,10 @@ def _record(work: CompactionInput, room: int) -> int:
     return max(min(int(room * RECORD_SHARE), work.budget.summary_max_tokens), least_summary(work))
 
 
-def _by_worth(ground: _Ground, size: int) -> _Layout:
-    """Return what stays of everything after the head, within a size."""
+def _by_worth(ground: _Ground, size: int, *, is_again: bool = False) -> _Layout:
+    """Return what stays of everything after the head, within a size; if it was missed before, the
+    record gives way to what must stay.
+    """
     work, length = ground.work, len(ground.work.log)
     room = max(size - ground.fixed, 0)
     candidates = list(_visible(ground, length))
@@ -353,8 +355,9 @@ def _by_worth(ground: _Ground, size: int) -> _Layout:
     elif free == beside:
         return _spread(ground, chosen, record)
     chosen = _chosen(work, blocks, beside, must)
-    missing = max(chosen.tokens - beside, 0)  # what must stay may take more than its part
-    return _spread(ground, chosen, max(record - missing, min(record, _frame_tokens(work))))
+    missing = max(chosen.tokens - beside, 0) if is_again else 0
+    helps = record - missing >= _frame_tokens(work)  # otherwise the size cannot be reached at all
+    return _spread(ground, chosen, record - missing if helps else record)
 
 
 def _protected_from(ground: _Ground, candidates: Sequence[tuple[int, int]], room: int) -> int:
