@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matplotlib
 
-from foldaway.caching.economics import PayoffRule
 from foldaway.catalog import prices_of
 from foldaway.dialects.load import load
 from foldaway.lab.cost_plots import strategy_rows
@@ -38,7 +37,6 @@ from foldaway.lab.simulate import (
     append_only,
     at_calls,
     compacting,
-    planner,
     policy_at,
     quantiles,
     strategies_for,
@@ -82,8 +80,6 @@ def main() -> int:
             prices=prices, context_length=family.window, ttl=options.ttl,
             pause_seconds=options.pause, model_summary=options.summaries == "model",
         )  # fmt: skip
-        if options.tune:
-            _tune(family, terms, options.jobs)
         elif options.oracle:
             _look_back(family, terms, options.jobs)
         else:
@@ -169,31 +165,6 @@ def _replays(
         replay(recording, strategy.name, strategy.start(recording, terms), terms)
         for strategy in strategies_for(thresholds)
     ]
-
-
-def _tune(family: Family, terms: ReplayTerms, jobs: int) -> None:
-    """Print what the planner costs on the tuning half by its constants."""
-    rules = [
-        *(PayoffRule(margin=margin) for margin in (1.0, 1.5, 2.0)),
-        *(
-            PayoffRule(prior_turns=turns, prior_tokens_per_turn=growth)
-            for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 1_000), (20, 500))
-        ),
-        *(PayoffRule(least_tokens=tokens) for tokens in (6_000, 10_000, 15_000)),
-        *(PayoffRule(settled_turns=turns) for turns in (0, 10, 13, 14, 16, 20, 25, 1_000_000)),
-    ]
-    work = partial(_tuned, terms=terms, rules=rules)
-    rows = list(in_parallel(work, family.tuning, jobs, "sessions"))
-    for rule, column in zip([None, *rules], zip(*rows, strict=True), strict=True):
-        cost = sum(one.usd for one in column)
-        base = sum(row[0].usd for row in rows)
-        compactions = sum(one.compactions for one in column)
-        print(f"{family.name:12} {rule or 'append only'}  ×{cost / base:.3f}  {compactions}")
-
-
-def _tuned(recording: Recording, terms: ReplayTerms, rules: list[PayoffRule]) -> list[Replay]:
-    strategies = [append_only(), *(planner(min(THRESHOLDS), rule) for rule in rules)]
-    return [replay(recording, one.name, one.start(recording, terms), terms) for one in strategies]
 
 
 def _look_back(family: Family, terms: ReplayTerms, jobs: int) -> None:
@@ -285,7 +256,6 @@ def _options() -> argparse.Namespace:
     add("--summaries", choices=("ledger", "model"), default="ledger")
     add("--chain", action="store_true", help="all sessions of a half one after another, as one")
     add("--window", type=int, default=0, metavar="N", help="the window, for every family")
-    add("--tune", action="store_true", help="the planner by its constants, tuning half")
     add("--oracle", action="store_true", help="the best compactions in hindsight, tuning half")
     add("--jobs", type=int, default=2, metavar="N", help="processes (2)")
     add("--plots", metavar="FOLDER", help="draw how the costs spread, a file a family")

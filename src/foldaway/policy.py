@@ -18,6 +18,13 @@ ArrivalLevel: TypeAlias = Literal["off", "lossless", "bounded"]
 """How tool results are shown from their arrival on."""
 
 
+Saving: TypeAlias = Literal["off", "little", "normal", "most"]
+"""How much a host cares for money beside the words that each compaction loses."""
+SAVES_FROM: Mapping[Saving, int] = {"little": 90_000, "normal": 40_000, "most": 20_000}
+"""Prompts of fewer tokens are left alone. Agents of 150 steps are compacted about once, three to
+five times, and eight times."""
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When to act, what to keep, how much room a summary gets.
 
@@ -28,9 +35,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether automatic compaction runs at all; a forced run ignores it."""
     threshold: float = 0.50
     """Share of the effective window at which compaction is due."""
-    pays_from: float = 1.0
-    """Share of the effective window from which a compaction is made before the threshold, if the
-    prices are known and say that it pays; 1 for never."""
+    save: Saving = "normal"
+    """How early a compaction is made to save money: from 90,000 tokens on if it pays (`little`),
+    40,000 (`normal`), 20,000 (`most`), or by the threshold alone (`off`)."""
     floor_tokens: int = 64_000
     """The threshold is never below this; where it would reach the window, see small_window."""
     small_window: float = 0.85
@@ -78,7 +85,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("threshold", "pays_from", "small_window", "hard_threshold", "pressure",
+        for name in ("threshold", "small_window", "hard_threshold", "pressure",
                      "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
             _within(name, getattr(self, name), 0.0, 1.0)
         _within("target_ratio", self.target_ratio, 0.10, 0.80)
@@ -93,6 +100,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if getattr(self, name) not in get_args(ArrivalLevel):
                 levels = ", ".join(get_args(ArrivalLevel))
                 raise InvalidSetting(name, getattr(self, name), f"one of {levels}")
+        if self.save not in get_args(Saving):
+            raise InvalidSetting("save", self.save, f"one of {', '.join(get_args(Saving))}")
         if any(tokens < 0 for tokens in self.arrival_tools.values()):
             raise InvalidSetting("arrival_tools", dict(self.arrival_tools), "limits of 0 or more")
 
@@ -141,7 +150,7 @@ def budget_for(
         context_length=context_length,
         output_tokens=output_tokens,
         effective_window=window,
-        early_tokens=min(int(window * policy.pays_from), threshold),
+        early_tokens=min(SAVES_FROM.get(policy.save, threshold), threshold),
         threshold_tokens=threshold,
         hard_tokens=max(int(window * policy.hard_threshold), threshold),
         pressure_tokens=int(threshold * policy.pressure),
@@ -156,8 +165,22 @@ def at_size(budget: Budget, tokens: int) -> Budget:
     """Return the budget of a compaction that is made at so many tokens, before the threshold: its
     tail is the same share of them.
     """
-    share = tokens / budget.threshold_tokens
+    share = min(tokens / budget.threshold_tokens, 1.0)
     return replace(budget, tail_tokens=int(share * budget.tail_tokens))
+
+
+def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
+    """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
+
+    `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
+    `newest` the last messages that stay whatever their size. The tail gets its budget, and the
+    summary its share of the rest within its bounds.
+    """
+    tail = min(max(at_size(budget, now).tail_tokens, newest), max(now - fixed, 0))
+    folded = max(now - fixed - tail, 0)
+    share = int(folded * policy.summary_ratio)
+    summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)
+    return min(fixed + tail + summary, now)
 
 
 def scaled(budget: Budget, ratio: float) -> Budget:

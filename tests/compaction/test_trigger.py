@@ -18,8 +18,8 @@ def moment(tokens: int, **facts: Any) -> Moment:
 
 
 @pytest.mark.parametrize(("tokens", "facts", "policy", "urgency", "reason", "due"), [
-    (84_999, {}, Policy(), "none", "below threshold", False),
-    (99_999, {}, Policy(), "none", "below threshold", False),
+    (39_999, {}, Policy(), "none", "below threshold", False),
+    (99_999, {}, Policy(), "early", "", True),
     (100_000, {}, Policy(), "soft", "", True),
     (170_000, {}, Policy(), "hard", "", True),
     (120_000, {}, Policy(enabled=False), "soft", "disabled", False),

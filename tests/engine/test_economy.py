@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model
 from foldaway.caching.prices import Prices
+from foldaway.compaction.work import Options
 from foldaway.engine.compressor import Compressor
 from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
@@ -39,7 +41,7 @@ def engine(count: int, **settings: Any) -> Compressor:
 
 
 def test_what_does_not_pay_waits_and_shows_the_sum() -> None:
-    """With a warm cache and few turns so far, breaking the prefix costs more than it saves."""
+    """With a warm cache and few calls so far, little was read again."""
     made = engine(4)
     assert made.decide().urgency == "soft"
     before = made.messages
@@ -53,7 +55,7 @@ def test_what_does_not_pay_waits_and_shows_the_sum() -> None:
     assert total["price"] == pytest.approx(
         total["next_call_if_acting"] + total["summary_call"] - total["next_call_if_waiting"]
     )
-    assert total["saving"] < total["price"]
+    assert total["paid"] < total["price"]
     assert "$" in report.detail
     again = made.compact()
     assert (again.reason, again.detail) == ("deferred", report.detail)
@@ -76,9 +78,13 @@ def test_force_hard_urgency_and_a_cold_cache_do_not_wait() -> None:
 
 
 def test_prices_that_nobody_knows_leave_the_threshold_alone() -> None:
-    """Then it acts where it is due, as ever."""
+    """Then it acts where it is due, as ever, and says what it went by."""
     report = engine(4, model="nobody-knows-this-model").compact()
-    assert (report.status, report.economics) == ("compacted", None)
+    assert report.status == "compacted"
+    assert report.economics is not None
+    assert report.economics["basis"] == "threshold"
+    plain = engine(4, policy=replace(SMALL, save="off")).compact()
+    assert (plain.status, plain.economics) == ("compacted", None)
 
 
 def test_a_summary_is_not_bought_where_it_does_not_pay() -> None:
@@ -92,60 +98,83 @@ def test_a_summary_is_not_bought_where_it_does_not_pay() -> None:
     assert quiet.requests == []
 
 
-def test_many_turns_make_it_pay() -> None:
-    """A session of many small calls, as long as it is large."""
-    made = Compressor(
-        context_length=80_000, policy=SMALL, model=Model(prices=PRICES), clock=Clock()
-    )
-    made.append(*written("openai-chat", [Exchange(3, 1, 600)] * 40))
-    assert made.decide().urgency == "soft"
-    report = made.compact()
-    assert report.status == "compacted"
-    assert report.economics is not None
-    assert report.economics["answer"] == "act"
+STEPS = [Exchange(3, 1, 600)]
+"""Three small calls."""
 
 
-EARLY = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6, pays_from=0.1)
-
-
-def early(**settings: Any) -> Compressor:
+def early(count: int, **settings: Any) -> Compressor:
     """A session of many small calls that is well below its threshold."""
     made = Compressor(**{
-        "context_length": 200_000, "policy": EARLY, "model": Model(prices=PRICES),
-        "clock": Clock(), **settings,
+        "context_length": 200_000, "model": Model(prices=PRICES), "clock": Clock(), **settings,
     })  # fmt: skip
-    made.append(*written("openai-chat", [Exchange(3, 1, 600)] * 40))
+    made.append(*written("openai-chat", STEPS * count))
     return made
 
 
-def test_what_pays_is_done_before_it_is_due() -> None:
-    """If the policy says from where on, and the sum says so."""
-    made = early()
+@pytest.mark.parametrize("model", [Model(prices=PRICES), "nobody-knows-this-model"])
+def test_what_pays_is_done_before_it_is_due(model: Any) -> None:
+    """From the size on that the policy says in words, by the prices or by the ratio of the wire."""
+    made = early(40, model=model)
     assert made.decide().urgency == "early"
     report = made.compact()
     assert report.status == "compacted"
     assert report.economics is not None
     assert report.economics["basis"] == "costs"
-    assert early(policy=SMALL).compact().reason == "below threshold"
+    assert made.settings.budget.early_tokens == 40_000
+    assert early(40, policy=Policy(save="little")).compact().reason == "below threshold"
+    assert early(40, policy=Policy(save="off")).compact().reason == "below threshold"
+    assert early(25).compact().reason == "below threshold"
+    assert early(25, policy=Policy(save="most")).compact().status == "compacted"
 
 
-def test_nothing_is_done_early_if_the_prices_are_not_known() -> None:
-    """Size alone is no reason below the threshold, and it is not reckoned again at each turn."""
-    made = early(model="nobody-knows-this-model")
-    assert made.compact().reason == "deferred"
-    assert not made.would_compact()
-    assert made.room() > 0
+def test_what_was_read_again_is_counted_from_the_log() -> None:
+    """One list at once, message by message, or taken up again: the same figures."""
+    once, grown = early(25), early(12)
+    items = written("openai-chat", STEPS * 25)
+    for item in items[len(grown.messages) :]:
+        grown.append(item)
+    resumed = early(0)
+    resumed.resume(items)
+    shown = [made.situation(Options()).reread_tokens for made in (once, resumed)]
+    assert shown[0] == shown[1] > 0
+    assert grown.situation(Options()).reread_tokens == pytest.approx(shown[0], rel=0.05)
 
 
-def test_the_room_before_a_compaction_ends_where_it_is_weighed_again() -> None:
-    """Until then nothing has to look; a cold cache is looked at at once."""
+def test_after_a_compaction_nothing_has_been_paid_yet() -> None:
+    """Nor after an undo; what came since counts again, also for who takes it up."""
+    made = early(40)
+    before = made.situation(Options()).reread_tokens
+    assert made.compact().status == "compacted"
+    view, state = made.view, made.snapshot()
+    assert made.situation(Options()).reread_tokens == 0
+    items = written("openai-chat", STEPS * 25, start=500)
+    made.append(*items)
+    paid = made.situation(Options()).reread_tokens
+    assert 0 < paid < before
+    other = early(0)
+    other.resume([*written("openai-chat", STEPS * 40), *items], view, state)
+    assert other.situation(Options()).reread_tokens == paid
+    assert made.undo()
+    assert made.situation(Options()).reread_tokens == 0
+
+
+def test_what_is_put_off_is_planned_again_only_when_it_may_pay() -> None:
+    """Until then nothing is looked at; a cold cache is looked at at once."""
     clock = Clock()
     made = engine(4, clock=clock)
-    assert made.room() == 0
     assert made.compact().reason == "deferred"
-    assert 0 < made.room() <= made.settings.budget.tail_tokens // 2
+    assert made.is_put_off(made.decide())
+    assert not made.would_compact()
     clock.now += 301
-    assert made.room() == 0
+    assert not made.is_put_off(made.decide())
+    assert made.would_compact()
+
+
+def test_the_room_ends_where_a_compaction_may_be_made() -> None:
+    """Before that nothing has to look."""
+    made = early(12)
+    assert made.room() == 40_000 - made.decide().prompt_tokens > 0
+    assert early(40).room() == 0
 
 
 def test_an_answer_of_several_items_is_one_call() -> None:
@@ -165,9 +194,10 @@ def test_an_answer_of_several_items_is_one_call() -> None:
 
 def test_what_was_put_off_early_is_not_put_off_when_it_is_due() -> None:
     """The provider counts more than we estimated: the threshold decides at once."""
-    made = early(model="nobody-knows-this-model")
+    made = Compressor(context_length=200_000, model="nobody-knows-this-model", clock=Clock())
+    made.append(*written("openai-chat", [Exchange(1, 1, 42_000)] * 4))
+    assert made.decide().urgency == "early"
     assert made.compact().reason == "deferred"
     made.report_usage(made.settings.budget.threshold_tokens + 1)
     assert made.decide().urgency == "soft"
-    assert made.room() == 0
     assert made.compact().status == "compacted"

@@ -10,20 +10,21 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from foldaway.caching.prices import Prices
 from foldaway.gateway.windows import windows_in
-from foldaway.policy import Policy
+from foldaway.policy import Policy, Saving
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 from foldaway.testing import ScriptedSummarizer
 from foldaway.writing.writers import writers_of
 
 
-@pytest.mark.parametrize(("pays_from", "note"), [(0.1, "compacted 1"), (1.0, "pass; ")])
+@pytest.mark.parametrize(("save", "note"), [("most", "compacted 1"), ("off", "pass; ")])
 async def test_what_pays_is_compacted_before_it_is_due(
-    gateway: Any, kit: Any, pays_from: float, note: str
+    gateway: Any, kit: Any, save: Saving, note: str
 ) -> None:
-    """A long session far below its threshold; what it saves is more than what it costs."""
-    given = {"context_length": 200_000, "policy": Policy(), "pays_from": pays_from}
+    """A long session far below its threshold; what was read again is more than what it costs."""
+    given = {"context_length": 200_000, "policy": Policy(save=save)}
     async with gateway(**given) as stand:
         await stand.post(kit.talk("chat", 60))
         await stand.post(kit.talk("chat", 61))
@@ -33,16 +34,18 @@ async def test_what_pays_is_compacted_before_it_is_due(
 
 async def test_a_cold_cache_is_a_time_to_compact(gateway: Any, kit: Any) -> None:
     """As long as the provider has a session of few turns in its cache, a compaction costs more than
-    it saves; after a pause it costs nothing.
+    was paid for reading; after a pause it costs nothing.
     """
     now = [1_800_000_000.0]
-    given = {"context_length": 200_000, "policy": Policy(), "clock": lambda: now[0]}
-    async with gateway(**given, pays_from=0.1) as stand:
-        for steps in (6, 7, 8):
-            got = await stand.post(kit.talk("chat", steps, chars=12_000))
+    prices = Prices(input=3, output=9, cache_read=0.01, cache_write_5m=3, cache_write_1h=3)
+    given = {"context_length": 200_000, "policy": Policy(save="most"), "clock": lambda: now[0],
+             "prices": prices}  # fmt: skip
+    async with gateway(**given) as stand:
+        for steps in (4, 5):
+            got = await stand.post({**kit.talk("chat", steps, chars=20_000), "model": "ours"})
             assert got.note.startswith("pass; nothing is due")
         now[0] += 301
-        got = await stand.post(kit.talk("chat", 9, chars=12_000))
+        got = await stand.post({**kit.talk("chat", 6, chars=20_000), "model": "ours"})
         assert got.note.startswith("compacted 1")
 
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.strategies import PROVIDERS, valid_bodies, valid_lists
 
-from foldaway.caching.economics import PayoffRule
 from foldaway.caching.prices import Prices, bill
 from foldaway.dialects.load import load
 from foldaway.lab.cost_plots import cost_plot
@@ -113,18 +112,19 @@ def test_masking_every_turn_costs_more_than_doing_nothing() -> None:
 
 
 def test_the_planner_is_not_dearer_than_the_thresholds_on_a_steady_session() -> None:
-    """On even growth it finds about the best of them by itself."""
-    recording = session(80)
-    under = terms(window=100_000)
-    best = min(run(recording, fixed(share), under).usd for share in (0.15, 0.3, 0.5, 0.8))
-    made = run(recording, planner(0.15), under)
+    """On even growth it finds about the best of them by itself, in a window of any size."""
+    recording = session(200)
+    small = terms(window=100_000)
+    best = min(run(recording, fixed(share), small).usd for share in (0.2, 0.3, 0.5, 0.8))
+    made = run(recording, planner("most"), small)
     assert made.usd <= 1.05 * best
     assert made.compactions > 0
+    assert run(recording, planner("most"), terms(window=1_000_000)).usd <= 1.1 * made.usd
 
 
 def test_the_planner_leaves_a_short_session_alone() -> None:
     """What ends soon is not compacted, whatever share of the window it has reached."""
-    made = run(session(6), planner(0.1), terms(window=30_000))
+    made = run(session(6), planner("most"), terms(window=30_000))
     assert made.compactions == 0
 
 
@@ -144,9 +144,10 @@ def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
     assert early.compactions == 0
 
 
-def test_a_planner_that_wants_too_much_still_keeps_within_the_window() -> None:
-    """At the hard limit it acts, whatever its caution."""
-    made = run(session(60), planner(0.1, PayoffRule(margin=1e9)), terms())
+def test_what_never_pays_still_keeps_within_the_window() -> None:
+    """At the hard limit it acts, whatever that costs."""
+    dear = Prices(input=1e3, output=1.0, cache_read=1e-6, cache_write_5m=1e3, cache_write_1h=1e3)
+    made = run(session(60), planner("most"), terms(dear))
     assert made.compactions > 0
     assert made.overflows == 0
 

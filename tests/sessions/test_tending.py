@@ -17,6 +17,7 @@ from foldaway.memory import MemoryManager, MemoryProvider
 from foldaway.sessions.life import EXPIRING, compact_idle, expire
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
+from foldaway.testing import ScriptedSummarizer
 
 DAY = 86_400
 
@@ -71,8 +72,10 @@ def test_an_idle_compaction_that_does_not_pay_is_left_out(store: Store) -> None:
     """A summary that costs more than it saves, by the prices of the model."""
     begin(store, "full", 14)
     free = Prices(input=0.0, output=100.0, cache_read=0.0, cache_write_5m=0.0, cache_write_1h=0.0)
-    model = Model("m", 8_000, prices=free)
-    (row,) = compact_idle(store, model=model, policy=WINDOW["policy"], clock=later(301))
+    (row,) = compact_idle(
+        store, model=Model("m", 8_000, prices=free), policy=WINDOW["policy"], clock=later(301),
+        summarizer=ScriptedSummarizer([]),
+    )  # fmt: skip
     assert (row.outcome, row.report) == ("unchanged", None)
     assert row.detail
 

@@ -43,6 +43,8 @@ class Prices(Struct, frozen=True, kw_only=True):
     long: Prices | None = None
     source: str = "given"
     """Where the figures come from."""
+    is_ratio: bool = False
+    """Whether only the ratios are known: then an input token costs one."""
 
     def __post_init__(self) -> None:
         """Check the figures."""

@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import PayoffRule
-from foldaway.caching.prices import Prices, Ttl, minimum_for, paid, prices_from
+from foldaway.caching.prices import Prices, minimum_for, paid, prices_from
 from foldaway.errors import MissingExtra
 from foldaway.policy import ASSUMED_CONTEXT_LENGTH
 
@@ -49,14 +47,6 @@ _FIELDS = {
     "cache_write_1h": "cache_write_1h_mtok",
 }
 """Our prices, and what genai-prices calls them."""
-
-
-class Economy(Struct, frozen=True, kw_only=True):
-    """The prices of the model, how long its cache lasts, and how cautious to be."""
-
-    prices: Prices
-    ttl: Ttl = "5m"
-    rule: PayoffRule = PayoffRule()
 
 
 def prices_of(model: str) -> Prices | None:
@@ -118,10 +108,14 @@ class PriceList:
         ).usd  # fmt: skip
 
 
-def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
-    """Return what costs are reckoned by; None if nobody knows the prices."""
-    found = prices or known_prices(model)
-    return None if found is None else Economy(prices=found, ttl=ttl)
+def ratio_prices(dialect: str) -> Prices:
+    """Return the ratios of the prices on a wire, for a model whose prices nobody knows."""
+    marks = dialect == "anthropic"
+    return Prices(
+        input=1.0, output=5.0 if marks else 8.0, cache_read=0.1,
+        cache_write_5m=1.25 if marks else 1.0, cache_write_1h=2.0 if marks else 1.0,
+        at_marks=marks, source="the ratio of the wire", is_ratio=True,
+    )  # fmt: skip
 
 
 def _prices(table: Any, model: str, source: str) -> Prices | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.caching.economics import PAYS_FROM, Situation, Sum, usd
+from foldaway.caching.economics import Sum, amount, usd
 from foldaway.caching.prices import Prices
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, progress_bar
@@ -32,6 +32,7 @@ from foldaway.cli.inputs import (
     usage_error,
 )
 from foldaway.cli.settings import (
+    SAVE_ROW,
     Priced,
     Window,
     budget_of,
@@ -49,6 +50,7 @@ from foldaway.lab.recording import PlanRequest, PlanResult, Recording, plan_for,
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
 from foldaway.lab.simulate import simulate as run_all
+from foldaway.policy import SAVES_FROM, Policy, Saving
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
@@ -56,10 +58,6 @@ COST_COLUMNS = 20
 """The width of the bar of the dearest strategy; the table has six more columns."""
 LEAST_THRESHOLD = 0.02
 """Below this share of a window a compaction would come with nearly every call."""
-_PAYS_FROM_ROW = (
-    "--pays-from", click.FloatRange(0, 1), "SHARE",
-    "The share of the window from which a compaction is made if it pays.", PAYS_FROM,
-)  # fmt: skip
 LINE_SECONDS = 10
 """Seconds between two lines of progress without a terminal."""
 _BAR = ("{task.percentage:>3.0f} %",)
@@ -78,10 +76,8 @@ class PlannedRecord(Struct, frozen=True):
 @click.command()
 @click.argument("file", type=FILE)
 @options(
-    ("--turns", click.IntRange(min=0), "N",
-     "Calls of the model to come; by default as many as there were."),
     ("--cold", bool, "", "Assume that the provider's cache has expired."),
-    _PAYS_FROM_ROW,
+    SAVE_ROW,
 )  # fmt: skip
 @price_options
 @settings_options
@@ -90,13 +86,13 @@ def plan(file: str, **given: Any) -> int:
     """Say whether to compact a transcript now, and why.
 
     The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
-    the provider's cache, what the summary costs and what later calls save are put side by side.
-    Without prices the threshold alone decides. The gateway and the planner of `foldaway simulate`
-    decide in the same way; `foldaway compress` always acts, because you asked for it.
+    the provider's cache and what the summary costs is put beside what it has cost so far to read
+    again what would be removed. The gateway decides in the same way; `foldaway compress` always
+    acts, because you asked for it.
 
     \b
     foldaway plan session.json --model claude-sonnet-5-5
-    foldaway plan session.json --model gpt-5.1 --turns 40 --json
+    foldaway plan session.json --model gpt-5.1 --save most --json
     """
     refuse_contradiction(given["provider"], given["dialect"])
     settings = settings_from(given)
@@ -121,9 +117,8 @@ def _plan(one: Record, settings: Settings, given: dict[str, Any]) -> PlannedReco
     priced = prices_for(window.model, given["figures"])
     asked = PlanRequest(
         policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
-        prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, turns=given["turns"],
-        is_cold=given["cold"], model_summary=given["summaries"] == "model",
-        pays_from=given["pays_from"],
+        prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, is_cold=given["cold"],
+        model_summary=given["summaries"] == "model",
     )  # fmt: skip
     return PlannedRecord(plan_for(one.transcript, asked), window, priced)
 
@@ -138,53 +133,49 @@ def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
         outcome = "refused" if answer == "cannot" else "ok"
         picture.line(picture.heading(source, outcome), line, (answer, _STYLES[answer]), f":{why}")
         picture.blank()
-        picture.table("lrw", _token_rows(one.plan.situation, verdict.sum))
-        if verdict.sum is not None and one.priced.prices is not None:
-            picture.blank()
-            picture.table("lrw", _arithmetic_rows(verdict.sum))
-            picture.blank()
-            picture.paragraph((_price_sentence(one.priced.prices), "dim"), indent=2)
+        prices = one.plan.situation.prices
+        picture.table("lrw", _token_rows(one.plan))
+        picture.blank()
+        picture.table("lrw", _arithmetic_rows(verdict.sum, prices))
+        picture.blank()
+        picture.paragraph((_price_sentence(prices), "dim"), indent=2)
         for note in ("token figures are estimates", one.window.note, one.priced.note):
             picture.note(note)
     picture.warnings(source)
     picture.more(len(records), SHOWN_PLANS, "sessions; name one file, or see --json")
 
 
-def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str, str]]:
+def _token_rows(found: PlanResult) -> list[tuple[str, str, str]]:
+    situation = found.situation
     share = 1 - situation.tokens_after / situation.tokens_now if situation.tokens_now else 0
     useful = min(situation.kept_prefix_tokens, situation.cached_tokens)
-    pays = ""
-    if situation.prices is not None and situation.early_tokens is not None:
-        pays = f"from {min(situation.early_tokens, situation.threshold_tokens):,} if it pays, "
-    due = f"compacted {pays}" if pays else ""
-    rows = [
+    return [
         ("tokens now", f"{situation.tokens_now:,}",
-         f"{due}due from {situation.threshold_tokens:,}, urgent from {situation.hard_tokens:,}"),
+         f"compacted from {situation.early_tokens:,} if it pays, urgent from "
+         f"{situation.hard_tokens:,}"),
         ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
         ("cached now", f"{situation.cached_tokens:,}",
          f"{useful:,} of them still cached after a compaction"),
-        ("calls so far", f"{situation.turns_so_far:,}",
-         f"{situation.tokens_per_turn:,.0f} tokens more each time"),
+        ("calls so far", f"{found.calls:,}", ""),
+        ("read again", f"{situation.reread_tokens:,}",
+         "by these calls, of what a compaction would have removed"),
     ]  # fmt: skip
-    if total is not None:
-        how = "as given" if situation.remaining_turns is not None else "as many as so far"
-        rows.append(("calls to come", f"{total.turns_remaining:,}", how))
-    return rows
 
 
-def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
+def _arithmetic_rows(total: Sum, prices: Prices) -> list[tuple[Piece, Piece, str]]:
+    def shown(value: float) -> str:
+        return amount(value, prices).removesuffix(" tokens of input")
+
     return [
-        ("next call, compacted", usd(total.next_call_if_acting),
+        ("next call, compacted", shown(total.next_call_if_acting),
          f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost"),
-        ("+ summary", usd(total.summary_call), "" if total.summary_call else "no model writes it"),
-        ("− next call, as it is", usd(total.next_call_if_waiting), ""),
-        (("= price of compacting", "bold"), (usd(total.price), "bold"), ""),
-        ("saving a call", usd(total.saving_per_turn), ""),
-        ("× calls", f"{total.turns_counted:,}",
-         f"expected before the prompt has grown back ({total.turns_until_regrown:,}) or the "
-         f"session ends ({total.turns_remaining:,} to come)"),
-        (("= saving", "bold"), (usd(total.saving), "bold"),
-         f"it pays from {usd(max(total.margin * total.price, 0))} on"),
+        ("+ summary", shown(total.summary_call),
+         "" if total.summary_call else "no model writes it"),
+        ("− next call, as it is", shown(total.next_call_if_waiting), ""),
+        (("= price of compacting", "bold"), (shown(total.price), "bold"), ""),
+        (("paid so far", "bold"), (shown(total.paid), "bold"),
+         "to read again what it would remove: it pays from its price on"),
+        ("saving a call", shown(total.saving_per_turn), "from the next one on"),
     ]  # fmt: skip
 
 
@@ -197,7 +188,7 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
     ("--context-length", COUNT, "N", "The window in tokens."),
     ("--thresholds", str, "F,F…",
      "Shares of the window.", ",".join(f"{share:g}" for share in THRESHOLDS)),
-    _PAYS_FROM_ROW,
+    SAVE_ROW,
     ("--pause", click.FloatRange(min=0), "S", "Seconds of silence before a user speaks.", 60.0),
     ("--plot", PATH, "FILE.svg", "Draw the costs as SVG."),
 )  # fmt: skip
@@ -216,7 +207,7 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     foldaway simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
     """
     refuse_contradiction(given["provider"], given["dialect"])
-    thresholds = _thresholds(given["thresholds"])
+    thresholds, save = _thresholds(given["thresholds"]), given["save"] or Policy().save
     draw = _plotter(given["plot"])
     sessions: list[Record] = []
     for name in files:
@@ -226,7 +217,7 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     window = window_of(Settings(context_length=given["context_length"]), model)
     terms = _terms(given, window)
     recordings = [record(one.transcript) for one in sessions]
-    strategies = strategies_for(thresholds, given["pays_from"])
+    strategies = strategies_for(thresholds, save)
     total = len(strategies) * sum(one.tokens for one in recordings)
     with replay_progress(total) as tell:
         found = run_all(recordings, terms, strategies, tell)
@@ -234,7 +225,7 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
         title = f"{len(recordings):,} sessions, {model}, window {window.tokens:,}"
         write_bytes(given["plot"], draw(title, found).encode())
     if not given["as_json"]:
-        show_simulation(found, recordings, window, terms, given["pays_from"])
+        show_simulation(found, recordings, window, terms, save)
         return 0
     for one in found:
         print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
@@ -306,7 +297,7 @@ def show_simulation(
     recordings: Sequence[Recording],
     window: Window,
     terms: ReplayTerms,
-    pays_from: float,
+    save: Saving,
 ) -> None:
     """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
     picture = Picture()
@@ -319,8 +310,8 @@ def show_simulation(
     _show_costs(picture, found)
     picture.paragraph((
         "ratio: cost compared with append only. cache: share of the input that is read from the "
-        "cache. compacted: how often. over: calls that do not fit the window. The planner compacts "
-        f"from {pays_from:.0%} of the window on if it pays, as `foldaway plan` and the gateway do.",
+        "cache. compacted: how often. over: calls that do not fit the window. When it pays: from "
+        f"{SAVES_FROM.get(save, 0):,} tokens on, as the gateway does.",
         "dim",
     ), indent=2)  # fmt: skip
     if len(recordings) > 1:
@@ -366,6 +357,11 @@ def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
 
 
 def _price_sentence(prices: Prices) -> str:
+    if prices.is_ratio:
+        return (
+            "in tokens of input, because the prices are not known: reading from the cache counts "
+            f"{prices.cache_read:g}, writing {prices.cache_write_5m:g}, output {prices.output:g}"
+        )
     return (
         f"a million tokens: input ${prices.input:g}, read ${prices.cache_read:g}, written "
         f"${prices.cache_write_5m:g} (1 h ${prices.cache_write_1h:g}), output ${prices.output:g} "

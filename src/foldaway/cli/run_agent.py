@@ -34,6 +34,10 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     epilog=f"Agents: {', '.join(known_agents())}, or the commands that they have.",
 )
 @click.option(
+    "--save", type=click.Choice(["off", "little", "normal", "most"]),
+    help="How early to compact if it saves money, as `foldaway serve` has it.",
+)  # fmt: skip
+@click.option(
     "--serve", "serve_options", default="", metavar="OPTIONS",
     help="Options of `foldaway serve` for this run, in one argument.",
 )  # fmt: skip
@@ -48,7 +52,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    serve_options: str, report: bool | None, project_address: bool, agent: str,
+    save: str | None, serve_options: str, report: bool | None, project_address: bool, agent: str,
     arguments: Sequence[str],
 ) -> int:  # fmt: skip
     """Run a coding agent with a gateway in front of its provider.
@@ -77,7 +81,7 @@ def run(
     reports = sys.stderr.isatty() if report is None else report
     for note in start.notes if reports else ():
         say(note)
-    options = [*start.serve, *shlex.split(serve_options)]
+    options = [*start.serve, *(("--save", save) if save else ()), *shlex.split(serve_options)]
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
     variables = {**os.environ, **start.environment}

@@ -22,7 +22,7 @@ from foldaway.caching.prices import NAMES
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
-from foldaway.cli.settings import prices_for, settings_from
+from foldaway.cli.settings import SAVE_ROW, prices_for, settings_from
 from foldaway.cli.stores import opened, store_options
 from foldaway.config import home_folder, writers_from
 from foldaway.dialects.jsontext import dump_text
@@ -46,9 +46,7 @@ _UPSTREAM = re.compile(
     ("--window", click.IntRange(1_000), "TOKENS",
      "The context length of the models; by default that of each name, or what their provider "
      "says when it refuses a request."),
-    ("--pays-from", click.FloatRange(0, 1), "SHARE",
-     "The share of the window from which a compaction is made if it pays; 0.3 if not given, 1 for "
-     "never before the threshold."),
+    SAVE_ROW,
     ("--price", [str], "NAME=USD",
      f"A price for a million tokens of models whose own is not known: {', '.join(NAMES)}."),
     ("--drop-stale-thinking", bool, "",
@@ -121,8 +119,6 @@ def serve(**given: Any) -> int:
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
     )
-    if given["pays_from"] is not None:
-        chosen = replace(chosen, pays_from=given["pays_from"])
     port = PORT if given["port"] is None else given["port"]
     _log_to_stderr(given["log"] or "faults")
     if given["until_eof"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 from msgspec import Struct
@@ -17,7 +17,7 @@ from foldaway.cli.inputs import PATH, options, usage_error
 from foldaway.config import Settings, read_settings, writers_from
 from foldaway.dialects.document import Record
 from foldaway.errors import InvalidSetting, MissingExtra
-from foldaway.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
+from foldaway.policy import ASSUMED_CONTEXT_LENGTH, Budget, Saving, budget_for
 from foldaway.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _SUMMARIZER = (
 )  # fmt: skip
 _FLAGS = {
     **{row[0]: row[1] for row in (*_MODEL, *_SUMMARIZER)},
+    "--save": "compression.save",
     "--profile": "sessions.profile",
     "--store": "sessions.store",
 }
@@ -64,6 +65,11 @@ _WARNED = "foldaway.cli.settings.warned"
 HOME_ROW = ("--home", str, "DIR", "Where Foldaway keeps everything; by default FOLDAWAY_HOME.")
 CONFIG_ROW = (
     "--config", PATH, "FILE", "Read this settings file instead of your own and ./foldaway.toml.",
+)  # fmt: skip
+SAVE_ROW = (
+    "--save", click.Choice(get_args(Saving)), "",
+    "How early to compact if it saves money: from 90,000 tokens on (little), 40,000 (normal, the "
+    "default), 20,000 (most), or by size alone (off).",
 )  # fmt: skip
 config_option = options(CONFIG_ROW)
 settings_options = options(*((flag, *rest) for flag, _, *rest in _MODEL), CONFIG_ROW)

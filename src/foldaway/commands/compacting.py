@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foldaway.caching.economics import usd
+from foldaway.caching.economics import weigh
 from foldaway.commands.lines import BadLine, CommandLine, CompressLine, compress_line
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.compaction.work import Options
@@ -45,15 +45,17 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
             headline=f"It would be: {shown.headline}" if done else shown.headline,
             choices=(CommandChoice(_without_preview(line), "do it"),) if done else (),
         )  # fmt: skip
-    verdict = None if asked.force else session.engine.weigh(options)
-    total = verdict.sum if verdict is not None and verdict.answer == "wait" else None
-    if total is None or total.balance >= 0:
+    if asked.force:
+        return None
+    situation = session.engine.situation(options)
+    verdict = weigh(situation)
+    if situation.prices.is_ratio or verdict.answer != "wait" or verdict.basis != "costs":
         return None
     again = " ".join(("/compress", *line.rest.split(), "--force"))
+    why = verdict.sentence.removeprefix("wait: it")
     return CommandAnswer(
         command="compress", status="unchanged", choices=(CommandChoice(again, "do it anyway"),),
-        headline=f"It would cost {usd(total.price)} and save {usd(total.saving)} over the next "
-        f"{plural(total.turns_counted, 'call')}: most of it is read from the cache",
+        headline=f"It{why}: most of it is read from the cache",
     )  # fmt: skip
 
 

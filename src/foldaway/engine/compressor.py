@@ -10,10 +10,11 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway.caching.economics import Verdict
+from foldaway.caching.economics import Situation, Verdict, weigh
+from foldaway.caching.prices import Prices
 from foldaway.catalog import window_of
 from foldaway.compaction.arrival import ResultPolicy, arriving_by
-from foldaway.compaction.compact import Compaction, Skipped, plan, record
+from foldaway.compaction.compact import Compaction, Plan, Skipped, plan, record
 from foldaway.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from foldaway.compaction.media import without_older_media
 from foldaway.compaction.state import CompactionState
@@ -50,7 +51,7 @@ from foldaway.engine.run import (
 )
 from foldaway.engine.saved import pack_snapshot, unpack_snapshot
 from foldaway.journal import log_event
-from foldaway.policy import Policy
+from foldaway.policy import Policy, at_size, expected_after
 from foldaway.ports import (
     CachedPrefix,
     MediaReducer,
@@ -84,7 +85,7 @@ from foldaway.writing.write import (
 from foldaway.writing.writers import Writers, with_request, writers_of
 
 _WORTH_ANOTHER = 0.05
-"""A share of the threshold: so much must have come before a summary is prepared again."""
+"""A share of the prompt: so much must have come before a summary is prepared again."""
 _WEIGHED: frozenset[Urgency] = frozenset(("early", "soft"))
 """At these a compaction is only made if it pays."""
 _RESERVED_SHARE = 4
@@ -198,6 +199,7 @@ class Compressor:
         self._undone: list[tuple[Standing, CompactionState]] = []
         self._attempt = _Attempt()
         self._meter.reset()
+        self._costs.begin_again()
 
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
@@ -216,7 +218,7 @@ class Compressor:
         if not messages:
             return
         refuse_strangers(messages)
-        turns, log = self._turns, self._log
+        turns, log, start = self._turns, self._log, self.length
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
@@ -226,11 +228,26 @@ class Compressor:
             self._log, self._seen = log, seen
         else:
             self._seen.extend(log.append(messages, arrives=arrives))
-        if self._turns != turns and arrives:
-            self.note_use()
+        if self._turns != turns:
+            self._note_calls(start)
+            if arrives:
+                self.note_use()
         if not arrives:
             self._meter.catch_up(self.estimate())
         self.prepare_if_due()
+
+    def _note_calls(self, start: int) -> None:
+        """Note what the calls whose answers stand from `start` on have read again."""
+        log, tokens = self.log, self.estimate()
+        for at in range(len(log.messages) - 1, start - 1, -1):
+            tokens -= log.tokens[at]
+            if log.begins_answer(at):
+                self._costs.reread_tokens += max(tokens - self._expected_after(tokens), 0)
+
+    def _expected_after(self, tokens: int) -> int:
+        """Return about what a compaction of a prompt of so many tokens would leave."""
+        settings = self.settings
+        return expected_after(settings.policy, settings.budget, tokens, self._floor())
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what else is in the next request: its tools, system prompt,
@@ -319,13 +336,13 @@ class Compressor:
             is_dense=self._attempt.report is not None and self._attempt.report.is_dense,
             can_shorten=self._can_shorten(),
             unconfirmed=not self._meter.last.confirmed
-            and unconfirmed < 0.1 * budget.threshold_tokens,
+            and unconfirmed < 0.1 * min(budget.threshold_tokens, tokens),
         )
         return decide(moment, self.settings.policy, budget)
 
     def would_compact(self, prompt_tokens: int | None = None) -> bool:
         """Return whether `compact` would begin now: it is due, no summary is on its way, and it
-        pays if the prices are known.
+        pays.
         """
         decision = self.decide(prompt_tokens)
         if decision.urgency not in _WEIGHED or self.is_preparing:
@@ -335,28 +352,22 @@ class Compressor:
         todo = plan(self.work_with(Options(), decision=decision))
         if isinstance(todo, Skipped):
             return True  # `compact` counts how often it was in vain
-        verdict = self._verdict(Run(todo, decision, self.log, self.state))
-        if not _waits(verdict, decision):
+        run = Run(todo, decision, self.log, self.state)
+        verdict = self._verdict(run)
+        if verdict is None or verdict.answer != "wait":
             return True
-        self._note_wait(verdict, decision)
+        self._put_off(verdict, decision)
         return False
 
     def is_put_off(self, decision: Decision) -> bool:
         """Return whether `compact` was put off because it did not pay, and nothing has come since
         that could change the sum.
         """
-        is_weighed = decision.urgency in _WEIGHED
-        return is_weighed and self._costs.put_off_for(self.estimate(), decision.urgency) > 0
+        return decision.urgency in _WEIGHED and self._costs.is_put_off(decision.urgency)
 
     def room(self) -> int:
-        """Return how many tokens may come before a compaction can be made, as long as the provider
-        has the conversation in its cache.
-        """
-        budget, decision = self.settings.budget, self.decide()
-        tokens, is_early = decision.prompt_tokens, decision.urgency == "early"
-        put_off = self._costs.put_off_for(self.estimate(), decision.urgency)
-        until = budget.threshold_tokens if is_early else budget.hard_tokens
-        return max(budget.early_tokens - tokens, min(put_off, until - tokens), 0)
+        """Return how many tokens may come before a compaction can be made."""
+        return max(self.settings.budget.early_tokens - self.decide().prompt_tokens, 0)
 
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
         if given is not None:
@@ -379,7 +390,8 @@ class Compressor:
         """Return how often compaction was in vain; new material is a reason to try again, and any
         is if the prompt does not fit the window.
         """
-        budget, grown = self.settings.budget, self.estimate() - self._attempt.estimate
+        grown = self.estimate() - self._attempt.estimate
+        budget = at_size(self.settings.budget, prompt_tokens)
         enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
         return self.state.ineffective if grown < enough else 0
 
@@ -441,8 +453,8 @@ class Compressor:
         if isinstance(run, Report):
             return run
         verdict = None if force else self._verdict(run)
-        if not force and _waits(verdict, run.decision):
-            return self._put_off(run, verdict)
+        if verdict is not None and verdict.answer == "wait":
+            return self._report_put_off(run, verdict)
         written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
 
@@ -468,14 +480,14 @@ class Compressor:
             report=report, view=finished.done.view, summary=finished.done.summary_text
         )
 
-    def weigh(self, options: Options) -> Verdict | None:
-        """Return whether a compaction by hand would pay; None if prices are not known, or nothing
-        would be folded. Nothing changes.
+    def situation(self, options: Options, *, by_hand: bool = True) -> Situation:
+        """Return what speaks for a compaction now and against it; nothing changes. One that is not
+        made by hand may be early, and keeps less.
         """
-        was = self.state, self.last_report, self._attempt
-        run = self.begin_run(options, force=True)
-        self.state, self.last_report, self._attempt = was
-        return None if isinstance(run, Report) else self._verdict(run, early_tokens=0)
+        decision = self.decide()
+        todo = plan(self.work_with(options, decision=None if by_hand else decision))
+        found = self._situation(todo, decision)
+        return replace(found, early_tokens=0) if by_hand else found
 
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
@@ -594,6 +606,7 @@ class Compressor:
     def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
         self._seen, self.state = seen, state
         self._meter.changed_to(estimate)
+        self._costs.begin_again()
 
     def encoded(self, message: Message) -> Any:
         """Return a message as it goes on the wire."""
@@ -659,30 +672,30 @@ class Compressor:
 
     # Whether it pays
 
-    def _verdict(self, run: Run, early_tokens: int | None = None) -> Verdict | None:
-        budget = self.settings.budget
-        return self._costs.verdict(
-            run.todo, self.settings.model, self._writers,
-            now=run.decision.prompt_tokens,
-            cached=self._meter.cached_tokens(self.estimate()),
-            turns=self._turns, budget=budget,
-            early_tokens=budget.early_tokens if early_tokens is None else early_tokens,
+    @property
+    def _prices(self) -> Prices:
+        return self._costs.prices_of(self.settings.model, self.log.dialect)
+
+    def _situation(self, todo: Plan | Skipped, decision: Decision) -> Situation:
+        return self._costs.situation(
+            todo, self._prices, self._writers, self.settings.budget,
+            now=decision.prompt_tokens, cached=self._meter.cached_tokens(self.estimate()),
         )  # fmt: skip
 
-    def _put_off(self, run: Run, verdict: Verdict | None) -> Report:
-        self._note_wait(verdict, run.decision)
-        stays = Skipped("deferred", self._costs.reason, run.todo.tokens_before)
+    def _verdict(self, run: Run) -> Verdict | None:
+        """Return whether a run pays; None if the threshold alone decides."""
+        is_off = self.settings.policy.save == "off"
+        return None if is_off else weigh(self._situation(run.todo, run.decision))
+
+    def _put_off(self, verdict: Verdict, decision: Decision) -> None:
+        self._costs.put_off(verdict, self._prices, decision.urgency)
+
+    def _report_put_off(self, run: Run, verdict: Verdict) -> Report:
+        self._put_off(verdict, run.decision)
+        stays = Skipped("deferred", verdict.sentence, run.todo.tokens_before)
         return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
 
-    def _note_wait(self, verdict: Verdict | None, decision: Decision) -> None:
-        """Leave all as it is until the conversation has grown by something worth another look."""
-        why = "the prices are not known" if verdict is None else verdict.sentence
-        until = self.estimate() + self.settings.budget.tail_tokens // 4
-        self._costs.put_off(why, until, decision.urgency)
-
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
-        if report.status == "compacted":
-            self._costs.begin_again()
         if verdict is not None:
             economics = {**to_builtins(verdict), **(report.economics or {})}
             self.last_report = report = replace(report, economics=economics)
@@ -733,7 +746,8 @@ class Compressor:
         if self.state.breaker.is_open(self._clock()):
             return False
         grown = self.estimate() - self._prepared_at
-        return abs(grown) >= _WORTH_ANOTHER * self.settings.budget.threshold_tokens
+        threshold = self.settings.budget.threshold_tokens
+        return abs(grown) >= _WORTH_ANOTHER * min(threshold, decision.prompt_tokens)
 
     def _prepare(self, how: type[InThread | InTask]) -> bool:
         if self._preparing is not None:
@@ -744,10 +758,10 @@ class Compressor:
         if isinstance(run, Report):
             self.last_report = last  # a look is not a run
             return False
-        budget = self.settings.budget
-        verdict = self._verdict(run, min(budget.pressure_tokens, budget.early_tokens))
-        is_early = verdict is None and not run.decision.pressure
-        if self._writers.asks_nobody or is_early or (verdict and verdict.answer == "wait"):
+        verdict = self._verdict(run)
+        will_be_due = run.decision.pressure and self._prices.is_ratio
+        waits = verdict is not None and verdict.answer == "wait" and not will_be_due
+        if self._writers.asks_nobody or waits:
             return False
         self._preparing = how(run, self._writers, self._moment(run, forced=False))
         return True
@@ -881,6 +895,7 @@ class Compressor:
         if found is not None:
             self.state, self._meter.calibration = found.state, found.calibration
         self._seen = self._encoded(log.render())
+        self._note_calls(0 if view is None else min(view.length, len(log.messages)))
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.
@@ -940,13 +955,6 @@ class Compressor:
     def _turns(self) -> int:
         """How often the model answered, as far as the log tells."""
         return self._log.turns if self._log else 0
-
-
-def _waits(verdict: Verdict | None, decision: Decision) -> bool:
-    """Return whether to leave all as it is: it does not pay, or nobody knows, and nothing is due by
-    size.
-    """
-    return decision.urgency == "early" if verdict is None else verdict.answer == "wait"
 
 
 def _do_nothing() -> None:

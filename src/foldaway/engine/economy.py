@@ -1,14 +1,14 @@
-"""Whether a compaction that is due pays, by what the provider charges and has in its cache."""
+"""What a compaction would cost, and what waiting has cost, by the prices and the cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-from foldaway.caching.economics import Situation, Verdict, weigh
+from foldaway.caching.economics import Situation, Verdict, reread_needed
 from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
-from foldaway.catalog import Economy, economy_of
-from foldaway.compaction.compact import Plan
+from foldaway.catalog import known_prices, ratio_prices
+from foldaway.compaction.compact import Plan, Skipped
 from foldaway.compaction.partition import system_stop
 from foldaway.policy import Budget
 from foldaway.report import Urgency
@@ -18,15 +18,16 @@ Clock: TypeAlias = Callable[[], float]
 
 
 class CostCheck:
-    """The prices of the models of one conversation, and what was last decided by them."""
+    """The prices of one conversation, what its calls have read again, and what was put off."""
 
     def __init__(self, prices: Prices | None, ttl: Ttl, clock: Clock) -> None:
-        self._prices, self._clock = prices, clock
+        self._given, self._clock = prices, clock
         self._ttl: Ttl = ttl
-        self._known: dict[str, Economy | None] = {}
+        self._known: dict[str, Prices] = {}
         self._used_at = clock()
-        self._retry_from = 0
-        self._at: Urgency = "none"
+        self._needed, self._at = 0.0, "none"
+        self.reread_tokens = 0
+        """What a compaction would have removed, added up over the calls since the last one."""
         self.reason = ""
         """Why the last compaction was put off."""
 
@@ -36,76 +37,70 @@ class CostCheck:
         """
         self._used_at = self._clock() if at is None else at
 
-    def verdict(
-        self,
-        todo: Plan,
-        model: str,
-        writers: Writers,
-        *,
-        now: int,
-        cached: int,
-        turns: int,
-        budget: Budget,
-        early_tokens: int,
-    ) -> Verdict | None:
-        """Return whether to go on, before anything is paid for; None if no prices are known.
+    @property
+    def is_cold(self) -> bool:
+        """Whether the provider has forgotten the conversation."""
+        return self._clock() - self._used_at >= TTL_SECONDS[self._ttl]
+
+    def prices_of(self, model: str, dialect: str) -> Prices:
+        """Return the prices of a model, or the ratios of its wire if nobody knows them."""
+        if model not in self._known:
+            found = self._given or known_prices(model)
+            self._known[model] = found or ratio_prices(dialect)
+        return self._known[model]
+
+    def situation(
+        self, todo: Plan | Skipped, prices: Prices, writers: Writers, budget: Budget, *,
+        now: int, cached: int,
+    ) -> Situation:  # fmt: skip
+        """Return what speaks for a plan and against it, before anything is paid for.
 
         What it leaves is reckoned from the plan: head, kept groups, tail, and the room of the
-        summary. `now` are the tokens of the prompt, `early_tokens` is the size from which it may
-        act. A provider that compacts by itself reads what it has in
-        its cache.
+        summary. `now` are the tokens of the prompt. A provider that compacts by itself reads what
+        it has in its cache.
         """
-        if model not in self._known:
-            self._known[model] = economy_of(model, self._prices, self._ttl)
-        economy = self._known[model]
-        if economy is None:
-            return None
-        work, prices = todo.work, economy.prices
-        is_cold = self._clock() - self._used_at >= TTL_SECONDS[economy.ttl]
-        warm = 0 if is_cold else min(cached, now)
-        is_native = writers.native is not None
+        warm = 0 if self.is_cold else min(cached, now)
         by_model = not writers.asks_nobody
-        rides = is_native or writers.cached_request is not None
+        rides = writers.native is not None or writers.cached_request is not None
         scale = now / todo.tokens_before if todo.tokens_before else 1.0  # `now` may be measured
-        per_turn = work.costs.span(0, len(work.log)) / turns if turns else 0.0
-        situation = Situation(
+        after = kept = todo.tokens_before
+        summary = 0
+        if isinstance(todo, Plan):
+            after, kept = left_by(todo), _kept_prefix(todo, at_marks=prices.at_marks)
+            summary = todo.choice.summary_tokens
+        return Situation(
             tokens_now=now,
-            tokens_after=min(round(scale * expected_after(todo)), now),
+            tokens_after=min(round(scale * after), now),
             cached_tokens=warm,
-            kept_prefix_tokens=round(scale * _kept_prefix(todo, at_marks=prices.at_marks)),
-            turns_so_far=turns,
-            tokens_per_turn=scale * per_turn,
+            kept_prefix_tokens=round(scale * kept),
+            reread_tokens=round(scale * self.reread_tokens),
+            early_tokens=budget.early_tokens,
             threshold_tokens=budget.threshold_tokens,
-            early_tokens=early_tokens,
             hard_tokens=budget.hard_tokens,
             summary_input_tokens=now if by_model else 0,
             summary_cached_tokens=warm if rides else 0,
-            summary_output_tokens=todo.choice.summary_tokens if by_model else 0,
+            summary_output_tokens=summary if by_model else 0,
             prices=prices,
-            ttl=economy.ttl,
+            ttl=self._ttl,
         )
-        return weigh(situation, economy.rule)
 
-    def put_off(self, why: str, until: int, urgency: Urgency) -> None:
-        """Leave all as it is until the conversation has grown to this estimate, or it is more
-        urgent.
+    def put_off(self, verdict: Verdict, prices: Prices, urgency: Urgency) -> None:
+        """Leave all as it is until so much was read again that it pays, or it is more urgent."""
+        self.reason, self._at = verdict.sentence, urgency
+        self._needed = reread_needed(verdict, prices)
+
+    def is_put_off(self, urgency: Urgency) -> bool:
+        """Return whether a compaction was put off and nothing has changed the sum since: it has not
+        become more urgent, and the cache is warm.
         """
-        self._retry_from, self.reason, self._at = until, why, urgency
+        return urgency == self._at and self.reread_tokens < self._needed and not self.is_cold
 
     def begin_again(self) -> None:
-        """Forget what was put off: a compaction changed the sum."""
-        self._retry_from = 0
-
-    def put_off_for(self, estimate: int, urgency: Urgency) -> int:
-        """Return how much may come before a compaction that was put off is weighed again; 0 if none
-        was, or it has become more urgent, or the cache has gone cold, which changes the sum.
-        """
-        is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
-        holds = is_warm and urgency == self._at
-        return max(self._retry_from - estimate, 0) if holds else 0
+        """Forget what was paid and put off: the model sees something else now."""
+        self.reread_tokens, self._needed = 0, 0.0
 
 
-def expected_after(todo: Plan) -> int:
+def left_by(todo: Plan) -> int:
     """Return the tokens that a plan would leave."""
     choice, work = todo.choice, todo.work
     partition = choice.partition

@@ -247,9 +247,8 @@ class GrowingLog(LogIndex):
 
     def _take(self, arrival: MeasuredMessage, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
-        goes_on = at > 0 and self.messages[-1].role == "assistant"  # items of one answer
-        self.turns += message.role == "assistant" and not goes_on
         self.messages.append(message)
+        self.turns += self.begins_answer(at)
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)
@@ -310,6 +309,11 @@ class GrowingLog(LogIndex):
         return self.arrivals.arrives(at)
 
     # What the engine asks
+
+    def begins_answer(self, at: int) -> bool:
+        """Return whether a message is the first of an answer, which may have several items."""
+        goes_on = at > 0 and self.messages[at - 1].role == "assistant"
+        return self.messages[at].role == "assistant" and not goes_on
 
     @property
     def view_tokens(self) -> int:

@@ -21,7 +21,6 @@ from weakref import ref
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import PAYS_FROM
 from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
 from foldaway.catalog import known_prices, window_of
 from foldaway.engine.economy import Clock
@@ -84,9 +83,6 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     context_length: int | None = None
     """The window of every model, if the settings give one; by default that of its name."""
     policy: Policy | None = None
-    pays_from: float = PAYS_FROM
-    """The share of the window from which a compaction is made if it pays, unless the policy has
-    one: what a request that is no longer needed in full costs, is paid in each further turn."""
     prices: Prices | None = None
     """What models cost whose list prices are not known."""
     summarizer: Writers | None = None
@@ -497,16 +493,13 @@ class Conversations:
         key = self.key_of(turn)
         known = find_by_key(self._store, key, turn.agent)
         family = self._store.lineage(known.root_id) if known else ()
-        policy = options.policy or Policy()
-        if policy.pays_from == Policy().pays_from:
-            policy = replace(policy, pays_from=options.pays_from)
         model = Model(
             turn.model, drops_stale_thinking=options.drops_stale_thinking, cache_ttl=_ttl(turn),
             prices=known_prices(turn.model) or options.prices,
         )  # fmt: skip
         session = Session(
             self._store, key,
-            model=model, policy=policy,
+            model=model, policy=options.policy,
             context_length=window or options.context_length or self._windows.of(turn.model),
             summarizer=options.summarizer, background=options.summarizer is not None,
             clock=options.clock,

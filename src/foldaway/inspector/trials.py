@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import PAYS_FROM
 from foldaway.catalog import PriceList, window_of
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.importers import ImportedSession
@@ -148,7 +147,7 @@ def try_all(
     if price is not None:
         spent = spent_of_store(store, info, store.usage(info.id))
         parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
-        strategies = strategies_for(THRESHOLDS, PAYS_FROM)
+        strategies = strategies_for(THRESHOLDS)
         done, total = 0, len(parts) * len(strategies)
 
         def replayed(_: int) -> None:

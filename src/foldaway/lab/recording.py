@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from foldaway.caching.economics import PAYS_FROM, Situation, Verdict, weigh
+from foldaway.caching.economics import Situation, Verdict, weigh
 from foldaway.caching.prices import Prices, Ttl
 from foldaway.compaction.measure import message_tokens, tools_tokens
-from foldaway.engine.oneshot import Compressed, compress
+from foldaway.compaction.work import Options
+from foldaway.dialects.profiles import profile_for
+from foldaway.dialects.repair import repair_transcript
+from foldaway.engine.compressor import Compressor
 from foldaway.engine.run import Model
 from foldaway.policy import Budget, Policy
 from foldaway.tokens.estimate import Estimator
@@ -98,14 +103,10 @@ class PlanRequest(Struct, frozen=True, kw_only=True):
     provider: str | None = None
     prices: Prices | None = None
     ttl: Ttl = "5m"
-    turns: int | None = None
-    """Calls still to come, where somebody knows."""
     is_cold: bool = False
     """Whether the provider has forgotten the session."""
     model_summary: bool = False
     """Whether the model itself writes the summary."""
-    pays_from: float = PAYS_FROM
-    """The share of the window from which a compaction is made if it pays."""
 
 
 class PlanResult(Struct, frozen=True):
@@ -113,72 +114,31 @@ class PlanResult(Struct, frozen=True):
 
     situation: Situation
     verdict: Verdict
+    calls: int
+    """How many there were."""
 
 
 def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
-    """Return whether to compact before the next call after this transcript.
+    """Return whether to compact before the next call after this transcript, as the gateway decides.
 
-    A compaction is tried out, so that what it leaves is measured. Raises `CannotRepair` where the
-    transcript breaks its provider's rules and cannot be mended.
+    Raises `CannotRepair` where the transcript breaks its provider's rules and cannot be mended.
     """
     recording = record(transcript)
-    body = transcript.frame.body
-    value: Any = body if body is not None else [message.wire for message in transcript.messages]
-    done = compress(
-        value,
-        model=Model("", asked.budget.context_length, asked.budget.output_tokens),
-        policy=asked.policy,
-        provider=asked.provider or transcript.dialect,
-    )
-    now, after = recording.tokens, done.report.tokens_after
-    changed = done.report.status == "compacted"
-    calls, grown, cached = _history(recording)
-    cached = 0 if asked.is_cold else cached
-    at_marks = asked.prices is not None and asked.prices.at_marks
-    kept = _kept(recording, done, at_marks=at_marks) if changed else cached
-    situation = Situation(
-        tokens_now=now,
-        tokens_after=after if changed else now,
-        cached_tokens=cached,
-        kept_prefix_tokens=kept,
-        turns_so_far=calls,
-        tokens_per_turn=grown / calls if calls else 0.0,
-        remaining_turns=asked.turns,
-        threshold_tokens=asked.budget.threshold_tokens,
-        early_tokens=int(asked.budget.effective_window * asked.pays_from),
-        hard_tokens=asked.budget.hard_tokens,
-        summary_input_tokens=now if asked.model_summary else 0,
-        summary_cached_tokens=cached if asked.model_summary else 0,
-        summary_output_tokens=done.report.summary_tokens if asked.model_summary else 0,
-        prices=asked.prices,
-        ttl=asked.ttl,
-    )
-    return PlanResult(situation, weigh(situation))
-
-
-def _history(recording: Recording) -> tuple[int, int, int]:
-    """Return the calls so far, by how much they let the prompt grow, and the last prompt."""
-    calls = grown = sent = last = 0
-    for new, answer in recording.calls():
-        added = sum(entry.tokens for entry in new)
-        size = sum(entry.tokens for entry in answer)
-        last = sent + added
-        grown += size + (added if calls else 0)
-        sent = last + size
-        calls += 1
-    return calls, grown, recording.outside_tokens + last if calls else 0
-
-
-def _kept(recording: Recording, done: Compressed, *, at_marks: bool) -> int:
-    """Return the tokens up to the first message that is not what it was.
-
-    Where only marked prefixes are cached, no more than the system prompt.
-    """
-    same = 0
-    for entry, message in zip(recording.entries, done.transcript.messages, strict=False):
-        if message.wire is not entry.wire or not message.intact:
-            break
-        same += 1
-    if at_marks:
-        same = recording.system_stop if same >= recording.system_stop else 0
-    return recording.outside_tokens + sum(entry.tokens for entry in recording.entries[:same])
+    profile = profile_for(transcript.dialect, asked.provider).without("call-pending")
+    budget, mended = asked.budget, repair_transcript(transcript, profile)[0]
+    engine = Compressor(
+        model=Model("", budget.context_length, budget.output_tokens,
+                    prices=asked.prices, cache_ttl=asked.ttl),
+        policy=asked.policy, provider=asked.provider or transcript.dialect, clock=lambda: 0.0,
+    )  # fmt: skip
+    engine.take_outside(recording.outside_tokens)
+    engine.append(*(message.wire for message in mended.messages), arrives=False)
+    engine.note_use(-math.inf if asked.is_cold else 0.0)
+    situation = engine.situation(Options(), by_hand=False)
+    now = situation.tokens_now
+    if asked.model_summary:
+        situation = replace(
+            situation, summary_input_tokens=now, summary_cached_tokens=situation.cached_tokens,
+            summary_output_tokens=budget.summary_max_tokens,
+        )  # fmt: skip
+    return PlanResult(situation, weigh(situation), sum(1 for _ in recording.calls()))

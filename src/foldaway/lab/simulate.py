@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import PayoffRule, Situation, weigh
-from foldaway.caching.prices import Bill
+from foldaway.caching.prices import TTL_SECONDS, Bill
 from foldaway.compaction.choose import HEAD_SHARE
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.compressor import Compressor
+from foldaway.engine.run import Model
 from foldaway.lab.recording import RecordedMessage, Recording
 from foldaway.lab.replay import (
     CallState,
@@ -27,7 +26,7 @@ from foldaway.lab.replay import (
     ReplayTerms,
     replay,
 )
-from foldaway.policy import ArrivalLevel, Budget, Policy, budget_for
+from foldaway.policy import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
 from foldaway.tokens.estimate import Estimator
 
 MASK_TOKENS = 16
@@ -37,6 +36,8 @@ UNMASKED_RESULTS = 5
 
 DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
 """Seldom and thoroughly: from 80 % of the window to about 20 %."""
+COLD_SECONDS = 2.0 * max(TTL_SECONDS.values())
+"""A pause after which no provider has anything in its cache."""
 THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
 """Shares of the window that are tried."""
 
@@ -78,13 +79,11 @@ def rare_and_deep() -> ReplayStrategy:
     return compacting("rare and deep", DEEP, _by_size)
 
 
-def planner(
-    start: float, rule: PayoffRule | None = None, arrival: ArrivalLevel = "off"
-) -> ReplayStrategy:
-    """Return the strategy that asks the planner from a share of the window on."""
-    name = "planner" if arrival == "off" else "planner + arrival"
-    policy = replace(policy_at(start), arrival=arrival)
-    return compacting(name, policy, _by_costs(rule or PayoffRule()))
+def planner(save: Saving = "normal", arrival: ArrivalLevel = "off") -> ReplayStrategy:
+    """Return the strategy that compacts when it pays, as the gateway does."""
+    name = "when it pays" if arrival == "off" else "when it pays + arrival"
+    policy = Policy(save=save, arrival=arrival)
+    return ReplayStrategy(name, lambda recording, terms: _Paying(recording, policy, terms))
 
 
 def compacting(name: str, policy: Policy, due: MakeDue) -> ReplayStrategy:
@@ -137,59 +136,24 @@ def at_calls(calls: frozenset[int]) -> MakeDue:
     return lambda budget, terms: lambda state, after, kept: state.calls in calls
 
 
-def _by_costs(rule: PayoffRule) -> MakeDue:
-    """Return what makes the rule that asks the planner."""
-    return lambda budget, terms: partial(_is_worth_it, rule, budget, terms)
+class _Engine:
+    """The real compressor on one session, and the prompt that it makes."""
 
-
-def _is_worth_it(
-    rule: PayoffRule, budget: Budget, terms: ReplayTerms, state: CallState, after: int, kept: int
-) -> bool:
-    now, by_model = state.prompt.tokens, terms.model_summary
-    situation = Situation(
-        tokens_now=now,
-        tokens_after=after,
-        cached_tokens=state.cached_tokens,
-        kept_prefix_tokens=kept,
-        turns_so_far=state.calls,
-        tokens_per_turn=state.grown_tokens / state.calls if state.calls else 0.0,
-        threshold_tokens=budget.threshold_tokens,
-        hard_tokens=budget.hard_tokens,
-        summary_input_tokens=now if by_model else 0,
-        summary_cached_tokens=state.cached_tokens if by_model else 0,
-        summary_output_tokens=budget.summary_max_tokens if by_model else 0,
-        prices=terms.prices,
-        ttl=terms.ttl,
-    )
-    return weigh(situation, rule).answer == "act"
-
-
-class _Compacting:
-    """Compacts with the real compressor when told to; undoes it if it was not worth it."""
-
-    def __init__(
-        self, recording: Recording, policy: Policy, terms: ReplayTerms, due: MakeDue
-    ) -> None:
+    def __init__(self, recording: Recording, policy: Policy, terms: ReplayTerms) -> None:
+        self._now = 0.0
         self._compressor = Compressor(
+            model=Model(prices=terms.prices, cache_ttl=terms.ttl),
             context_length=terms.context_length, policy=policy, provider=recording.dialect,
             tools=recording.tools, redact=str,  # what is replayed is counted, never shown
+            clock=lambda: self._now,
         )  # fmt: skip
         self._policy = policy
-        self._budget = budget_for(policy, terms.context_length)
-        self._due = due(self._budget, terms)
-        self._at_marks = terms.prices.at_marks
         self._decode = dialect_named(recording.dialect).decode
         self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
-        self._ask: object = None
         self._waiting: list[RecordedMessage] = []
-        self._count = 0
-        self._retry_from = 0
 
     def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
         self._waiting.extend(entries)
-        for entry in entries:
-            if entry.is_ask:
-                self._ask = entry.wire
         if self._policy.arrival != "off":
             self._arrive(len(entries), prompt)
 
@@ -204,6 +168,59 @@ class _Compacting:
     def _catch_up(self) -> None:
         self._compressor.append(*(entry.wire for entry in self._waiting))
         self._waiting.clear()
+
+    def _pieces(self) -> list[Piece]:
+        return [(wire, self._tokens(wire)) for wire in self._compressor.messages]
+
+    def _tokens(self, wire: object) -> int:
+        known = self._sizes.get(id(wire))
+        if known is not None:
+            return known
+        decoded = self._decode([wire], 0)
+        return sum(message_tokens(message, Estimator()) for message in decoded)
+
+
+class _Paying(_Engine):
+    """Compacts when the compressor says that it is due: it pays, or the window is full."""
+
+    def __init__(self, recording: Recording, policy: Policy, terms: ReplayTerms) -> None:
+        super().__init__(recording, policy, terms)
+        self._compressor.take_outside(recording.outside_tokens)
+        self._is_cold = terms.pause_is_cold
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        if self._is_cold and state.calls and not state.cached_tokens:
+            self._now += COLD_SECONDS
+        self._catch_up()
+        prompt = state.prompt
+        before = prompt.tokens
+        report = self._compressor.compact()
+        self._compressor.note_use()
+        if report.status == "unchanged":
+            return None
+        prompt.replace(self._pieces())
+        return ReplayCompaction(before, prompt.tokens, report.summary_tokens)
+
+
+class _Compacting(_Engine):
+    """Compacts when told to; undoes it if it was not worth it."""
+
+    def __init__(
+        self, recording: Recording, policy: Policy, terms: ReplayTerms, due: MakeDue
+    ) -> None:
+        super().__init__(recording, policy, terms)
+        self._budget = budget_for(policy, terms.context_length)
+        self._due = due(self._budget, terms)
+        self._at_marks = terms.prices.at_marks
+        self._ask: object = None
+        self._count = 0
+        self._retry_from = 0
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        super().take(entries, prompt)
+        for entry in entries:
+            if entry.is_ask:
+                self._ask = entry.wire
 
     def act(self, state: CallState) -> ReplayCompaction | None:
         now = state.prompt.tokens
@@ -250,7 +267,7 @@ class _Compacting:
         report = compressor.compact(force=True)
         if report.status == "unchanged":
             return None
-        pieces = [(wire, self._tokens(wire)) for wire in compressor.messages]
+        pieces = self._pieces()
         after = prompt.outside_tokens + _size(pieces)
         if not self._due(state, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
             compressor.undo()
@@ -259,27 +276,6 @@ class _Compacting:
         done = ReplayCompaction(prompt.tokens, after, report.summary_tokens)
         prompt.replace(pieces)
         return done
-
-    def _tokens(self, wire: object) -> int:
-        known = self._sizes.get(id(wire))
-        if known is not None:
-            return known
-        decoded = self._decode([wire], 0)
-        return sum(message_tokens(message, Estimator()) for message in decoded)
-
-
-def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
-    """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
-
-    `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
-    `newest` the last messages that stay whatever their size. The tail gets its budget, and the
-    summary its share of the rest within its bounds.
-    """
-    tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
-    folded = max(now - fixed - tail, 0)
-    share = int(folded * policy.summary_ratio)
-    summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)
-    return min(fixed + tail + summary, now)
 
 
 def _size(pieces: Sequence[Piece]) -> int:
@@ -297,22 +293,19 @@ class StrategyCost(Replay, frozen=True, kw_only=True):
     """The same, session by session, in order."""
 
 
-def strategies_for(
-    thresholds: Sequence[float], pays_from: float | None = None
-) -> list[ReplayStrategy]:
-    """Return the strategies that are compared: append only first, the planner last, both also
-    with results shown on arrival as the policy has it. The planner may act from a share of the
-    window on, by default from the lowest threshold.
+def strategies_for(thresholds: Sequence[float], save: Saving = "normal") -> list[ReplayStrategy]:
+    """Return the strategies that are compared: append only first, compacting when it pays last,
+    both also with results shown on arrival as the policy has it.
     """
-    start, arrival = min(thresholds) if pays_from is None else pays_from, Policy().arrival
+    arrival = Policy().arrival
     return [
         append_only(),
         masking(),
         *(fixed(threshold) for threshold in thresholds),
         rare_and_deep(),
         append_only(arrival),
-        planner(start),
-        planner(start, arrival=arrival),
+        planner(save),
+        planner(save, arrival),
     ]
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from foldaway.caching.economics import PAYS_FROM
 from foldaway.catalog import PriceList, window_of
 from foldaway.importers import ImportedSession
 from foldaway.lab.reading import lab_session
@@ -159,7 +158,7 @@ def replayed(
     if known is None:
         return None
     terms = ReplayTerms(prices=known, context_length=window_of(model, None)[0])
-    ours = planner(PAYS_FROM, arrival=Policy().follow_arrival)
+    ours = planner(arrival=Policy().follow_arrival)
     parts = recordings_of(transcript, stops, system_tokens)
     was, would = simulate(parts, terms, [append_only(), ours])
     return was, would

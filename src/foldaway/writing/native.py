@@ -213,14 +213,14 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
     from foldaway.caching.prices import paid
-    from foldaway.catalog import economy_of
+    from foldaway.catalog import known_prices
 
     model = native.compactor.name.partition(":")[2]
-    economy = economy_of(model, native.prices, "5m")
-    if economy is None or not answer.input_tokens:
+    prices = native.prices or known_prices(model)
+    if prices is None or not answer.input_tokens:
         return None
     cost = paid(
-        economy.prices,
+        prices,
         answer.input_tokens,
         answer.output_tokens,
         read_tokens=answer.cache_read_tokens,
@@ -228,7 +228,7 @@ def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | No
     )
     return {
         "model": model,
-        "prices": economy.prices.source,
+        "prices": prices.source,
         "input_tokens": answer.input_tokens,
         "output_tokens": cost.output_tokens,
         "cache_read_tokens": cost.read_tokens,
