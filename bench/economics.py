@@ -80,7 +80,7 @@ def main() -> int:
             prices=prices, context_length=family.window, ttl=options.ttl,
             pause_seconds=options.pause, model_summary=options.summaries == "model",
         )  # fmt: skip
-        elif options.oracle:
+        if options.oracle:
             _look_back(family, terms, options.jobs)
         else:
             _compare(family, terms, options)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from foldaway.caching.economics import Situation, amount, reread_needed, usd, weigh
-from foldaway.caching.prices import Prices, bill
-from foldaway.catalog import ratio_prices
+from foldaway.caching.prices import Prices, bill, ratio_prices
 from foldaway.policy import SAVES_FROM, Policy, budget_for, expected_after
 
 SONNET = Prices(

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.caching.prices import Bill, Prices, bill, minimum_for, prices_from
+from foldaway.caching.prices import (
+    NAMES,
+    Bill,
+    Prices,
+    bill,
+    minimum_for,
+    prices_from,
+    ratio_prices,
+)
 from foldaway.catalog import prices_of
+from foldaway.dialects.registry import dialect_named
 from foldaway.errors import InvalidSetting
 
 SONNET = Prices(
@@ -116,6 +125,22 @@ def test_a_bad_figure_over_a_known_one_is_refused_too() -> None:
 def test_the_smallest_cached_size_depends_on_the_model(model: str, tokens: int) -> None:
     """From a table of names; dots and dashes are the same."""
     assert minimum_for(model) == tokens
+
+
+@pytest.mark.parametrize(
+    ("wire", "figures"),
+    [("anthropic", (1, 5, 0.1, 1.25, 2)), ("openai-chat", (1, 8, 0.1, 1, 1)),
+     ("openai-responses", (1, 8, 0.1, 1, 1)), ("gemini", (1, 8, 0.25, 1, 1)),
+     ("sharegpt", (1, 8, 0.1, 1, 1))],
+)  # fmt: skip
+def test_an_unknown_model_has_the_ratio_of_its_wire(wire: str, figures: tuple[float, ...]) -> None:
+    """In units of an input token, and they say that they are not dollars."""
+    found = ratio_prices(wire)
+    assert dialect_named(wire)
+    assert tuple(getattr(found, name) for name in NAMES) == figures
+    assert (found.is_ratio, found.source) == (True, "the ratio of the wire")
+    assert found.at_marks == (wire == "anthropic")
+    assert not SONNET.is_ratio
 
 
 def test_prices_are_looked_up() -> None:

@@ -1,4 +1,4 @@
-"""The windows of models, from the real package."""
+"""The windows of models, from the table and from the real package."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ prices = pytest.mark.skipif(
 )
 
 
-@prices
 @pytest.mark.parametrize(
     ("model", "tokens"),
-    [("claude-sonnet-4-5", 200_000), ("gpt-4o", 128_000), ("openai/gpt-4o", 128_000)],
-)
+    [("claude-sonnet-4-5", 200_000), ("gpt-4o", 128_000), ("openai/gpt-4o", 128_000),
+     pytest.param("claude-2", 200_000, marks=prices)],
+)  # fmt: skip
 def test_a_known_model_has_its_window(model: str, tokens: int) -> None:
     """By its name, with or without its provider."""
     assert context_window(model) == tokens
@@ -35,11 +35,11 @@ def test_an_unknown_model_has_none(model: str) -> None:
 
 
 def test_where_the_package_is_missing_the_extra_is_named() -> None:
-    """The error says what to install, and importing the module needs nothing."""
+    """For a model that the table does not have; importing the module needs nothing."""
     code = (
         "import sys; sys.modules['genai_prices'] = None\n"
         "from foldaway.catalog import context_window\n"
-        "try:\n    context_window('gpt-4o')\n"
+        "try:\n    context_window('claude-2')\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -52,3 +52,13 @@ def test_the_package_is_imported_only_when_it_is_asked() -> None:
     code = "import sys, foldaway.cli.compress; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_the_table_is_read_only_when_it_is_asked() -> None:
+    """The import of the module reads no file."""
+    code = (
+        "import foldaway.catalog as c; print(c.model_table.cache_info().currsize)\n"
+        "c.context_window('gpt-4o'); print(c.model_table.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n1\n"

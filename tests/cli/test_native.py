@@ -82,8 +82,7 @@ def _parts(item: dict[str, Any]) -> list[Any]:
 def test_its_call_is_priced_by_the_usage_that_came_with_it(
     foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
-    """Read, written and plain tokens each at their price, where the extra `prices` knows them."""
-    pytest.importorskip("genai_prices")
+    """Read, written and plain tokens each at their price."""
     from foldaway.catalog import prices_of
 
     out = tmp_path / "out.json"

@@ -47,7 +47,6 @@ def test_json_has_the_same_arithmetic(foldaway: Any, put: Any) -> None:
 
 def test_an_unknown_model_leaves_the_threshold_and_says_so(foldaway: Any, put: Any) -> None:
     """No prices, no sum; the size decides."""
-    pytest.importorskip("genai_prices")
     file = put("s.json", session())
     seen = foldaway("plan", file, "--model", "no-such-model", "--context-length", "80000",
                     "--threshold", "0.1", "--json")  # fmt: skip

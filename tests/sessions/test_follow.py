@@ -801,7 +801,6 @@ def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
 
 def test_the_model_of_the_requests_gives_the_window_if_nothing_else_does() -> None:
     """A switch of the model changes it; a window or a model of the session stays."""
-    pytest.importorskip("genai_prices")
 
     def windows(session: Session) -> list[tuple[int, str]]:
         found: list[tuple[int, str]] = []
@@ -821,7 +820,6 @@ def test_the_model_of_the_requests_gives_the_window_if_nothing_else_does() -> No
 
 def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
     """Until they name another model."""
-    pytest.importorskip("genai_prices")
     session = Session()
     request = {"model": "gpt-4o", "messages": talk(30)}
     session.follow(request=request)

@@ -44,7 +44,7 @@ class Prices(Struct, frozen=True, kw_only=True):
     source: str = "given"
     """Where the figures come from."""
     is_ratio: bool = False
-    """Whether only the ratios are known: then an input token costs one."""
+    """Whether they are in units of an input token, not in dollars."""
 
     def __post_init__(self) -> None:
         """Check the figures."""
@@ -179,6 +179,25 @@ def prices_from(
         min_cached_tokens=min_cached_tokens,
         at_marks=at_marks,
     )
+
+
+_RATIOS: Mapping[str, tuple[float, ...]] = {
+    "anthropic": (1.0, 5.0, 0.1, 1.25, 2.0),
+    "gemini": (1.0, 8.0, 0.25, 1.0, 1.0),
+}
+_OTHER_RATIO = (1.0, 8.0, 0.1, 1.0, 1.0)
+"""Prices of a wire's own provider in the order of `NAMES`, if input costs 1; others as OpenAI's."""
+
+
+def ratio_prices(wire: str) -> Prices:
+    """Return what a model of unknown price costs on a wire, in units of an input token.
+
+    `wire` is the name of a dialect. Costs by these prices can be compared with each other, but they
+    are not dollars: `is_ratio` is set.
+    """
+    figures = dict(zip(NAMES, _RATIOS.get(wire, _OTHER_RATIO), strict=True))
+    source, at_marks = "the ratio of the wire", wire == "anthropic"
+    return Prices(**figures, at_marks=at_marks, source=source, is_ratio=True)
 
 
 MINIMUM_TOKENS: tuple[tuple[str, int], ...] = (

@@ -1,15 +1,22 @@
-"""What is known of models: their windows and prices, from genai-prices (the extra `prices`)."""
+"""What is known of models: their windows and prices, from `models.toml` and from genai-prices.
+
+genai-prices is the extra `prices`. Its prices come first, because it may be newer. Our windows come
+first, because they are what a prompt may really have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+import pkgutil
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from foldaway.caching.prices import Prices, minimum_for, paid, prices_from
+from foldaway.caching.prices import NAMES, Prices, minimum_for, paid, prices_from
 from foldaway.errors import MissingExtra
 from foldaway.policy import ASSUMED_CONTEXT_LENGTH
 
@@ -49,21 +56,78 @@ _FIELDS = {
 """Our prices, and what genai-prices calls them."""
 
 
+Figures: TypeAlias = tuple[float, float, float, float, float]
+"""Prices in the order of `NAMES`."""
+
+
+class ShippedModel(Struct, frozen=True, array_like=True):
+    """A row of `models.toml`."""
+
+    window: int
+    prices: Figures
+    long_from_tokens: int = 0
+    long: Figures | None = None
+
+
+class ModelTable(Struct, frozen=True):
+    """`models.toml`: rows by the beginnings of models' names."""
+
+    date: date
+    release: str
+    """Of genai-prices."""
+    models: dict[str, ShippedModel]
+
+
+@cache
+def model_table() -> ModelTable:
+    """Return `models.toml`, which is read when it is first asked for."""
+    import tomllib
+
+    data = pkgutil.get_data("foldaway.catalog", "models.toml")
+    assert data is not None  # only a loader that cannot read files says None
+    return convert(tomllib.loads(data.decode()), ModelTable)
+
+
+def row_name(model: str) -> str:
+    """Return the name of a model as `models.toml` writes it: no provider, dashes for dots."""
+    return model.rpartition("/")[2].lower().replace(".", "-")
+
+
+def shipped_model(model: str) -> ShippedModel | None:
+    """Return the row with the longest name that the model's begins with, None if there is none.
+
+    A row's name ends where a word does: `o3` is the beginning of `o3-2025-04-16`, not of `o30`.
+    """
+    name, rows = row_name(model), model_table().models
+    fits = [key for key in rows if name.startswith(key) and not name[len(key) :][:1].isalnum()]
+    return rows[max(fits, key=len)] if fits else None
+
+
 def prices_of(model: str) -> Prices | None:
     """Return the prices of `model` today, None if they are not known.
 
-    Names and `MissingExtra` are as `models_called` has them.
+    Names are as `models_called` has them. Raises `MissingExtra` only for a model that is not in
+    `models.toml`.
     """
-    name = model.rpartition("/")[2]
-    for seller, found in models_called(model, "the price of a model"):
-        made = _prices(found.get_prices(datetime.now(tz=UTC)), name, f"genai-prices: {seller}")
-        if made is not None:
-            return made
-    return None
+    shipped = shipped_model(model)
+    try:
+        for seller, found in models_called(model, "the price of a model"):
+            table = found.get_prices(datetime.now(tz=UTC))
+            if (made := prices_in(table, model, f"genai-prices: {seller}")) is not None:
+                return made
+    except MissingExtra:
+        if shipped is None:
+            raise
+    if shipped is None:
+        return None
+    base = dict[str, float](zip(NAMES, shipped.prices, strict=True))
+    dearer = dict[str, float](zip(NAMES, shipped.long or (), strict=False))
+    source = f"foldaway, {model_table().date}"
+    return _prices(base, dearer, shipped.long_from_tokens, model, source)
 
 
 def known_prices(model: str) -> Prices | None:
-    """Return the prices of a model; None if they are not known, or the extra is not there."""
+    """Return the prices of a model; None if they are not known here."""
     try:
         return prices_of(model) if model else None
     except MissingExtra:
@@ -71,7 +135,7 @@ def known_prices(model: str) -> Prices | None:
 
 
 class PriceList:
-    """Prices of models, looked up once; `is_missing` if the package with the prices is."""
+    """Prices of models, looked up once; `is_missing` if one needs the extra `prices`."""
 
     def __init__(self) -> None:
         self._known: dict[str, Prices | None] = {}
@@ -108,18 +172,8 @@ class PriceList:
         ).usd  # fmt: skip
 
 
-def ratio_prices(dialect: str) -> Prices:
-    """Return the ratios of the prices on a wire, for a model whose prices nobody knows."""
-    marks = dialect == "anthropic"
-    return Prices(
-        input=1.0, output=5.0 if marks else 8.0, cache_read=0.1,
-        cache_write_5m=1.25 if marks else 1.0, cache_write_1h=2.0 if marks else 1.0,
-        at_marks=marks, source="the ratio of the wire", is_ratio=True,
-    )  # fmt: skip
-
-
-def _prices(table: Any, model: str, source: str) -> Prices | None:
-    """Return a price table as our value; None if it does not sell text by the token.
+def prices_in(table: Any, model: str, source: str) -> Prices | None:
+    """Return a table of genai-prices as our value; None if it does not sell text by the token.
 
     Of the steps for longer prompts only the first is taken.
     """
@@ -128,15 +182,23 @@ def _prices(table: Any, model: str, source: str) -> Prices | None:
         for field in _FIELDS.values()
         for tier in getattr(getattr(table, field, None), "tiers", ())
     }
-    base = _figures(table, 0)
+    base, start = _figures(table, 0), min(starts, default=0)
     if "input" not in base or "output" not in base:
         return None
-    least = minimum_for(model)
-    found = prices_from(base, min_cached_tokens=least, at_marks="claude" in model.lower())
-    if not starts:
-        return replace(found, source=source)
-    dearer = prices_from(_figures(table, min(starts)), min_cached_tokens=least)
-    return replace(found, source=source, long_from_tokens=min(starts), long=dearer)
+    return _prices(base, _figures(table, start) if starts else {}, start, model, source)
+
+
+def _prices(
+    base: Mapping[str, float], dearer: Mapping[str, float], start: int, model: str, source: str
+) -> Prices:
+    """Return figures, and if there are any those of prompts longer than `start`, as our value."""
+    name = row_name(model)
+    least = minimum_for(name)
+    found = prices_from(base, min_cached_tokens=least, at_marks="claude" in name)
+    if dearer:
+        long = prices_from(dearer, min_cached_tokens=least)
+        found = replace(found, long_from_tokens=start, long=long)
+    return replace(found, source=source)
 
 
 def _figures(table: Any, start: int) -> dict[str, float]:
@@ -167,7 +229,10 @@ def window_of(model: str, given: int | None) -> tuple[int, Literal["given", "mod
 def context_window(model: str) -> int | None:
     """Return the context length of `model` in tokens, None if it is not known.
 
-    Names and `MissingExtra` are as `models_called` has them.
+    Names and `MissingExtra` are as `prices_of` has them.
     """
+    shipped = shipped_model(model)
+    if shipped is not None:
+        return shipped.window
     found = models_called(model, "the context length of a model")
     return next((one.context_window for _, one in found if one.context_window), None)

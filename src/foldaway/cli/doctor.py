@@ -47,7 +47,7 @@ _MB = 1_000_000
 _GATEWAY_SECONDS = 10.0
 _PACKAGES = ("msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 _EXTRAS = (
-    ("prices", "genai-prices", "genai_prices", "windows and prices of models"),
+    ("prices", "genai-prices", "genai_prices", "newer prices, and of more models"),
     ("openai", "openai", "openai", "summaries by OpenAI and what speaks its protocol"),
     ("anthropic", "anthropic", "anthropic", "summaries by Anthropic"),
     ("litellm", "litellm", "litellm", "summaries by other providers"),

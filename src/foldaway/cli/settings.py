@@ -223,7 +223,7 @@ def prices_for(model: str, figures: Sequence[str]) -> Priced:
         if known is None:
             note = f"no prices are known for {model!r}" if model else "no model is named"
     except MissingExtra as error:
-        known, note = None, f"no prices without foldaway[{error.extra}]"
+        known, note = None, f"no prices are known for {model!r} without foldaway[{error.extra}]"
     if not figures:
         return Priced(known, f"{note}; give --price input=… --price output=…" if note else "")
     try:

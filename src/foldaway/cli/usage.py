@@ -51,7 +51,7 @@ WIDE_COLUMNS = 100
 """From this width on numbers are written in full."""
 _SHORT_ID = 8
 """Characters of the id of a session that are shown."""
-NO_PRICES = "without prices: install them with pip install 'foldaway[prices]'"
+NO_PRICES = "some models have no price: get more with pip install 'foldaway[prices]'"
 
 
 class Gathered(Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from foldaway.caching.economics import Situation, Verdict, reread_needed
-from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
-from foldaway.catalog import known_prices, ratio_prices
+from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl, ratio_prices
+from foldaway.catalog import known_prices
 from foldaway.compaction.compact import Plan, Skipped
 from foldaway.compaction.partition import system_stop
 from foldaway.policy import Budget

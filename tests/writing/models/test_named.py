@@ -56,8 +56,7 @@ def test_a_summarizer_says_who_it_is(api: Any) -> None:
 
 
 def test_the_window_of_a_known_model_is_looked_up(api: Any) -> None:
-    """From the data of genai-prices; an unknown model has 0."""
-    pytest.importorskip("genai_prices", reason="needs the extra prices")
+    """In the catalog; an unknown model has 0."""
     kind = api.spec.partition(":")[0]
     known = summarizer_named(f"{kind}:gpt-4o")
     unknown = summarizer_named(f"{kind}:no-such-model-x")
