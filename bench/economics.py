@@ -222,7 +222,7 @@ def _input(one: StrategyCost) -> float:
 def _print_criteria(found: list[StrategyCost], best: str) -> None:
     by_name = {one.strategy: one for one in found}
     chosen, base = by_name[best], found[0]
-    for name in ("planner", "planner + arrival"):
+    for name in ("when it pays", "when it pays + arrival"):
         plan = by_name[name]
         ratio = plan.usd / chosen.usd
         kept = "✓" if ratio <= ALLOWED else "✗"

@@ -59,6 +59,8 @@ def _another(name: str, default: Any) -> tuple[Any, str, str]:
     """Return another value than the default, as a variable holds it and as a file does."""
     if name in ("arrival", "follow_arrival"):
         return "bounded", "bounded", '"bounded"'
+    if name == "save":
+        return "most", "most", '"most"'
     if name == "arrival_tools":
         return {"Bash": 4_000, "Read": 0}, "Bash=4000, Read=0", "{ Bash = 4000, Read = 0 }"
     value = {bool: False, int: int(default) + 1, float: default}[type(default)]

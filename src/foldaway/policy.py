@@ -25,6 +25,10 @@ SAVES_FROM: Mapping[Saving, int] = {"little": 90_000, "normal": 40_000, "most": 
 five times, and eight times."""
 
 
+_EARLY_SUMMARY = 0.4
+"""Of the room of an early compaction, what a summary may have."""
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When to act, what to keep, how much room a summary gets.
 
@@ -162,11 +166,17 @@ def budget_for(
 
 
 def at_size(budget: Budget, tokens: int) -> Budget:
-    """Return the budget of a compaction that is made at so many tokens, before the threshold: its
-    tail is the same share of them.
+    """Return the budget of a compaction that is made at so many tokens, before the threshold: tail
+    and summary together have the share of them that the tail has of the threshold.
     """
-    share = min(tokens / budget.threshold_tokens, 1.0)
-    return replace(budget, tail_tokens=int(share * budget.tail_tokens))
+    if tokens >= budget.threshold_tokens:
+        return budget
+    room = int(budget.tail_tokens * tokens / budget.threshold_tokens)
+    summary = max(min(int(room * _EARLY_SUMMARY), budget.summary_max_tokens), 1)
+    return replace(
+        budget, tail_tokens=room - summary, summary_max_tokens=summary,
+        summary_min_tokens=min(budget.summary_min_tokens, summary),
+    )  # fmt: skip
 
 
 def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
@@ -176,7 +186,8 @@ def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest:
     `newest` the last messages that stay whatever their size. The tail gets its budget, and the
     summary its share of the rest within its bounds.
     """
-    tail = min(max(at_size(budget, now).tail_tokens, newest), max(now - fixed, 0))
+    budget = at_size(budget, now)
+    tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
     folded = max(now - fixed - tail, 0)
     share = int(folded * policy.summary_ratio)
     summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)

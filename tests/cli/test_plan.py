@@ -26,8 +26,8 @@ def test_the_verdict_comes_with_every_term(foldaway: Any, put: Any) -> None:
     seen = foldaway("plan", file, "--context-length", "90000", "--threshold", "0.3", *PRICES)
     assert seen.code == 0
     assert "act:" in seen.text
-    for term in ("tokens now", "tokens after", "cached now", "calls to come", "summary",
-                 "next call, compacted", "next call, as it is", "= price", "= saving"):  # fmt: skip
+    for term in ("tokens now", "tokens after", "cached now", "read again", "summary", "= price",
+                 "next call, compacted", "next call, as it is", "paid so far"):  # fmt: skip
         assert term in seen.text
     assert SECRET not in seen.text
 
@@ -35,24 +35,26 @@ def test_the_verdict_comes_with_every_term(foldaway: Any, put: Any) -> None:
 def test_json_has_the_same_arithmetic(foldaway: Any, put: Any) -> None:
     """One object a transcript, every term by name."""
     file = put("s.json", session())
-    seen = foldaway("plan", file, "--context-length", "90000", "--turns", "1", "--json", *PRICES)
+    seen = foldaway("plan", file, "--context-length", "90000", "--cold", "--json", *PRICES)
     (row,) = seen.reports
     total = row["sum"]
     price = total["next_call_if_acting"] + total["summary_call"] - total["next_call_if_waiting"]
     assert total["price"] == pytest.approx(price)
-    assert row["answer"] == "wait"
-    assert row["situation"]["remaining_turns"] == 1
+    assert row["answer"] == "act"
+    assert row["situation"]["cached_tokens"] == 0
+    assert row["situation"]["reread_tokens"] > 0
     assert row["file"] == str(file)
 
 
-def test_an_unknown_model_leaves_the_threshold_and_says_so(foldaway: Any, put: Any) -> None:
-    """No prices, no sum; the size decides."""
+def test_an_unknown_model_is_weighed_by_the_ratio_of_its_wire(foldaway: Any, put: Any) -> None:
+    """The sum is in tokens, and the plan says so."""
     file = put("s.json", session())
     seen = foldaway("plan", file, "--model", "no-such-model", "--context-length", "80000",
                     "--threshold", "0.1", "--json")  # fmt: skip
     (row,) = seen.reports
     assert seen.code == 0
-    assert row["sum"] is None
+    assert row["answer"] == "act"
+    assert row["situation"]["prices"]["is_ratio"]
     assert any("no prices are known for 'no-such-model'" in note for note in row["notes"])
 
 
@@ -64,7 +66,7 @@ def test_an_unknown_model_leaves_the_threshold_and_says_so(foldaway: Any, put: A
         (("--price", "inputs=1"), "prices.inputs"),
         (("--price", "input=1"), "prices.output"),
         (("--price", "input=-1", "--price", "output=1"), "prices.input"),
-        (("--turns", "-1"), "--turns"),
+        (("--save", "all"), "--save"),
         (("--ttl", "1d"), "--ttl"),
         (("--context-length", "0"), "--context-length"),
         (("--summaries", "nobody"), "--summaries"),

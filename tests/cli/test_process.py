@@ -273,7 +273,7 @@ def test_the_library_is_loaded_without_the_command_line() -> None:
         (("sessions", "show", "x", "--most"), "see 'foldaway sessions show --help'"),
         (("inspect", "--modle", "m", "x"), "No such option '--modle' (did you mean "),
         (("compress", "x", "--target-tokens", "abc"), "'abc' is not a whole number"),
-        (("simulate", "x", "--pays-from", "abc"), "'abc' is not a number"),
+        (("simulate", "x", "--pause", "abc"), "'abc' is not a number"),
     ],
 )
 def test_a_wrong_option_is_said_in_plain_words(

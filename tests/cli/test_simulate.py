@@ -32,7 +32,7 @@ def test_every_strategy_has_a_row_with_its_cost(foldaway: Any, put: Any) -> None
     seen = foldaway("simulate", one, two, *ARGUMENTS, "--thresholds", "0.3,0.8")
     assert seen.code == 0
     for name in ("append only", "masking every turn", "threshold 30%", "threshold 80%",
-                 "rare and deep", "planner", "cache", "compacted"):  # fmt: skip
+                 "rare and deep", "when it pays", "cache", "compacted"):  # fmt: skip
         assert name in seen.text
     assert "2 sessions" in seen.text
     assert "outgrows the window" in seen.text
@@ -46,7 +46,7 @@ def test_json_is_one_strategy_a_line(foldaway: Any, put: Any) -> None:
     assert rows[0]["strategy"] == "append only"
     assert rows[0]["ratios"] == [1.0, 1.0]
     assert [row["strategy"] for row in rows[-3:]] == [
-        "append only + arrival", "planner", "planner + arrival",
+        "append only + arrival", "when it pays", "when it pays + arrival",
     ]  # fmt: skip
     assert all(row["usd"] > 0 for row in rows)
 
@@ -57,7 +57,7 @@ def test_the_plot_is_an_svg(foldaway: Any, put: Any, tmp_path: Path) -> None:
     seen = foldaway("simulate", put("a.json", session(12)), *ARGUMENTS, "--plot", target)
     assert seen.code == 0
     root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
-    assert "planner" in {element.text for element in root.iter()}
+    assert "when it pays" in {element.text for element in root.iter()}
 
 
 def test_without_matplotlib_a_plot_names_the_extra(

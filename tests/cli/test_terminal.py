@@ -62,7 +62,7 @@ def test_money_is_never_cut_off(foldaway: Any, put: Any, wide: Any, columns: int
     assert ("█" in seen) == (columns > 60)
     (plan,) = foldaway("plan", file, *window, *PRICES, "--json").reports
     seen = foldaway("plan", file, *window, *PRICES).text
-    amounts = ("price", "saving", "next_call_if_acting", "next_call_if_waiting", "saving_per_turn")
+    amounts = ("price", "paid", "next_call_if_acting", "next_call_if_waiting", "saving_per_turn")
     for name in amounts:
         assert usd(plan["sum"][name]) in seen
     assert "…" not in seen
@@ -270,12 +270,12 @@ def test_plan_and_the_planner_of_simulate_agree(foldaway: Any, put: Any) -> None
     """Where the replay compacts because it pays, the plan for the same transcript says act."""
     file, terms = put("s.json", long_session()), ["--context-length", 100_000, *PRICES]
     costs = foldaway("simulate", file, "--model", "m", *terms, "--json").reports
-    (replayed,) = [row for row in costs if row["strategy"] == "planner"]
+    (replayed,) = [row for row in costs if row["strategy"] == "when it pays"]
     (plan,) = foldaway("plan", file, *terms, "--json").reports
     assert plan["situation"]["tokens_now"] < plan["situation"]["threshold_tokens"]
     assert (plan["answer"], plan["basis"]) == ("act", "costs")
     assert replayed["compactions"] > 0
-    (later,) = foldaway("plan", file, *terms, "--pays-from", 1, "--json").reports
+    (later,) = foldaway("plan", file, *terms, "--save", "off", "--json").reports
     assert later["answer"] == "wait"
 
 

@@ -429,9 +429,9 @@ def test_a_prompt_after_a_compaction_misses_no_more_than_it_has(foldaway: Any, h
 def test_no_saving_is_claimed_for_what_the_gateway_would_leave_alone(
     foldaway: Any, home: Path
 ) -> None:
-    """By default it compacts from 30 % of the window on."""
+    """By default it compacts from 40,000 tokens on."""
     lines = [ask_line(0)]
-    for at in range(1, 40):
+    for at in range(1, 30):
         usage = {"input_tokens": 1_100 * at, "output_tokens": 5}
         lines += [claude_line(at % 60, **usage), ask_line(at % 60, f"{at} red apples " * 250)]
         lines[-2]["uuid"], lines[-1]["uuid"] = f"a{at}", f"q{at}"

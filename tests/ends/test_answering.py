@@ -13,6 +13,7 @@ from tests.ends.agent_lists import LISTS, RULE, opencode_list, pi_list
 
 from foldaway.ends.answering import AgentSessions, EndAnswer, EndOptions, EndRequest
 from foldaway.ends.process import serve_end
+from foldaway.policy import Policy
 from foldaway.stores import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter
@@ -70,7 +71,8 @@ def test_pi_gets_a_summary_of_what_it_folds(store: Store) -> None:
     """Also if it asks for it first, as in a session from before the installation; and the next
     one goes on from it.
     """
-    sessions, own = AgentSessions("pi", store, EndOptions()), pi_list(12)
+    options = EndOptions(policy=Policy(save="off"))
+    sessions, own = AgentSessions("pi", store, options), pi_list(12)
     summary = sessions.answer(asked("summary", messages=own[:20])).text
     assert RULE in summary
     told = {"role": "compactionSummary", "summary": summary, "tokensBefore": 1, "timestamp": 5}

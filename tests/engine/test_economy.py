@@ -195,7 +195,7 @@ def test_an_answer_of_several_items_is_one_call() -> None:
 def test_what_was_put_off_early_is_not_put_off_when_it_is_due() -> None:
     """The provider counts more than we estimated: the threshold decides at once."""
     made = Compressor(context_length=200_000, model="nobody-knows-this-model", clock=Clock())
-    made.append(*written("openai-chat", [Exchange(1, 1, 42_000)] * 4))
+    made.append(*written("openai-chat", [Exchange(1, 1, 42_000)] * 2))
     assert made.decide().urgency == "early"
     assert made.compact().reason == "deferred"
     made.report_usage(made.settings.budget.threshold_tokens + 1)

@@ -163,7 +163,7 @@ def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
 def test_a_list_that_the_host_keeps_is_left_alone(data: st.DataObject) -> None:
     """What a session follows was sent already: it gives back the very list, and knows it again when
     it has grown. `messages` adds only what the provider misses: results of calls without one."""
-    session = Session(context_length=10_000_000)
+    session = Session(context_length=10_000_000, policy=Policy(save="off"))
     items = data.draw(long_lists("openai-chat"))
     assert session.follow(items).messages == items
     more = [*items, {"role": "user", "content": "Go on."}]

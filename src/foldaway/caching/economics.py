@@ -18,6 +18,9 @@ Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
 """What decided: the sum, a window that is nearly full, the threshold alone because prices are not
 known, or that there is nothing to gain."""
 
+MOST_EXTRA = 0.05
+"""The most that a compaction may cost, as a share of what the session has cost so far: a session
+that ends right after it has cost no more than that for nothing."""
 LEAST_SAVING = 0.10
 """A compaction that removes less than this share of the prompt is not worth its breakage."""
 
@@ -36,6 +39,10 @@ class Situation(Struct, frozen=True, kw_only=True):
     reread_tokens: int
     """What a compaction would have removed, added up over the calls since the last one: each of
     them read it again."""
+    read_tokens: int = 0
+    """The prompts of all calls so far, added up."""
+    answered_tokens: int = 0
+    """All answers so far."""
     early_tokens: int
     """Where one may be made if it pays."""
     threshold_tokens: int
@@ -73,6 +80,9 @@ class Sum(Struct, frozen=True, kw_only=True):
     """What each call after the next costs less."""
     paid: float
     """What the calls since the last compaction cost more than they would have after one."""
+    spent: float
+    """What the session has cost so far, about: each token written once, prompts read again, and
+    answers."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -105,17 +115,13 @@ def weigh(situation: Situation) -> Verdict:
     elif now < early:
         answer, basis = "wait", "size"
         why = f"{now:,} tokens: below {early:,} a compaction is not made even if it pays"
-    elif total.paid >= total.price:
+    elif total.paid >= total.price and total.price <= MOST_EXTRA * total.spent:
         why = _why_now(total, situation.prices)
     elif situation.prices.is_ratio and now >= situation.threshold_tokens:
         basis = "threshold"
         why = f"{now:,} tokens are over the threshold of {situation.threshold_tokens:,}"
     else:
-        answer = "wait"
-        why = (
-            f"it would cost {amount(total.price, situation.prices)}, and reading what it would "
-            f"remove has cost {amount(total.paid, situation.prices)} so far"
-        )
+        answer, why = "wait", _why_later(total, situation.prices)
     return Verdict(
         answer=answer, basis=basis, sentence=f"{answer}: {why}", tokens_now=now,
         tokens_after=after, sum=total,
@@ -123,9 +129,13 @@ def weigh(situation: Situation) -> Verdict:
 
 
 def reread_needed(verdict: Verdict, prices: Prices) -> float:
-    """Return from how many tokens read again on a compaction pays, by a verdict."""
+    """Return from how many tokens read again on a compaction may pay, by a verdict; if it was paid
+    for already, and only too much for so short a session, it is looked at again after a tenth more.
+    """
     read = prices.at(verdict.tokens_now).cache_read / 1e6
-    return verdict.sum.price / read if read else float("inf")
+    needed = verdict.sum.price / read if read else float("inf")
+    is_paid = verdict.sum.paid >= verdict.sum.price
+    return 1.1 * verdict.sum.paid / read if is_paid and read else needed
 
 
 def _sum(situation: Situation) -> Sum:
@@ -146,6 +156,7 @@ def _sum(situation: Situation) -> Sum:
         saving_per_turn=bill(prices, now, now, ttl=ttl).usd
         - bill(prices, after, after, ttl=ttl).usd,
         paid=situation.reread_tokens * prices.at(now).cache_read / 1e6,
+        spent=_spent(situation),
     )
 
 
@@ -156,6 +167,21 @@ def _summary_call(situation: Situation) -> float:
         situation.summary_prices or situation.prices, situation.summary_input_tokens,
         situation.summary_cached_tokens, situation.summary_output_tokens, situation.ttl,
     ).usd  # fmt: skip
+
+
+def _spent(situation: Situation) -> float:
+    here = situation.prices.at(situation.tokens_now)
+    read = situation.read_tokens * here.cache_read
+    written = situation.tokens_now * here.write(situation.ttl)
+    return (read + written + situation.answered_tokens * here.output) / 1e6
+
+
+def _why_later(total: Sum, prices: Prices) -> str:
+    price = f"it would cost {amount(total.price, prices)}"
+    if total.paid < total.price:
+        paid = amount(total.paid, prices)
+        return f"{price}, and reading what it would remove has cost {paid} so far"
+    return f"{price}, more than {MOST_EXTRA:.0%} of the {amount(total.spent, prices)} spent so far"
 
 
 def _why_now(total: Sum, prices: Prices) -> str:

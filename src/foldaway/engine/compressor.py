@@ -199,7 +199,7 @@ class Compressor:
         self._undone: list[tuple[Standing, CompactionState]] = []
         self._attempt = _Attempt()
         self._meter.reset()
-        self._costs.begin_again()
+        self._costs.forget()
 
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
@@ -238,16 +238,27 @@ class Compressor:
 
     def _note_calls(self, start: int) -> None:
         """Note what the calls whose answers stand from `start` on have read again."""
-        log, tokens = self.log, self.estimate()
+        log, tokens, floor = self.log, self.estimate(), self._floor()
+        policy, budget, costs = self.settings.policy, self.settings.budget, self._costs
         for at in range(len(log.messages) - 1, start - 1, -1):
             tokens -= log.tokens[at]
+            if log.messages[at].role == "assistant":
+                costs.answered_tokens += log.tokens[at]
             if log.begins_answer(at):
-                self._costs.reread_tokens += max(tokens - self._expected_after(tokens), 0)
+                costs.note_call(tokens, expected_after(policy, budget, tokens, floor))
 
-    def _expected_after(self, tokens: int) -> int:
-        """Return about what a compaction of a prompt of so many tokens would leave."""
-        settings = self.settings
-        return expected_after(settings.policy, settings.budget, tokens, self._floor())
+    def _note_earlier_calls(self, stop: int) -> None:
+        """Note about what the calls before a view have read: they had views of their own."""
+        log, tokens, most = (
+            self.log,
+            self.settings.outside_tokens,
+            self.settings.budget.early_tokens,
+        )
+        for at in range(stop):
+            if log.begins_answer(at):
+                read = min(tokens, most)
+                self._costs.note_call(read, read)
+            tokens += log.tokens[at]
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what else is in the next request: its tools, system prompt,
@@ -351,7 +362,7 @@ class Compressor:
             return False
         todo = plan(self.work_with(Options(), decision=decision))
         if isinstance(todo, Skipped):
-            return True  # `compact` counts how often it was in vain
+            return decision.urgency != "early"  # `compact` counts how often it was in vain
         run = Run(todo, decision, self.log, self.state)
         verdict = self._verdict(run)
         if verdict is None or verdict.answer != "wait":
@@ -503,7 +514,7 @@ class Compressor:
         todo = plan(work)
         if isinstance(todo, Skipped):
             report = self._report_skip(work, todo, decision)
-            self._note_in_vain(report, counts=decision.due)
+            self._note_in_vain(report, decision)
             return report
         return Run(todo, decision, self.log, self.state)
 
@@ -525,7 +536,7 @@ class Compressor:
         elif written is not None and written.stops:
             self.state = with_pauses(self.state, written)
         else:
-            self._note_in_vain(report, counts=decision.due)
+            self._note_in_vain(report, decision)
         self.last_report = report
         return report
 
@@ -664,9 +675,11 @@ class Compressor:
         stays = Skipped("already running", detail, self.estimate())
         return self._report_skip(self.work_with(Options()), stays, self.decide())
 
-    def _note_in_vain(self, report: Report, *, counts: bool) -> None:
-        """Note a compaction that changed nothing; `counts` if it was due and could have."""
-        if counts:
+    def _note_in_vain(self, report: Report, decision: Decision) -> None:
+        """Note a compaction that changed nothing; it counts if it was due by size."""
+        if decision.urgency == "early":
+            self._costs.put_off_in_vain(report.detail)
+        elif decision.due:
             self.state = replace(self.state, ineffective=self.state.ineffective + 1)
         self._attempt = _Attempt(report, self.estimate())
 
@@ -895,7 +908,9 @@ class Compressor:
         if found is not None:
             self.state, self._meter.calibration = found.state, found.calibration
         self._seen = self._encoded(log.render())
-        self._note_calls(0 if view is None else min(view.length, len(log.messages)))
+        seen = 0 if view is None else min(view.length, len(log.messages))
+        self._note_earlier_calls(seen)
+        self._note_calls(seen)
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.

@@ -28,8 +28,18 @@ class CostCheck:
         self._needed, self._at = 0.0, "none"
         self.reread_tokens = 0
         """What a compaction would have removed, added up over the calls since the last one."""
+        self.read_tokens = 0
+        """The prompts of all calls, added up."""
+        self.answered_tokens = 0
         self.reason = ""
         """Why the last compaction was put off."""
+
+    def note_call(self, tokens: int, after: int) -> None:
+        """Note a call with a prompt of so many tokens, of which a compaction would have left so
+        many.
+        """
+        self.read_tokens += tokens
+        self.reread_tokens += max(tokens - after, 0)
 
     def note_use(self, at: float | None = None) -> None:
         """Note that the provider has read the conversation, by default just now: its cache is warm
@@ -74,6 +84,8 @@ class CostCheck:
             cached_tokens=warm,
             kept_prefix_tokens=round(scale * kept),
             reread_tokens=round(scale * self.reread_tokens),
+            read_tokens=round(scale * self.read_tokens),
+            answered_tokens=round(scale * self.answered_tokens),
             early_tokens=budget.early_tokens,
             threshold_tokens=budget.threshold_tokens,
             hard_tokens=budget.hard_tokens,
@@ -89,11 +101,21 @@ class CostCheck:
         self.reason, self._at = verdict.sentence, urgency
         self._needed = reread_needed(verdict, prices)
 
+    def put_off_in_vain(self, why: str) -> None:
+        """Leave an early compaction that changed nothing until a quarter more was read again."""
+        self.reason, self._at = why, "early"
+        self._needed = 1.25 * self.reread_tokens + 1
+
     def is_put_off(self, urgency: Urgency) -> bool:
         """Return whether a compaction was put off and nothing has changed the sum since: it has not
         become more urgent, and the cache is warm.
         """
         return urgency == self._at and self.reread_tokens < self._needed and not self.is_cold
+
+    def forget(self) -> None:
+        """Forget the conversation."""
+        self.begin_again()
+        self.read_tokens = self.answered_tokens = 0
 
     def begin_again(self) -> None:
         """Forget what was paid and put off: the model sees something else now."""
