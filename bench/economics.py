@@ -2,7 +2,7 @@
 
 Every answer of an agent is a call of the model over all that was said before; the cache is that of
 the model's provider. The fixed threshold that is best on the tuning half of a family is held
-against the planner on the other half. `quality_split.json` holds the two halves.
+against compacting when it pays, on the other half. `quality_split.json` holds the two halves.
 """
 
 # matplotlib leaves the types of its **kwargs open

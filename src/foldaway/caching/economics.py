@@ -179,18 +179,14 @@ def _spent(situation: Situation) -> float:
 def _why_later(total: Sum, prices: Prices) -> str:
     price = f"it would cost {amount(total.price, prices)}"
     if total.paid < total.price:
-        paid = amount(total.paid, prices)
-        return f"{price}, and reading what it would remove has cost {paid} so far"
-    return f"{price}, more than {MOST_EXTRA:.0%} of the {amount(total.spent, prices)} spent so far"
+        return f"{price}, waiting has cost {amount(total.paid, prices)} so far"
+    return f"{price}, over {MOST_EXTRA:.0%} of the {amount(total.spent, prices)} spent so far"
 
 
 def _why_now(total: Sum, prices: Prices) -> str:
     if total.price <= 0:
         return f"it costs nothing: {amount(-total.price, prices)} less at once"
-    return (
-        f"it costs {amount(total.price, prices)}, and reading what it removes has cost "
-        f"{amount(total.paid, prices)} so far"
-    )
+    return f"it costs {amount(total.price, prices)}, waiting has cost {amount(total.paid, prices)}"
 
 
 def _cannot(situation: Situation) -> tuple[Answer, Basis, str]:

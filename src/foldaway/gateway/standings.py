@@ -44,7 +44,7 @@ class ConversationState(
     is_near: bool = False
     """Whether a compaction is near: the pressure warning is due."""
     answers_left: int | None = None
-    """About how many answers until it is due; None if the window does not fill."""
+    """About how many answers until it may be made; None if the window does not fill."""
     summary: Literal["", "being written", "ready"] = ""
     """What is prepared in the background for the next compaction."""
     compactions: int = 0
@@ -115,13 +115,15 @@ class Standings:
         if self._prompts and self._prompts[-1][0]() is turn:
             self._prompts.pop()
         self._prompts.append((ref(turn), decision.prompt_tokens))  # not with its megabytes
+        is_early = decision.urgency == "early"
+        until = budget.threshold_tokens if is_early else budget.early_tokens
         prepared = "ready" if engine.is_prepared else "being written" if engine.is_preparing else ""
         return ConversationState(
             **self._names, session=session.id,
             prompt_tokens=decision.prompt_tokens, is_measured=decision.source == "measured",
             window_tokens=budget.context_length, threshold_tokens=budget.threshold_tokens,
             early_tokens=budget.early_tokens, urgency=decision.urgency, is_near=decision.pressure,
-            answers_left=self._left(budget.threshold_tokens - decision.prompt_tokens),
+            answers_left=self._left(until - decision.prompt_tokens),
             summary=prepared, compactions=engine.state.count,
         )  # fmt: skip
 

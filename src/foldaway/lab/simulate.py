@@ -194,9 +194,10 @@ class _Paying(_Engine):
         self._catch_up()
         prompt = state.prompt
         before = prompt.tokens
-        report = self._compressor.compact()
+        is_due = self._compressor.would_compact()
+        report = self._compressor.compact() if is_due else None
         self._compressor.note_use()
-        if report.status == "unchanged":
+        if report is None or report.status == "unchanged":
             return None
         prompt.replace(self._pieces())
         return ReplayCompaction(before, prompt.tokens, report.summary_tokens)
