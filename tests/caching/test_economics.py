@@ -127,12 +127,12 @@ def test_a_cold_cache_is_a_time_to_compact() -> None:
 
 
 def test_a_summary_by_a_model_is_part_of_the_price() -> None:
-    """At its own prices, if another model writes it."""
+    """It reads the prompt and writes at the price of output."""
     dear = due(summary_input_tokens=60_000, summary_output_tokens=4_000)
     assert weigh(dear).sum.summary_call > 0.2
     assert weigh(dear).answer == "wait"
-    assert weigh(replace(dear, summary_prices=replace(SONNET, input=0.01, output=0.01,
-                 cache_write_5m=0.01))).answer == "act"  # fmt: skip
+    rides = replace(dear, summary_cached_tokens=60_000, summary_output_tokens=500)
+    assert weigh(rides).answer == "act"
 
 
 def test_a_full_window_is_not_asked_what_it_costs() -> None:

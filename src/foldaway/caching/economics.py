@@ -55,8 +55,6 @@ class Situation(Struct, frozen=True, kw_only=True):
     """How much of that is in its cache: all of it where the request rides the cached prefix."""
     summary_output_tokens: int = 0
     prices: Prices
-    summary_prices: Prices | None = None
-    """Those of the model that writes the summary; the same as `prices` where it is the same."""
     ttl: Ttl = "5m"
 
 
@@ -164,7 +162,7 @@ def _summary_call(situation: Situation) -> float:
     if not situation.summary_input_tokens and not situation.summary_output_tokens:
         return 0.0
     return bill(
-        situation.summary_prices or situation.prices, situation.summary_input_tokens,
+        situation.prices, situation.summary_input_tokens,
         situation.summary_cached_tokens, situation.summary_output_tokens, situation.ttl,
     ).usd  # fmt: skip
 
