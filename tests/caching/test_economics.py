@@ -131,7 +131,9 @@ def test_a_summary_by_a_model_is_part_of_the_price() -> None:
     dear = due(summary_input_tokens=60_000, summary_output_tokens=4_000)
     assert weigh(dear).sum.summary_call > 0.2
     assert weigh(dear).answer == "wait"
-    rides = replace(dear, summary_cached_tokens=60_000, summary_output_tokens=500)
+    rides = replace(
+        dear, summary_cached_tokens=60_000, summary_output_tokens=500, read_tokens=9_000_000
+    )
     assert weigh(rides).answer == "act"
 
 
