@@ -218,7 +218,8 @@ class Compressor:
         if not messages:
             return
         refuse_strangers(messages)
-        turns, log, start = self._turns, self._log, self.length
+        turns, log = self._turns, self._log
+        start = 0 if log is None else len(log.messages)
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
@@ -249,11 +250,8 @@ class Compressor:
 
     def _note_earlier_calls(self, stop: int) -> None:
         """Note about what the calls before a view have read: they had views of their own."""
-        log, tokens, most = (
-            self.log,
-            self.settings.outside_tokens,
-            self.settings.budget.early_tokens,
-        )
+        log, tokens = self.log, self.settings.outside_tokens
+        most = self.settings.budget.early_tokens
         for at in range(stop):
             if log.begins_answer(at):
                 read = min(tokens, most)

@@ -25,7 +25,7 @@ class CostCheck:
         self._ttl: Ttl = ttl
         self._known: dict[str, Prices] = {}
         self._used_at = clock()
-        self._needed, self._at = 0.0, "none"
+        self._needed, self._at, self._scale = 0.0, "none", 1.0
         self.reread_tokens = 0
         """What a compaction would have removed, added up over the calls since the last one."""
         self.read_tokens = 0
@@ -73,6 +73,7 @@ class CostCheck:
         by_model = not writers.asks_nobody
         rides = writers.native is not None or writers.cached_request is not None
         scale = now / todo.tokens_before if todo.tokens_before else 1.0  # `now` may be measured
+        self._scale = max(scale, 1e-9)
         after = kept = todo.tokens_before
         summary = 0
         if isinstance(todo, Plan):
@@ -99,7 +100,7 @@ class CostCheck:
     def put_off(self, verdict: Verdict, prices: Prices, urgency: Urgency) -> None:
         """Leave all as it is until so much was read again that it pays, or it is more urgent."""
         self.reason, self._at = verdict.sentence, urgency
-        self._needed = reread_needed(verdict, prices)
+        self._needed = reread_needed(verdict, prices) / self._scale
 
     def put_off_in_vain(self, why: str) -> None:
         """Leave an early compaction that changed nothing until a quarter more was read again."""
