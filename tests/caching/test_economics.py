@@ -145,10 +145,10 @@ def test_a_full_window_is_not_asked_what_it_costs() -> None:
 
 
 def test_without_prices_the_ratio_decides_and_the_threshold_in_the_end() -> None:
-    """In tokens of input, not in dollars."""
+    """In input tokens, not in dollars."""
     verdict = weigh(due(prices=RATIO))
     assert verdict.answer == "act"
-    assert "tokens of input" in verdict.sentence
+    assert "input tokens" in verdict.sentence
     assert "$" not in verdict.sentence
     assert weigh(due(prices=RATIO, reread_tokens=0)).answer == "wait"
     over = weigh(due(prices=RATIO, reread_tokens=0, tokens_now=100_000, cached_tokens=99_000))
@@ -216,4 +216,4 @@ def test_what_is_expected_to_stay_is_never_more_than_there_is(
 def test_amounts_are_shown_so_that_they_can_be_told_from_nothing(value: float, shown: str) -> None:
     """Fractions of a cent have more digits; without a price they are tokens."""
     assert usd(value) == amount(value, SONNET) == shown
-    assert amount(0.012, RATIO) == "12,000 tokens of input"
+    assert amount(0.012, RATIO) == "12,000 input tokens"

@@ -200,7 +200,7 @@ def _cannot(situation: Situation) -> tuple[Answer, Basis, str]:
 
 def amount(value: float, prices: Prices) -> str:
     """Return an amount for people: in dollars, or as input tokens if no price is known."""
-    return f"{round(value * 1e6):,} tokens of input" if prices.is_ratio else usd(value)
+    return f"{round(value * 1e6):,} input tokens" if prices.is_ratio else usd(value)
 
 
 def usd(amount: float) -> str:

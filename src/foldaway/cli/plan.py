@@ -164,7 +164,7 @@ def _token_rows(found: PlanResult) -> list[tuple[str, str, str]]:
 
 def _arithmetic_rows(total: Sum, prices: Prices) -> list[tuple[Piece, Piece, str]]:
     def shown(value: float) -> str:
-        return amount(value, prices).removesuffix(" tokens of input")
+        return amount(value, prices).removesuffix(" input tokens")
 
     return [
         ("next call, compacted", shown(total.next_call_if_acting),
@@ -359,7 +359,7 @@ def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
 def _price_sentence(prices: Prices) -> str:
     if prices.is_ratio:
         return (
-            "in tokens of input, because the prices are not known: reading from the cache counts "
+            "in input tokens, because the prices are not known: reading from the cache counts "
             f"{prices.cache_read:g}, writing {prices.cache_write_5m:g}, output {prices.output:g}"
         )
     return (
