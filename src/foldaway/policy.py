@@ -21,8 +21,8 @@ ArrivalLevel: TypeAlias = Literal["off", "lossless", "bounded"]
 Saving: TypeAlias = Literal["off", "little", "normal", "most"]
 """How much a host cares for money beside the words that each compaction loses."""
 SAVES_FROM: Mapping[Saving, int] = {"little": 90_000, "normal": 40_000, "most": 20_000}
-"""Prompts of fewer tokens are left alone. Agents of 150 steps are compacted about once, three to
-five times, and eight times."""
+"""Prompts of fewer tokens are left alone. Agents of 150 steps are compacted once, three to five
+times, and seven to twelve times (`python bench/bills.py`)."""
 
 
 _EARLY_SUMMARY = 0.4

@@ -2,7 +2,7 @@
 
 Nobody knows how long a session will be, so the rule does not guess it. Every call reads again what
 a compaction would have removed. As soon as that has cost, since the last compaction, as much as one
-costs now, it is made: whatever comes, no more than twice the least possible is spent on the choice.
+costs now, it is made, if it costs no more than a twentieth of what the session has cost so far.
 """
 
 from __future__ import annotations
