@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foldaway.redaction import Redactor
@@ -39,6 +39,7 @@ TEXTS = st.lists(st.sampled_from((*CODES, *WORDS, *SIGNS, PADDING)), max_size=40
 
 
 @given(TEXTS)
+@example(b"\xc2\x85" + PADDING)
 def test_literals_of_a_view_are_those_of_a_search_of_it(data: bytes) -> None:
     """Moving the literals of the original finds what a second search would, in its order."""
     hits, signs = FINDER.hits(data)

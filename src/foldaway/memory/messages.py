@@ -113,7 +113,7 @@ def redact_value(value: Any, redact: Redact) -> Any:
         return redact(value) if isinstance(value, str) else value
     fields = cast("dict[str, Any]", value)
     if len(fields) == 1:
-        return {key: redact_value(one, redact) for key, one in fields.items()}
+        return {redact(key): redact_value(one, redact) for key, one in fields.items()}
     pieces = [redact_value({key: one}, redact) for key, one in fields.items()]
     return {key: one for piece in pieces for key, one in piece.items()}
 
@@ -126,11 +126,10 @@ def _redact_whole(value: Any, redact: Redact) -> Any:
 
 
 def _is_like(one: Any, two: Any) -> bool:
-    """Return whether two values have their lists and objects at the same places."""
+    """Return whether two values have their lists, objects and fields at the same places."""
     if isinstance(one, dict) and isinstance(two, dict):
-        return _is_like(
-            list(cast("dict[str, Any]", one).values()), list(cast("dict[str, Any]", two).values())
-        )
+        own, others = cast("dict[str, Any]", one), cast("dict[str, Any]", two)
+        return list(own) == list(others) and _is_like(list(own.values()), list(others.values()))
     if isinstance(one, list) and isinstance(two, list):
         mine, other = cast("list[Any]", one), cast("list[Any]", two)
         return len(mine) == len(other) and all(map(_is_like, mine, other))

@@ -103,15 +103,20 @@ class Finder:
         """
         if is_full_of_codes(data):
             return None, range(len(data))
-        hits = self._automaton.hits(data)
+        found = self._automaton.hits(data)
         first = len(self._anchored)
-        return hits, sorted([start for number, start, _ in hits if number >= first])
+        signs = sorted([start for number, start, _ in found if number >= first])
+        return ([hit for hit in found if hit[0] < first] if signs else found), signs
 
     def hits_in(self, view: ReaderText, hits: Sequence[Hit] | None) -> list[Hit]:
         """Return where literals stand in a view of the text that `hits` are of."""
         if hits is None:
-            return self._automaton.hits(view.data)
-        return move_hits(hits, view, self._automaton.hits, self._longest)
+            return self._literals(view.data)
+        return move_hits(hits, view, self._literals, self._longest)
+
+    def _literals(self, data: bytes) -> list[Hit]:
+        first = len(self._anchored)
+        return [hit for hit in self._automaton.hits(data) if hit[0] < first]
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
         """Return the secrets of `data`; `hits` are its literals."""
