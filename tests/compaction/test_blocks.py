@@ -216,6 +216,23 @@ def test_a_size_that_was_asked_for_is_kept_and_every_law_with_it(
         assert made.report.tokens_after <= size
 
 
+def test_a_size_is_kept_if_there_are_many_gaps() -> None:
+    """Each of them may need a word between two messages of one role."""
+    items: list[dict[str, Any]] = [{"role": "system", "content": "Be exact."}]
+    for at in range(12):
+        items += [
+            {"role": "user", "content": f"Ask {at}: change value_{at} in file_{at}.py"},
+            {"role": "assistant", "content": f"Step {at}. " + "It went on for a while. " * 30},
+            {"role": "user", "content": "Go on."},
+            {"role": "assistant", "content": f"Reply {at}: value_{at} is changed."},
+        ]
+    items.append({"role": "user", "content": "Ask 12: go on, and mind file_0.py"})
+    for size in range(500, 1_400, 25):
+        assert (
+            compress(items, provider="openai-chat", target_tokens=size).report.tokens_after <= size
+        )
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(data=st.data())
 def test_the_same_size_twice_changes_nothing_more(provider: str, data: st.DataObject) -> None:

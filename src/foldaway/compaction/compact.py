@@ -42,8 +42,10 @@ from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})
 """What tells how things stand, wherever it is said."""
-_MOST_SPARE = 200
-"""Chosen: what stands in gaps takes less, or the size is too small for what must stay."""
+_MOST_SPARE = 0.5
+"""Of the size; chosen: what stands in gaps takes less, or what must stay is too much for it."""
+_LEAST_STEP = 0.05
+"""Of the size: how much more stays free at least, if one choice was too large."""
 _CLEARLY_SMALLER = 0.95
 """Nearer than this a sample is too coarse to say which of two is smaller."""
 
@@ -153,9 +155,10 @@ def finish(
         return todo.alone if isinstance(todo.alone, Skipped) else finish(todo.alone)
     both = _summary(todo, prose)
     made = _fit(work, todo.choice, both.summary, native)
-    over = made.tokens_after - (work.budget.target_tokens or made.tokens_after)
-    if over > 0 and not native and todo.spare < _MOST_SPARE:
-        again = plan(work, todo.spare + over)
+    target = work.budget.target_tokens or made.tokens_after
+    over = made.tokens_after - target
+    if over > 0 and not native and todo.spare < _MOST_SPARE * target:
+        again = plan(work, todo.spare + max(over, int(_LEAST_STEP * target)))
         smaller = again if isinstance(again, Skipped) else finish(again, prose)
         if isinstance(smaller, Compaction) and smaller.tokens_after < made.tokens_after:
             return smaller
