@@ -166,8 +166,8 @@ def budget_for(
 
 
 def at_size(budget: Budget, tokens: int) -> Budget:
-    """Return the budget of a compaction that is made at so many tokens, before the threshold: tail
-    and summary together have the share of them that the tail has of the threshold.
+    """Return the budget of a compaction before the threshold: tail and summary together have that
+    share of the tokens which the tail has of the threshold.
     """
     if tokens >= budget.threshold_tokens:
         return budget

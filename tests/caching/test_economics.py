@@ -23,6 +23,7 @@ sizes = st.integers(0, 300_000)
 @st.composite
 def situations(draw: st.DrawFn) -> Situation:
     threshold = draw(st.integers(1, 200_000))
+    prices = draw(st.sampled_from([SONNET, RATIO]))
     return Situation(
         tokens_now=draw(sizes),
         tokens_after=draw(sizes),
@@ -37,7 +38,8 @@ def situations(draw: st.DrawFn) -> Situation:
         summary_input_tokens=draw(st.one_of(st.just(0), sizes)),
         summary_cached_tokens=draw(sizes),
         summary_output_tokens=draw(st.integers(0, 12_000)),
-        prices=draw(st.sampled_from([SONNET, RATIO])),
+        prices=prices,
+        acts_at_threshold=prices.is_ratio,
         ttl=draw(st.sampled_from(["5m", "1h"])),
     )
 
@@ -146,12 +148,13 @@ def test_a_full_window_is_not_asked_what_it_costs() -> None:
 
 def test_without_prices_the_ratio_decides_and_the_threshold_in_the_end() -> None:
     """In input tokens, not in dollars."""
-    verdict = weigh(due(prices=RATIO))
+    without = {"prices": RATIO, "acts_at_threshold": True}
+    verdict = weigh(due(**without))
     assert verdict.answer == "act"
     assert "input tokens" in verdict.sentence
     assert "$" not in verdict.sentence
-    assert weigh(due(prices=RATIO, reread_tokens=0)).answer == "wait"
-    over = weigh(due(prices=RATIO, reread_tokens=0, tokens_now=100_000, cached_tokens=99_000))
+    assert weigh(due(**without, reread_tokens=0)).answer == "wait"
+    over = weigh(due(**without, reread_tokens=0, tokens_now=100_000, cached_tokens=99_000))
     assert (over.answer, over.basis) == ("act", "threshold")
     known = weigh(due(reread_tokens=0, tokens_now=100_000, cached_tokens=99_000,
                       tokens_after=60_000))  # fmt: skip

@@ -15,8 +15,8 @@ from foldaway.caching.prices import Prices, Ttl, bill
 
 Answer: TypeAlias = Literal["act", "wait", "cannot"]
 Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
-"""What decided: the sum, a window that is nearly full, the threshold alone because prices are not
-known, or that there is nothing to gain."""
+"""What decided: the sum, a window that is nearly full, the threshold, or that there is nothing to
+gain."""
 
 MOST_EXTRA = 0.05
 """The most that a compaction may cost, as a share of what the session has cost so far: a session
@@ -44,11 +44,13 @@ class Situation(Struct, frozen=True, kw_only=True):
     answered_tokens: int = 0
     """All answers so far."""
     early_tokens: int
-    """Where one may be made if it pays."""
+    """From this size on a compaction is made if it pays."""
     threshold_tokens: int
-    """Where a compaction is due by size, if the prices are not known."""
     hard_tokens: int
-    """Where the next turn may not fit: there costs are no longer asked for."""
+    """From this size on the next turn may not fit, and nobody asks what it costs."""
+    acts_at_threshold: bool = False
+    """Whether a compaction is made at the threshold in any case: no price is known, or the policy
+    does not ask for one."""
     summary_input_tokens: int = 0
     """What a model that writes the summary reads; 0 where the ledger writes it."""
     summary_cached_tokens: int = 0
@@ -62,7 +64,8 @@ class Sum(Struct, frozen=True, kw_only=True):
     """The arithmetic of a verdict, in dollars, or in millions of input tokens if only the ratio of
     the prices is known.
 
-    `price = next_call_if_acting + summary_call - next_call_if_waiting`; it acts if `paid >= price`.
+    `price = next_call_if_acting + summary_call - next_call_if_waiting`. It acts if `paid >= price`
+    and the price is at most `MOST_EXTRA` of what was spent.
     """
 
     reads_lost_tokens: int
@@ -98,8 +101,7 @@ def weigh(situation: Situation) -> Verdict:
     """Return whether to compact now.
 
     Below the size from which it may act it waits; at `hard_tokens` it acts, unless nothing would
-    be gained; between the two, the sum decides. If only the ratio of the prices is known, it acts
-    at the threshold in any case.
+    be gained; between the two, the sum decides.
     """
     now, after, early = situation.tokens_now, situation.tokens_after, situation.early_tokens
     total = _sum(situation)
@@ -115,7 +117,7 @@ def weigh(situation: Situation) -> Verdict:
         why = f"{now:,} tokens: below {early:,} a compaction is not made even if it pays"
     elif total.paid >= total.price and total.price <= MOST_EXTRA * total.spent:
         why = _why_now(total, situation.prices)
-    elif situation.prices.is_ratio and now >= situation.threshold_tokens:
+    elif situation.acts_at_threshold and now >= situation.threshold_tokens:
         basis = "threshold"
         why = f"{now:,} tokens are over the threshold of {situation.threshold_tokens:,}"
     else:

@@ -50,7 +50,7 @@ from foldaway.lab.recording import PlanRequest, PlanResult, Recording, plan_for,
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
 from foldaway.lab.simulate import simulate as run_all
-from foldaway.policy import SAVES_FROM, Policy, Saving
+from foldaway.policy import Policy, Saving
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
@@ -149,9 +149,11 @@ def _token_rows(found: PlanResult) -> list[tuple[str, str, str]]:
     situation = found.situation
     share = 1 - situation.tokens_after / situation.tokens_now if situation.tokens_now else 0
     useful = min(situation.kept_prefix_tokens, situation.cached_tokens)
+    is_early = situation.early_tokens < situation.threshold_tokens
+    pays = " if it pays" if is_early or not situation.acts_at_threshold else ""
     return [
         ("tokens now", f"{situation.tokens_now:,}",
-         f"compacted from {situation.early_tokens:,} if it pays, urgent from "
+         f"compacted from {situation.early_tokens:,}{pays}, urgent from "
          f"{situation.hard_tokens:,}"),
         ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
         ("cached now", f"{situation.cached_tokens:,}",
@@ -310,8 +312,8 @@ def show_simulation(
     _show_costs(picture, found)
     picture.paragraph((
         "ratio: cost compared with append only. cache: share of the input that is read from the "
-        "cache. compacted: how often. over: calls that do not fit the window. When it pays: from "
-        f"{SAVES_FROM.get(save, 0):,} tokens on, as the gateway does.",
+        "cache. compacted: how often. over: calls that do not fit the window. When it pays: as the "
+        f"gateway does with --save {save}.",
         "dim",
     ), indent=2)  # fmt: skip
     if len(recordings) > 1:

@@ -13,13 +13,14 @@ from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from foldaway.cli import say
 from foldaway.cli.files import counted
 from foldaway.errors import FoldawayError, MissingExtra
+from foldaway.policy import Saving
 from foldaway.running.agents import PORT, Agent, agent_named, known_agents, start_for
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     epilog=f"Agents: {', '.join(known_agents())}, or the commands that they have.",
 )
 @click.option(
-    "--save", type=click.Choice(["off", "little", "normal", "most"]),
+    "--save", type=click.Choice(get_args(Saving)),
     help="How early to compact if it saves money, as `foldaway serve` has it.",
 )  # fmt: skip
 @click.option(

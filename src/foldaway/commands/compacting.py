@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foldaway.caching.economics import weigh
 from foldaway.commands.lines import BadLine, CommandLine, CompressLine, compress_line
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.compaction.work import Options
@@ -45,17 +44,14 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
             headline=f"It would be: {shown.headline}" if done else shown.headline,
             choices=(CommandChoice(_without_preview(line), "do it"),) if done else (),
         )  # fmt: skip
-    if asked.force:
-        return None
-    situation = session.engine.situation(options)
-    verdict = weigh(situation)
-    if situation.prices.is_ratio or verdict.answer != "wait" or verdict.basis != "costs":
+    verdict = None if asked.force else session.engine.weigh(options)
+    if verdict is None or verdict.answer != "wait" or verdict.basis != "costs":
         return None
     again = " ".join(("/compress", *line.rest.split(), "--force"))
-    why = verdict.sentence.removeprefix("wait: it")
+    why = verdict.sentence.removeprefix("wait: ")
     return CommandAnswer(
         command="compress", status="unchanged", choices=(CommandChoice(again, "do it anyway"),),
-        headline=f"It{why}: most of it is read from the cache",
+        headline=f"{why[0].upper()}{why[1:]}: most of it is read from the cache",
     )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ class Zone(Struct, frozen=True):
     with_media: frozenset[int]
     """Messages whose media stay."""
     most_chars: int = 1 << 30
-    """Before the last so many characters, only a few pieces of an output may be shown."""
+    """How much of the log, from its end, is near: of older outputs a few pieces may be shown."""
     redact: Redact = str
     unclean: frozenset[int] = frozenset()
     """Messages that may hold secrets: they are hidden before a text is cut, because no piece of one

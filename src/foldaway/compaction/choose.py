@@ -75,8 +75,8 @@ _MEDIA_WITHIN = 800
 _BARE_CHARS = 800
 """Of a message that is shown bare, about; a token is four of them."""
 _LOOKED_AT_CHARS = 24
-"""For each token of the room, so many characters of the newest outputs may be shown in any piece;
-of older ones a few pieces count. Chosen, six times what the room holds."""
+"""What is near, in characters for each token of the room: any piece of an output there may be
+shown, of older ones a few. Chosen, six times what the room holds."""
 _LOOKED_THROUGH_CHARS = 200_000
 """A message of more is not looked through for secrets as a whole: only what may be shown of it."""
 _ROUNDS = 6
@@ -618,8 +618,8 @@ def _tail_tokens(ground: _Ground) -> int:
 
 
 def _within(ground: _Ground, tokens: int) -> int:
-    """Return where the longest tail within so many tokens starts; the newest messages that the
-    settings keep in any case are in it.
+    """Return where the tail starts: as early as its tokens allow, and never after the newest
+    messages that the settings always keep.
     """
     work = ground.work
     start = length = len(work.log)

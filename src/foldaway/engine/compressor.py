@@ -10,8 +10,8 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from foldaway.caching import Prices
 from foldaway.caching.economics import Situation, Verdict, weigh
-from foldaway.caching.prices import Prices
 from foldaway.catalog import window_of
 from foldaway.compaction.arrival import ResultPolicy, arriving_by
 from foldaway.compaction.compact import Compaction, Plan, Skipped, plan, record
@@ -200,6 +200,7 @@ class Compressor:
         self._attempt = _Attempt()
         self._meter.reset()
         self._costs.forget()
+        self._counted = self._viewed = 0
 
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
@@ -219,7 +220,6 @@ class Compressor:
             return
         refuse_strangers(messages)
         turns, log = self._turns, self._log
-        start = 0 if log is None else len(log.messages)
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
@@ -229,34 +229,11 @@ class Compressor:
             self._log, self._seen = log, seen
         else:
             self._seen.extend(log.append(messages, arrives=arrives))
-        if self._turns != turns:
-            self._note_calls(start)
-            if arrives:
-                self.note_use()
+        if self._turns != turns and arrives:
+            self.note_use()
         if not arrives:
             self._meter.catch_up(self.estimate())
         self.prepare_if_due()
-
-    def _note_calls(self, start: int) -> None:
-        """Note what the calls whose answers stand from `start` on have read again."""
-        log, tokens, floor = self.log, self.estimate(), self._floor()
-        policy, budget, costs = self.settings.policy, self.settings.budget, self._costs
-        for at in range(len(log.messages) - 1, start - 1, -1):
-            tokens -= log.tokens[at]
-            if log.messages[at].role == "assistant":
-                costs.answered_tokens += log.tokens[at]
-            if log.begins_answer(at):
-                costs.note_call(tokens, expected_after(policy, budget, tokens, floor))
-
-    def _note_earlier_calls(self, stop: int) -> None:
-        """Note about what the calls before a view have read: they had views of their own."""
-        log, tokens = self.log, self.settings.outside_tokens
-        most = self.settings.budget.early_tokens
-        for at in range(stop):
-            if log.begins_answer(at):
-                read = min(tokens, most)
-                self._costs.note_call(read, read)
-            tokens += log.tokens[at]
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what else is in the next request: its tools, system prompt,
@@ -361,17 +338,16 @@ class Compressor:
         todo = plan(self.work_with(Options(), decision=decision))
         if isinstance(todo, Skipped):
             return decision.urgency != "early"  # `compact` counts how often it was in vain
-        run = Run(todo, decision, self.log, self.state)
-        verdict = self._verdict(run)
-        if verdict is None or verdict.answer != "wait":
-            return True
-        self._put_off(verdict, decision)
-        return False
+        verdict = weigh(self._situation(todo, decision))
+        if verdict.answer == "wait":
+            self._put_off(verdict, decision)
+        return verdict.answer != "wait"
 
     def is_put_off(self, decision: Decision) -> bool:
         """Return whether `compact` was put off because it did not pay, and nothing has come since
         that could change the sum.
         """
+        self._count_calls()
         return decision.urgency in _WEIGHED and self._costs.is_put_off(decision.urgency)
 
     def room(self) -> int:
@@ -461,7 +437,7 @@ class Compressor:
         run = self.begin_run(options, force=force, frozen=not self._writers.asks_nobody)
         if isinstance(run, Report):
             return run
-        verdict = None if force else self._verdict(run)
+        verdict = None if force else weigh(self._situation(run.todo, run.decision))
         if verdict is not None and verdict.answer == "wait":
             return self._report_put_off(run, verdict)
         written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
@@ -489,14 +465,19 @@ class Compressor:
             report=report, view=finished.done.view, summary=finished.done.summary_text
         )
 
-    def situation(self, options: Options, *, by_hand: bool = True) -> Situation:
-        """Return what speaks for a compaction now and against it; nothing changes. One that is not
-        made by hand may be early, and keeps less.
-        """
+    def situation(self) -> Situation:
+        """Return what speaks for a compaction now and against it; nothing changes."""
         decision = self.decide()
-        todo = plan(self.work_with(options, decision=None if by_hand else decision))
-        found = self._situation(todo, decision)
-        return replace(found, early_tokens=0) if by_hand else found
+        return self._situation(plan(self.work_with(Options(), decision=decision)), decision)
+
+    def weigh(self, options: Options) -> Verdict | None:
+        """Return whether a compaction by hand would pay, of any size; None if prices are not known.
+        Nothing changes.
+        """
+        if self._prices.is_ratio:
+            return None
+        found = self._situation(plan(self.work_with(options)), self.decide())
+        return weigh(replace(found, early_tokens=0))
 
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
@@ -592,6 +573,7 @@ class Compressor:
         if self._keep is not None:
             snapshot = pack_snapshot(state, self._meter.calibration)
             self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
+        self._count_calls()
         log.take_view(made, shown, newer)
         added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
         self._show(seen, state, done.tokens_after + added)
@@ -607,6 +589,7 @@ class Compressor:
         made = log.grown(was.view)
         seen = self._encoded(render(made.view, log.messages))
         self._undone.pop()
+        self._count_calls()
         log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
         self._show(seen, replace(state, references=self.state.references), self.estimate())
         log_event("compaction.undone", tokens=self.estimate())
@@ -688,15 +671,34 @@ class Compressor:
         return self._costs.prices_of(self.settings.model, self.log.dialect)
 
     def _situation(self, todo: Plan | Skipped, decision: Decision) -> Situation:
+        self._count_calls()
         return self._costs.situation(
-            todo, self._prices, self._writers, self.settings.budget,
+            todo, self._prices, self._writers, self.settings.policy, self.settings.budget,
             now=decision.prompt_tokens, cached=self._meter.cached_tokens(self.estimate()),
         )  # fmt: skip
 
-    def _verdict(self, run: Run) -> Verdict | None:
-        """Return whether a run pays; None if the threshold alone decides."""
-        is_off = self.settings.policy.save == "off"
-        return None if is_off else weigh(self._situation(run.todo, run.decision))
+    def _count_calls(self) -> None:
+        """Count what those calls have read whose answers have come since the last look.
+
+        Of calls before the view that a session was taken up with, only about: they had other views.
+        """
+        log, costs, viewed = self.log, self._costs, self._viewed
+        start, self._counted = self._counted, len(log.messages)
+        costs.answered_tokens += sum(
+            log.tokens[at] for at in range(start, len(log.messages))
+            if log.messages[at].role == "assistant"
+        )  # fmt: skip
+        policy, budget, floor = self.settings.policy, self.settings.budget, self._floor()
+        tokens = self.settings.outside_tokens
+        for at in range(start, viewed):
+            if log.begins_answer(at):
+                costs.note_call(min(tokens, budget.early_tokens), tokens)
+            tokens += log.tokens[at]
+        tokens = self.estimate()
+        for at in range(len(log.messages) - 1, max(start, viewed) - 1, -1):
+            tokens -= log.tokens[at]
+            if log.begins_answer(at):
+                costs.note_call(tokens, expected_after(policy, budget, tokens, floor))
 
     def _put_off(self, verdict: Verdict, decision: Decision) -> None:
         self._costs.put_off(verdict, self._prices, decision.urgency)
@@ -769,9 +771,9 @@ class Compressor:
         if isinstance(run, Report):
             self.last_report = last  # a look is not a run
             return False
-        verdict = self._verdict(run)
-        will_be_due = run.decision.pressure and self._prices.is_ratio
-        waits = verdict is not None and verdict.answer == "wait" and not will_be_due
+        situation = self._situation(run.todo, run.decision)
+        will_be_due = run.decision.pressure and situation.acts_at_threshold
+        waits = weigh(situation).answer == "wait" and not will_be_due
         if self._writers.asks_nobody or waits:
             return False
         self._preparing = how(run, self._writers, self._moment(run, forced=False))
@@ -906,9 +908,7 @@ class Compressor:
         if found is not None:
             self.state, self._meter.calibration = found.state, found.calibration
         self._seen = self._encoded(log.render())
-        seen = 0 if view is None else min(view.length, len(log.messages))
-        self._note_earlier_calls(seen)
-        self._note_calls(seen)
+        self._viewed = 0 if view is None else min(view.length, len(log.messages))
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.

@@ -10,7 +10,7 @@ from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl, ratio_prices
 from foldaway.catalog import known_prices
 from foldaway.compaction.compact import Plan, Skipped
 from foldaway.compaction.partition import system_stop
-from foldaway.policy import Budget
+from foldaway.policy import Budget, Policy
 from foldaway.report import Urgency
 from foldaway.writing.writers import Writers
 
@@ -35,8 +35,8 @@ class CostCheck:
         """Why the last compaction was put off."""
 
     def note_call(self, tokens: int, after: int) -> None:
-        """Note a call with a prompt of so many tokens, of which a compaction would have left so
-        many.
+        """Note a call by the tokens of its prompt, and by those that a compaction would have left
+        of it.
         """
         self.read_tokens += tokens
         self.reread_tokens += max(tokens - after, 0)
@@ -60,8 +60,8 @@ class CostCheck:
         return self._known[model]
 
     def situation(
-        self, todo: Plan | Skipped, prices: Prices, writers: Writers, budget: Budget, *,
-        now: int, cached: int,
+        self, todo: Plan | Skipped, prices: Prices, writers: Writers, policy: Policy,
+        budget: Budget, *, now: int, cached: int,
     ) -> Situation:  # fmt: skip
         """Return what speaks for a plan and against it, before anything is paid for.
 
@@ -90,6 +90,7 @@ class CostCheck:
             early_tokens=budget.early_tokens,
             threshold_tokens=budget.threshold_tokens,
             hard_tokens=budget.hard_tokens,
+            acts_at_threshold=prices.is_ratio or policy.save == "off",
             summary_input_tokens=now if by_model else 0,
             summary_cached_tokens=warm if rides else 0,
             summary_output_tokens=summary if by_model else 0,

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from foldaway.caching.economics import Situation, Verdict, weigh
 from foldaway.caching.prices import Prices, Ttl
 from foldaway.compaction.measure import message_tokens, tools_tokens
-from foldaway.compaction.work import Options
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.repair import repair_transcript
 from foldaway.engine.compressor import Compressor
@@ -134,7 +133,7 @@ def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
     engine.take_outside(recording.outside_tokens)
     engine.append(*(message.wire for message in mended.messages), arrives=False)
     engine.note_use(-math.inf if asked.is_cold else 0.0)
-    situation = engine.situation(Options(), by_hand=False)
+    situation = engine.situation()
     now = situation.tokens_now
     if asked.model_summary:
         situation = replace(

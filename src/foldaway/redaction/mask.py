@@ -131,7 +131,7 @@ _OBJECT = Regex(rb"""(?s)\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["']).*\}\Z""")
 _QUOTE = Regex(rb'\\*"')
 
 
-MARK = b"[redacted:line]"
+HIDDEN_LINE = b"[redacted:line]"
 """Replaces lines that are hidden as a whole."""
 
 _STRING = rb'"(?:[^"\\\n]|\\[^\n])*+"'
@@ -158,8 +158,8 @@ def hidden_lines(data: bytes, *, inside: bool) -> bytes:
         _structure(line, inside=inside and number == 0) for number, line in enumerate(lines)
     ]
     if not any(structures):
-        return MARK
-    return b"\n".join([MARK if one is None else one for one in structures])
+        return HIDDEN_LINE
+    return b"\n".join([HIDDEN_LINE if one is None else one for one in structures])
 
 
 def is_inside_string(data: bytes, *, inside: bool = False) -> bool:
@@ -176,8 +176,8 @@ def _structure(line: bytes, *, inside: bool) -> bytes | None:
     if inside:
         end = _match(_REST, line).end()
         if end == len(line):
-            return MARK
-        before, line = MARK + b'"', line[end + 1 :]
+            return HIDDEN_LINE
+        before, line = HIDDEN_LINE + b'"', line[end + 1 :]
     whole = _match(_WHOLE, line)
     if whole.end() < len(line):
         return None
@@ -187,12 +187,12 @@ def _structure(line: bytes, *, inside: bool) -> bytes | None:
         return None
     empty = _NUMBERS.sub(b"0", empty)
     if not before:
-        mark = b'"' + MARK + b'"'
+        mark = b'"' + HIDDEN_LINE + b'"'
         if b'""' in empty:
             empty = empty.replace(b'""', mark, 1)
         elif b"0" in empty:
             empty = empty.replace(b"0", mark, 1)
-    return before + empty + (b"" if whole[1] is None else b'"' + MARK)
+    return before + empty + (b"" if whole[1] is None else b'"' + HIDDEN_LINE)
 
 
 def _match(pattern: Regex[bytes], text: bytes) -> re.Match[bytes]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway.caching.economics import weigh
 from foldaway.caching.prices import TTL_SECONDS
 from foldaway.catalog import window_of
 from foldaway.compaction.trigger import Decision
@@ -69,8 +68,8 @@ def compact_idle(
         session = Session(store, session_id=info.id, clock=clock, **settings)
         if not _is_pressed(session.engine.decide()):
             continue
-        verdict = weigh(session.engine.situation(Options()))
-        if verdict.answer == "wait":
+        verdict = session.engine.weigh(Options())
+        if verdict is not None and verdict.answer == "wait":
             found.append(Tended(session=info, outcome="unchanged", detail=verdict.sentence))
         elif dry_run:
             found.append(Tended(session=info, outcome="would compact"))

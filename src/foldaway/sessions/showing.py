@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.run import LoggingRedactor
-from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.redaction.mask import MARK
+from foldaway.redaction import HIDDEN_LINE, RedactionPolicy, Redactor
 from foldaway.redaction.policy import DEFAULT_KEY
 from foldaway.search.text import searchable
 from foldaway.search.values import HIDDEN, Reveal, Revealed, Written
@@ -38,7 +37,7 @@ def show_json(body: bytes, show: Show) -> bytes:
     time to look through it: then the JSON is shown line by line, and in its members.
     """
     shown = show(body.decode()).encode()
-    if MARK not in shown:
+    if HIDDEN_LINE not in shown:
         return shown
     lines = show(msgspec.json.format(body, indent=1).decode()).encode()
     return _by_members(msgspec.json.format(lines, indent=-1), show)
@@ -49,7 +48,7 @@ def _by_members(body: bytes, show: Show) -> bytes:
     with its value, and plain values of a list stay together, because they tell of each other.
     """
     shown = show(body.decode()).encode()
-    if MARK not in shown:
+    if HIDDEN_LINE not in shown:
         return shown
     if body.startswith(b"{"):
         fields = msgspec.json.decode(body, type=dict[str, Raw])
