@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.testing.laws import (
@@ -22,6 +22,7 @@ from tests.testing.laws import (
 from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, written
 
 from foldaway import Model, Options, check, load
+from foldaway.compaction.measure import text_length
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import Compressed, compress
@@ -195,6 +196,28 @@ def _assert_engine_laws(
     ask = latest_ask(transcript(provider, log).messages)
     live = latest_ask(transcript(provider, after).messages)
     assert ask is None or (live is not None and own_parts(live) == own_parts(ask))
+
+
+@EVERY_PROVIDER
+@given(data=st.data())
+def test_a_record_is_made_from_the_log_and_never_from_an_older_one(
+    provider: str, data: st.DataObject
+) -> None:
+    """However often it was compacted on the way: nothing drifts by being told again, and nothing
+    stays that was true once. Of a longer log a single run reads less."""
+    engine = Compressor(context_length=16_000, provider=provider, policy=SMALL)
+    once = Compressor(context_length=16_000, provider=provider, policy=SMALL)
+    items = data.draw(long_lists(provider))
+    for number in range(1, data.draw(st.integers(2, 6))):
+        engine.append(*items)
+        once.append(*items)
+        engine.compact(force=True)
+        after = engine.messages
+        items = grown(provider, after, data.draw(exchanges(most=3)), 100 * number)[len(after) :]
+    log = engine.log.messages
+    assume(sum(map(text_length, log)) <= 100_000)
+    stop = len(log)
+    assert engine.record(stop) == once.record(stop)
 
 
 @EVERY_PROVIDER
