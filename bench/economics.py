@@ -22,13 +22,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matplotlib
+from msgspec.structs import replace
 
+from economics_facts import print_facts
 from foldaway.catalog import prices_of
 from foldaway.dialects.load import load
 from foldaway.lab.cost_plots import strategy_rows
 from foldaway.lab.recording import Recording, record
 from foldaway.lab.replay import Replay, ReplayTerms, replay
 from foldaway.lab.report.panels import BLUE, GREY, INK, SETTINGS, svg_text
+from foldaway.lab.scoring.needed import common_knowledge
 from foldaway.lab.simulate import (
     THRESHOLDS,
     ReplayStrategy,
@@ -42,7 +45,7 @@ from foldaway.lab.simulate import (
     strategies_for,
 )
 from halves.parallel import in_parallel
-from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
+from halves.sessions import FAMILIES, Recorded, all_recorded, chosen_sessions, find_data, for_lab
 from halves.split import read_split
 
 CODING = ("claude-code", "codex", "opencode")
@@ -74,17 +77,29 @@ def main() -> int:
     if prices is None:
         print(f"skipped: no prices for {options.model}")
         return 0
-    for name in options.families or [family.name for family in FAMILIES]:
+    terms = ReplayTerms(
+        prices=prices, context_length=options.window or CODING_WINDOW, ttl=options.ttl,
+        pause_seconds=options.pause, model_summary=options.summaries == "model",
+    )  # fmt: skip
+    names = options.families or [family.name for family in FAMILIES]
+    if options.facts:
+        _facts(data, names, terms, options)
+        return 0
+    for name in names:
         family = _family(data, name, options.chain, options.window)
-        terms = ReplayTerms(
-            prices=prices, context_length=family.window, ttl=options.ttl,
-            pause_seconds=options.pause, model_summary=options.summaries == "model",
-        )  # fmt: skip
+        terms = replace(terms, context_length=family.window)
         if options.oracle:
             _look_back(family, terms, options.jobs)
         else:
             _compare(family, terms, options)
     return 0
+
+
+def _facts(data: Path, names: list[str], terms: ReplayTerms, options: argparse.Namespace) -> None:
+    elsewhere = common_knowledge(map(for_lab, all_recorded(data)))
+    for name in names:
+        found = chosen_sessions(data, read_split(), options.half, [name], options.limit)
+        print_facts(name, list(map(for_lab, found)), elsewhere, terms, options.jobs)
 
 
 def _family(data: Path, name: str, chain: bool, given: int) -> Family:
@@ -257,6 +272,9 @@ def _options() -> argparse.Namespace:
     add("--chain", action="store_true", help="all sessions of a half one after another, as one")
     add("--window", type=int, default=0, metavar="N", help="the window, for every family")
     add("--oracle", action="store_true", help="the best compactions in hindsight, tuning half")
+    add("--facts", action="store_true",
+        help="the bill up to a cut at 60 %% beside what the view there holds")  # fmt: skip
+    add("--limit", type=int, default=0, metavar="N", help="with --facts, N sessions a family")
     add("--jobs", type=int, default=2, metavar="N", help="processes (2)")
     add("--plots", metavar="FOLDER", help="draw how the costs spread, a file a family")
     add("--json", metavar="FILE", help="add all figures to a file, a line a family")
