@@ -27,6 +27,7 @@ from typing import Any
 
 import agent_trials
 from agent_trials import ROOT, toolkit
+from foldaway.running.agents import agent_named
 
 FIXED = {"cline": "http://127.0.0.1:8787"}
 """Agents that are told the address of the listener in their own settings."""
@@ -81,7 +82,8 @@ def starter(name: str, binary: Path, base: str, folder: Path) -> Path:
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     (bin_folder / binary.name).symlink_to(binary)
-    command = [sys.executable, "-m", "foldaway", "run", "--report", "--serve",
+    recall = ["--recall"] if agent_named(binary.name).recall else []
+    command = [sys.executable, "-m", "foldaway", "run", "--report", *recall, "--serve",
                f"--store {folder / 'store'}{upstream}", binary.name]  # fmt: skip
     script = folder / "start"
     lines = [f"export {key}={shlex.quote(value)}" for key, value in ours.items()]

@@ -18,7 +18,7 @@ MODULES = {
     for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
-MOST_LINES = 117_008
+MOST_LINES = 115_523
 EXPLAINED = ("compaction", "engine", "facts", "writing")
 """Packages whose numbers all say what they decide; more may follow."""
 

@@ -21,10 +21,8 @@ from aiohttp import web
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.asked import Turn
 from foldaway.gateway.conversations import Conversation
-from foldaway.gateway.recall_tool import RecallTool
 from foldaway.policy import Policy
 from foldaway.sessions.too_long import SIGNS
-from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter
 
@@ -296,8 +294,7 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
         raise StoreUnavailable("here", "is locked", remedy="wait")
 
     with ThreadPoolExecutor(2) as pool:
-        recall = RecallTool(open_store(":memory:"), "agent")
-        conversation = Conversation(opened, pool, recall)
+        conversation = Conversation(opened, pool)
         turn = Turn("key", "model", "agent", b"{}", False)
         first = asyncio.create_task(conversation.take_down(turn, {}))
         while not is_inside.is_set():

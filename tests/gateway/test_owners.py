@@ -12,6 +12,9 @@ import pytest
 from aiohttp import web
 
 from foldaway.gateway.owners import Owners
+from foldaway.sessions.leaving import project_at
+from foldaway.sessions.library import Library
+from foldaway.sessions.tools import answer
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
@@ -236,47 +239,24 @@ def test_a_count_without_an_account_belongs_to_the_account_of_its_token() -> Non
         assert owners.of({"authorization": OAUTH + "2"}, {}) != turn
 
 
-# What a model may ask for
+# What an agent may ask for
 
 
-def _calls(*asked: tuple[str, dict[str, str]]) -> Any:
-    """Return a script: the first answer calls our tools, the ones after it say something."""
-    said: list[Any] = [
-        {"role": "assistant", "content": None, "tool_calls": [
-            {"id": f"call_{at}", "type": "function",
-             "function": {"name": name, "arguments": json.dumps(arguments)}}
-            for at, (name, arguments) in enumerate(asked)
-        ]},
-    ]  # fmt: skip
-
-    async def answer(request: web.Request, _: bytes) -> web.StreamResponse:
-        message = said.pop() if said else {"role": "assistant", "content": "Done."}
-        ends = "tool_calls" if "tool_calls" in message else "stop"
-        choice = {"index": 0, "message": message, "finish_reason": ends}
-        return web.json_response({"id": "c", "object": "chat.completion", "choices": [choice]})
-
-    return answer
-
-
-async def test_another_key_recalls_and_finds_nothing_of_a_conversation(
-    gateway: Any, kit: Any
+async def test_an_agent_recalls_what_was_folded_in_its_own_folder_only(
+    gateway: Any, kit: Any, tmp_path: Path
 ) -> None:
-    """A reference may stand in an answer that somebody else reads, and a word can be guessed."""
-    async with gateway(recall_tool=True) as stand:
-        await stand.post(kit.talk("chat", 1), **ALICE)
-        long = kit.talk("chat", 30)
-        assert (await stand.post(long, **ALICE)).note == "compacted 1"
-        listed = json.dumps(json.loads(stand.upstream.asked[-1])["messages"])
+    """Through the tools of MCP, on the store of its gateway."""
+    with open_store(tmp_path / "store.db") as store:
+        async with gateway(store=store, folder=str(tmp_path / "here")) as stand:
+            assert (await stand.post(kit.talk("chat", 30), **ALICE)).note == "compacted 1"
+            listed = json.dumps(json.loads(stand.upstream.asked[-1])["messages"])
         (reference, *_) = re.findall(r"fa-[0-9a-f]{10}", listed)
-        asked = (("foldaway_recall", {"ref": reference}), ("foldaway_search", {"text": "module_3"}))
-        told: list[str] = []
-        for headers, body in ((BOB, kit.talk("chat", 1)), (ALICE, long)):
-            stand.upstream.script = _calls(*asked)
-            assert (await stand.post(body, **headers)).status == 200
-            results = json.loads(stand.upstream.asked[-1])["messages"][-2:]
-            assert [one["role"] for one in results] == ["tool", "tool"]
-            told.append("\n".join(one["content"] for one in results))
-        bobs, hers = told
-        assert f"unknown reference '{reference}'" in bobs
-        assert "the parser of module_" not in bobs
-        assert hers.count("the parser of module_") > 1
+        told = [
+            answer(Library(store, project=project_at(tmp_path / folder)), name, arguments)
+            for folder in ("here", "elsewhere")
+            for name, arguments in (
+                ("foldaway_sessions_recall", {"ref": reference}),
+                ("foldaway_sessions_search", {"query": "module_3"}),
+            )
+        ]
+    assert ["the parser of module_" in one.text for one in told] == [True, True, False, False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,26 @@ def test_opencode_is_told_by_json(tmp_path: Path) -> None:
         },
     }
     assert serve == "--upstream /to-mine=http://10.0.0.1"
+
+
+def test_an_agent_gets_a_server_that_recalls_if_it_takes_one_at_its_start(tmp_path: Path) -> None:
+    """By an option, or in the variable that has its addresses."""
+    server = ("/opt/py thon", "-m", "foldaway", "mcp")
+    started = {
+        name: start_for(agent_named(name), FRONT, {"ANTHROPIC_API_KEY": "k"}, tmp_path,
+                        recall=server)
+        for name in ("claude", "codex", "opencode")
+    }  # fmt: skip
+    (given,) = (one for one in started["claude"].options if one.startswith("--mcp-config="))
+    held = json.loads(given.partition("=")[2])["mcpServers"]["foldaway"]
+    assert [held["command"], *held["args"]] == list(server)
+    options = started["codex"].options
+    told = tomllib.loads("\n".join(one for one in options if one.startswith("mcp_servers.")))
+    held = told["mcp_servers"]["foldaway"]
+    assert [held["command"], *held["args"]] == list(server)
+    whole = json.loads(started["opencode"].environment["OPENCODE_CONFIG_CONTENT"])
+    assert whole["mcp"]["foldaway"]["command"] == list(server)
+    assert "provider" in whole
 
 
 def test_pi_is_told_by_an_extension(tmp_path: Path) -> None:

@@ -50,11 +50,15 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     "--project-address", is_flag=True,
     help="Use an address of a provider that the settings of this project name.",
 )  # fmt: skip
+@click.option(
+    "--recall", is_flag=True,
+    help="Let the model search and recall what was folded, in this project; needs the extra `mcp`.",
+)  # fmt: skip
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    save: str | None, serve_options: str, report: bool | None, project_address: bool, agent: str,
-    arguments: Sequence[str],
+    save: str | None, serve_options: str, report: bool | None, project_address: bool, recall: bool,
+    agent: str, arguments: Sequence[str],
 ) -> int:  # fmt: skip
     """Run a coding agent with a gateway in front of its provider.
 
@@ -71,6 +75,7 @@ def run(
         return say("foldaway run needs Linux or macOS; elsewhere use `foldaway serve`")
     if not all(find_spec(name) for name in _PARTS):
         raise MissingExtra("gateway", "foldaway run")
+    server = _recall_server(known, serve_options) if recall else []
     program = shutil.which(known.program)
     if program is None:
         return say(f"{known.title} is not installed: no command {known.program!r} on the PATH; "
@@ -78,7 +83,7 @@ def run(
     listening = _listen(known)
     port = PORT if listening is None else listening.getsockname()[1]
     start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home(),
-                      trusts_project=project_address)  # fmt: skip
+                      trusts_project=project_address, recall=server)  # fmt: skip
     reports = sys.stderr.isatty() if report is None else report
     for note in start.notes if reports else ():
         say(note)
@@ -86,7 +91,7 @@ def run(
     command = [program, *start.options, *arguments]
     begun = time.monotonic()
     variables = {**os.environ, **start.environment}
-    code, totals = _run_behind(known, listening, options, command, variables)
+    code, totals = _run_behind(known, listening, options, command, variables, is_alone=recall)
     if reports:
         _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
     from foldaway.running.foreground import end_as
@@ -94,18 +99,36 @@ def run(
     return end_as(code)
 
 
+def _recall_server(agent: Agent, serve_options: str) -> list[str]:
+    """Return the command of the server that an agent gets, on the store of its gateway."""
+    if agent.recall is None:
+        raise click.UsageError(f"--recall: {agent.title} takes no server at its start; "
+                               f"run `foldaway mcp install {agent.name}` once")  # fmt: skip
+    if not find_spec("mcp"):
+        raise MissingExtra("mcp", "foldaway run --recall")
+    given = _given(shlex.split(serve_options))
+    place = [(f"--{name}", given[name]) for name in ("store", "home", "profile") if given[name]]
+    own = [str(word) for pair in place for word in pair]
+    return [sys.executable, "-P", "-m", "foldaway", "mcp", "--read-only", *own]
+
+
 def _run_behind(
     agent: Agent, listening: socket.socket | None, options: Sequence[str],
-    command: Sequence[str], variables: Mapping[str, str],
+    command: Sequence[str], variables: Mapping[str, str], *, is_alone: bool,
 ) -> tuple[int, RunTotals]:  # fmt: skip
-    """Run an agent while a listener is there for it; return its exit code and what was done."""
+    """Run an agent while a listener is there for it; return its exit code and what was done.
+
+    If it `is_alone`, it gets a gateway of its own, which knows its folder.
+    """
     from foldaway.config import home_folder
     from foldaway.running.foreground import block_signals, run_in_foreground
     from foldaway.running.front import Front
     from foldaway.running.totals import note_subscription
 
-    gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof"]
-    running = PORT if listening is None or (not options and _is_ours(PORT)) else 0
+    gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof",
+               "--folder", str(Path.cwd())]  # fmt: skip
+    may_share = not options and not is_alone
+    running = PORT if listening is None or (may_share and _is_ours(PORT)) else 0
     mask = block_signals()
     front = Front(listening, [*gateway, *options], running, lambda: _upstreams(options),
                   lambda: _token(options),

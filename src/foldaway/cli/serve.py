@@ -55,9 +55,8 @@ _UPSTREAM = re.compile(
     ("--answer-compactions", bool, "",
      "Answer a client that asks its model for a summary of the conversation: at once, from what is "
      "kept of it, without asking the provider."),
-    ("--recall-tool", bool, "",
-     "Offer models a tool that brings back what was folded, in conversations that begin now; the "
-     "gateway answers it, and the agent does not see it."),
+    ("--folder", str, "DIR",
+     "The folder that the agent works in: `foldaway mcp` offers its sessions there."),
     ("--refuse-websockets", bool, "",
      "Let clients that ask for a WebSocket use HTTP instead, as Codex can: what passes through a "
      "WebSocket is not compacted."),
@@ -113,8 +112,8 @@ def serve(**given: Any) -> int:
         prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
         answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
-        recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
         refuses_websockets=given["refuse_websockets"],
+        folder=given["folder"] or "",
         upstreams=upstreams_in(given),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

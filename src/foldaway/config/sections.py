@@ -95,8 +95,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The variable with the token that clients of `foldaway serve` must send; "" asks for none."""
     gateway_answer_compactions: bool = False
     """Whether `foldaway serve` itself answers a client that compacts by itself."""
-    gateway_recall_tool: bool = False
-    """Whether `foldaway serve` offers models a tool of its own that brings back what was folded."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -135,7 +133,6 @@ FIELDS: Mapping[str, str] = {
     "gateway.upstreams": "gateway_upstreams",
     "gateway.token_variable": "gateway_token_variable",
     "gateway.answer_compactions": "gateway_answer_compactions",
-    "gateway.recall_tool": "gateway_recall_tool",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 

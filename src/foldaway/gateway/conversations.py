@@ -27,11 +27,8 @@ from foldaway.engine.economy import Clock
 from foldaway.engine.run import Model
 from foldaway.errors import FoldawayError
 from foldaway.gateway.asked import Turn
-from foldaway.gateway.hidden import HiddenCalls
 from foldaway.gateway.identity import owner_in
 from foldaway.gateway.owners import Owners, stored_key
-from foldaway.gateway.reading import OwnCall
-from foldaway.gateway.recall_tool import RecallTool
 from foldaway.gateway.standings import Publish, Standings
 from foldaway.gateway.windows import Windows, windows_in
 from foldaway.policy import Policy
@@ -90,8 +87,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Whether the account has the provider drop thinking that is bound to what was folded."""
     answers_compactions: bool = False
     """Whether a client that compacts by itself gets its summary from here."""
-    recall_tool: bool = False
-    """Whether the gateway offers a tool of its own that brings back what was folded."""
+    folder: str = ""
+    """Where the agent works, if that is known: its sessions belong to that project."""
     refuses_websockets: bool = False
     """Whether clients that ask for a WebSocket are told to use HTTP: only that can be compacted."""
     upstreams: Mapping[str, str] = {}
@@ -150,13 +147,16 @@ class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
-        self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
-        clock: Clock = time.time, remembered: Remembered | None = None,
-        standings: Standings | None = None, is_shared: bool = False,
-    ):  # fmt: skip
+        self,
+        open_session: Opened,
+        pool: ThreadPoolExecutor,
+        clock: Clock = time.time,
+        remembered: Remembered | None = None,
+        standings: Standings | None = None,
+        is_shared: bool = False,
+    ):
         self._open, self._pool, self._clock = open_session, pool, clock
         self._remembered, self._standings, self._is_shared = remembered, standings, is_shared
-        self.recall = recall
         self._views: OrderedDict[str, LastView] = OrderedDict()
         self._accepted_bytes, self._tokens_per_byte = 0, 1 / _BYTES_PER_TOKEN
         self._session: Session | None = None
@@ -285,17 +285,6 @@ class Conversation:
             lambda: self._current(turn).record(request=request, text=text, is_named=is_named)
         )
 
-    async def answered(self, turn: Turn, calls: Sequence[OwnCall]) -> list[str]:
-        """Return what calls of the gateway's own tool say about the past of a request."""
-        return await self._run(lambda: [
-            session.call(call.name, call.arguments)
-            for session in (self._following(turn),) for call in calls
-        ])  # fmt: skip
-
-    async def hide(self, turn: Turn, hidden: HiddenCalls) -> None:
-        """Keep what the client did not see of the answer to a request."""
-        await self._run(lambda: self.recall.hide(hidden, self._following(turn)))
-
     async def _run(self, work: Callable[[], T]) -> T:
         """Return what work in a thread does. Whoever is cancelled here does not let others in
         before the thread is done.
@@ -351,7 +340,6 @@ class Conversation:
 
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], sent_bytes: int) -> None:
         session = self._following(turn)
-        self.recall.note(session)
         if usage:
             session.used(usage)
             counted = session.store.usage(session.id, last=1)
@@ -431,14 +419,12 @@ class Conversations:
         name = (turn.key, turn.model)
         found = self._held.get(name)
         if found is None:
-            recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
-                          None) or RecallTool(self._store, turn.agent)  # fmt: skip
             remembered = Remembered(
                 self._last_views, partial(self._window, turn.model),
                 partial(self._learn, turn.model),
             )  # fmt: skip
             found = Conversation(
-                self._open, self._pool, recall, self._options.clock, remembered,
+                self._open, self._pool, self._options.clock, remembered,
                 Standings(self._publish, turn.key, turn.agent, turn.model), self._options.is_shared,
             )  # fmt: skip
             self._held[name] = found
@@ -503,7 +489,9 @@ class Conversations:
             context_length=window or options.context_length or self._windows.of(turn.model),
             summarizer=options.summarizer, background=options.summarizer is not None,
             clock=options.clock,
-            new=NewSession(dialect="", source=turn.agent, model=turn.model),
+            new=NewSession(
+                dialect="", source=turn.agent, model=turn.model, cwd=options.folder
+            ),
         )  # fmt: skip
         # on a server another gateway may compact it at any time
         return session, options.is_shared or any(one.compactions for one in family)

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 import aiohttp
 
 from foldaway.gateway.asked import unpacked
-from foldaway.gateway.rounds import Rounds
 from foldaway.gateway.wires import usage_in
 
 T = TypeVar("T")
@@ -58,62 +57,43 @@ class AnswerParts:
 class AnswerCopy:
     """Sends an answer on as it comes; after seconds of silence a stream gets a ping."""
 
-    def __init__(
-        self, send: Send, kept: AnswerParts, ping_seconds: float, ping: bytes, rounds: Rounds | None
-    ) -> None:
-        """Take where it goes; `rounds` hold back calls of the gateway's own tool."""
-        self._send, self._kept, self.rounds = send, kept, rounds
+    def __init__(self, send: Send, kept: AnswerParts, ping_seconds: float, ping: bytes) -> None:
+        """Take where it goes."""
+        self._send, self._kept = send, kept
         self._ping_seconds, self._ping = ping_seconds, ping
-        self._takes_pings = self.is_events = False
+        self._takes_pings = False
         self._last = b""
 
-    async def begin(self, up: aiohttp.ClientResponse, read: bytes, note: str) -> None:
-        """Send the head of an answer and what comes; `read` is what was read of it already."""
-        kept, rounds = self._kept, self.rounds
+    async def pass_on(self, up: aiohttp.ClientResponse, read: bytes, note: str) -> None:
+        """Send an answer; `read` is what was read of it already."""
+        kept = self._kept
         kept.content_type = up.headers.get("content-type", "")
         kept.encoding = up.headers.get("content-encoding", "")
-        known = HOP if rounds else HOP - {b"content-length"}
+        known = HOP - {b"content-length"}
         headers = [pair for pair in up.raw_headers if pair[0].lower() not in known]
         kept.has_begun = True
         await self._send({
             "type": "http.response.start", "status": up.status,
             "headers": [*headers, (OWN, note.encode("latin-1", "replace"))],
         })  # fmt: skip
-        self.is_events = kept.content_type.startswith("text/event-stream")
-        is_fixed = kept.encoding or (not rounds and "content-length" in up.headers)
-        self._takes_pings = self.is_events and not is_fixed
-        if rounds is not None:
-            rounds.begin(kept.content_type)
-        if rounds is not None and read:
-            read = rounds.feed(read)
+        is_fixed = kept.encoding or "content-length" in up.headers
+        self._takes_pings = kept.content_type.startswith("text/event-stream") and not is_fixed
         if read:
             await self._piece(read)
-        await self.data(up)
+        while data := await self._next(up):
+            await self._piece(data)
+        await self._body(b"", more=False)
 
-    async def data(self, up: aiohttp.ClientResponse) -> None:
-        """Send what comes, up to its end."""
-        while data := await self.wait(up.content.readany):
-            if self.rounds is not None:
-                data = self.rounds.feed(data)
-            if data:
-                await self._piece(data)
-
-    async def wait(self, coming: Callable[[], Awaitable[T]]) -> T:
-        """Return what comes; the client hears pings until then."""
+    async def _next(self, up: aiohttp.ClientResponse) -> bytes:
+        """Return what comes next, b"" at the end; the client hears pings until then."""
         while True:
             try:
                 async with asyncio.timeout(self._ping_seconds):
-                    return await coming()
+                    return await up.content.readany()
             except TimeoutError:
                 is_between = not self._last or self._last.endswith((b"\n\n", b"\r\n\r\n"))
                 if self._takes_pings and is_between:
                     await self._body(self._ping)
-
-    async def end(self) -> None:
-        """End the answer."""
-        if self.rounds is not None and (left := self.rounds.end()):
-            await self._piece(left)
-        await self._body(b"", more=False)
 
     async def _piece(self, data: bytes) -> None:
         self._last = (self._last + data)[-_BOUNDARY:]

@@ -16,12 +16,10 @@ from collections.abc import (
     MutableMapping,
 )
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeAlias
 
 import aiohttp
 from msgspec import Struct
-from msgspec.structs import replace
 from yarl import URL
 
 from foldaway.dialects.jsontext import dump, parse
@@ -34,8 +32,6 @@ from foldaway.gateway.figures import Figures, Outcome
 from foldaway.gateway.opening import read_opening
 from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
-from foldaway.gateway.recalling import Recalling
-from foldaway.gateway.rounds import Rounds, pass_further
 from foldaway.gateway.spans import span_writer
 from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
 from foldaway.journal import log_event
@@ -86,8 +82,6 @@ class Sent(Struct):
     """What the client gets at once; then nothing is sent."""
     compacts: str = ""
     """The agent that compacts by itself with this request."""
-    rounds: Rounds | None = None
-    """What answers the gateway's own tool, if that is in the request."""
 
 
 class Relay:
@@ -96,7 +90,6 @@ class Relay:
     def __init__(self, conversations: Conversations, options: GatewayOptions, figures: Figures):
         """Take what knows the conversations; `start` and `stop` belong to the server's life."""
         self._conversations, self._options, self._figures = conversations, options, figures
-        self._recalling = Recalling(conversations, options, self._note_fault)
         self._client: aiohttp.ClientSession | None = None
         self._behind: set[asyncio.Task[None]] = set()
         self._add_span, self._end_spans = span_writer()
@@ -161,7 +154,6 @@ class Relay:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
-        turn: Turn | Passing | None = None
         try:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             owner_of = self._conversations.owners.of
@@ -169,14 +161,12 @@ class Relay:
             answered = await self._answered(route, turn, body)
             if answered is not None:
                 return answered
-            if isinstance(turn, Turn):
-                await self._recalling.look_up(turn, route)
             sent = await self._chosen(route, turn, body)
             sent.compacts = turn.sign.agent if turn.sign else ""
         except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
             self._note_fault(error)
             sent = Sent(body, f"pass; {type(error).__name__}")
-        return sent if turn is None else self._with_tool(sent, turn, route, headers, body)
+        return sent
 
     async def _chosen(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent:
         if isinstance(turn, Passing):
@@ -202,19 +192,6 @@ class Relay:
             return None
         return Sent(body, "answered; client compaction", answer=answer, compacts=turn.sign.agent)
 
-    def _with_tool(
-        self, sent: Sent, turn: Turn | Passing, route: Route, headers: Mapping[str, str],
-        body: bytes,
-    ) -> Sent:  # fmt: skip
-        """Return what is sent with the gateway's own tool, if its conversation has that."""
-        try:
-            plain = None if sent.body is body else sent.body
-            made = self._recalling.dressed(turn, route, headers, plain, body)
-        except Exception as error:  # noqa: BLE001 without the tool the request is still right
-            self._note_fault(error)
-            made = None
-        return sent if made is None else replace(sent, body=made[0], rounds=made[1])
-
     async def _followed(self, turn: Turn, body: bytes) -> Sent:
         seconds = deadline(len(body), self._options)
         made = await self._conversations.of(turn).outgoing(turn, seconds)
@@ -230,7 +207,7 @@ class Relay:
             return Sent(body, "pass; nothing is due")
         return Sent(made.body, "counted as it would be sent")
 
-    async def _smaller(self, sent: Sent, refusal: Refusal, route: Route) -> Sent | None:
+    async def _smaller(self, sent: Sent, refusal: Refusal) -> Sent | None:
         turn = sent.turn
         if turn is None:
             return None
@@ -239,9 +216,7 @@ class Relay:
         except Exception as error:  # noqa: BLE001 the client gets the provider's own error
             self._note_fault(error)
             return None
-        if made is None:
-            return None
-        return self._with_tool(_sent(made, turn, turn.body), turn, route, {}, turn.body)
+        return None if made is None else _sent(made, turn, turn.body)
 
     async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
         self._figures.add(outcome, {})
@@ -275,19 +250,13 @@ class Relay:
                     if up.status in _TOO_BIG and sent.turn is not None:
                         error = await _read_error(up)
                         refusal = _refusal(up, error)
-                        again = await self._smaller(sent, refusal, route) if refusal else None
+                        again = await self._smaller(sent, refusal) if refusal else None
                     elif self._may_refuse(up, sent):
                         error, refusal = await read_opening(up)
-                        again = await self._smaller(sent, refusal, route) if refusal else None
+                        again = await self._smaller(sent, refusal) if refusal else None
                     if again is None:
-                        rounds = None if up.headers.get("content-encoding") else sent.rounds
-                        copy = AnswerCopy(send, kept, self._options.ping_seconds, route.wire.ping,
-                                     rounds if up.status == 200 else None)  # fmt: skip
-                        await copy.begin(up, error, sent.note)
-                        if copy.rounds is not None:
-                            ask = partial(self._ask_again, scope, route, sent, copy)
-                            await pass_further(copy.rounds, ask, copy.data)
-                        await copy.end()
+                        copy = AnswerCopy(send, kept, self._options.ping_seconds, route.wire.ping)
+                        await copy.pass_on(up, error, sent.note)
                         break
                     sent = again
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -303,8 +272,6 @@ class Relay:
                 named = {name.decode(): value.decode() for name, value in scope["headers"]
                          if name in _TRACE}  # fmt: skip
                 self._add_span(outcome, named, begun, time.time_ns())
-            if sent.rounds is not None:  # the whole is what was paid; the last is what is known
-                usage = sent.rounds.usage or usage
             if sent.turn is not None and outcome.status == 200 and not sent.is_faulty:
                 known, size = usage if sent.is_known else {}, len(sent.body) if usage else 0
                 work = self._conversations.take_down(sent.turn, known, size)
@@ -319,23 +286,6 @@ class Relay:
             return False
         is_sure = self._conversations.of(sent.turn).took(len(sent.body))
         return kind.startswith("text/event-stream") and not is_sure
-
-    async def _ask_again(
-        self, scope: Scope, route: Route, sent: Sent, copy: AnswerCopy, body: bytes
-    ) -> aiohttp.ClientResponse | None:
-        """Return the answer to a further request of a message; None if there is none."""
-        asking = asyncio.ensure_future(self._opened(scope, route, replace(sent, body=body)))
-        try:
-            up = await copy.wait(lambda: asyncio.shield(asking))
-        except (aiohttp.ClientError, OSError):
-            return None
-        finally:
-            asking.cancel()
-        kind = up.headers.get("content-type", "")
-        if up.status == 200 and kind.startswith("text/event-stream") == copy.is_events:
-            return up
-        up.close()
-        return None
 
     async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a WebSocket through, in both directions, as it is."""
@@ -364,19 +314,11 @@ class Relay:
             way.cancel()
         await up.close()
 
-    async def _opened(self, scope: Scope, route: Route, sent: Sent) -> aiohttp.ClientResponse:
-        return await self._request(scope, route, sent, b"")
-
     def _request(self, scope: Scope, route: Route, sent: Sent, body: bytes) -> Any:
         assert self._client is not None
         data = sent.body
         without = [b"content-encoding"] if data is not body else []
-        if sent.rounds is not None:  # what is looked at must come plain
-            without.append(b"accept-encoding")
-        headers = _headers(scope, *without)
-        if sent.rounds is not None:
-            headers.append(("accept-encoding", "identity"))
-        headers = _with_more(headers, sent.headers)
+        headers = _with_more(_headers(scope, *without), sent.headers)
         if data:
             headers.append(("content-length", str(len(data))))
         return self._client.request(

@@ -46,6 +46,13 @@ class JsonVariable(Struct, frozen=True):
     keys: tuple[str, ...]
 
 
+class RecallServer(Struct, frozen=True):
+    """How an agent is told to start a server of MCP."""
+
+    options: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """One agent."""
 
@@ -64,6 +71,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     once: tuple[str, ...] = ()
     json: JsonVariable | None = None
     keys: dict[str, str] = {}
+    recall: RecallServer | None = None
     serve: tuple[str, ...] = ()
     fixed: bool = False
     needs: str = ""
@@ -107,12 +115,13 @@ def agent_named(name: str) -> Agent:
 
 def start_for(
     agent: Agent, front: str, variables: Mapping[str, str], home: Path, *,
-    trusts_project: bool = False,
+    trusts_project: bool = False, recall: Sequence[str] = (),
 ) -> Start:  # fmt: skip
     """Return how to start an agent so that it asks `front` in place of its providers.
 
-    An address that only the folder of the project names is used if that is trusted. Raises
-    `NoAddress` if the agent would not ask us.
+    An address that only the folder of the project names is used if that is trusted. `recall` is
+    the command of a server of MCP that the agent gets. Raises `NoAddress` if the agent would not
+    ask us.
     """
     own = _in_files(agent, agent.own, variables, home)
     named = _in_files(agent, agent.project, variables, home)
@@ -147,12 +156,20 @@ def start_for(
                    if name not in variables}  # fmt: skip
     environment |= {name: url for name, url in told.items() if name.isupper()} | {OUTER: front}
     if agent.json is not None:
-        environment[agent.json.variable] = _as_json(agent.json, told, variables)
+        whole = _as_json(agent.json, told, variables)
+        if recall and agent.recall is not None and agent.recall.keys:
+            server = {"type": "local", "command": list(recall), "enabled": True}
+            _put(whole, agent.recall.keys, server)
+        environment[agent.json.variable] = json.dumps(whole)
     if any(name.lower().endswith("_proxy") for name in variables):
         besides = variables.get("NO_PROXY") or variables.get("no_proxy") or ""
         environment |= dict.fromkeys(("NO_PROXY", "no_proxy"), f"127.0.0.1,{besides}".rstrip(","))
     folder = str(files("foldaway.running"))
     options = [one.replace("{folder}", folder) for one in agent.once]
+    if recall and agent.recall is not None:
+        command, args = recall[0], json.dumps(recall[1:])
+        options += [one.replace("{command}", command).replace("{args}", args)
+                    for one in agent.recall.options]  # fmt: skip
     for name, url in told.items():
         if agent.settings_win and name not in own and name not in named:
             continue  # the variable is enough
@@ -260,16 +277,22 @@ def _text(place: AddressFile, variables: Mapping[str, str], home: Path) -> str:
         return ""
 
 
-def _as_json(told: JsonVariable, addresses: Mapping[str, str], variables: Mapping[str, str]) -> str:
+def _as_json(
+    told: JsonVariable, addresses: Mapping[str, str], variables: Mapping[str, str]
+) -> dict[str, Any]:
     """Return what a variable says with addresses put in."""
     try:
         whole: dict[str, Any] = json.loads(variables.get(told.variable) or "{}")
     except ValueError:
         whole = {}
     for name, url in addresses.items():
-        inside = whole
-        *path, last = (key.replace("{name}", name) for key in told.keys)
-        for key in path:
-            inside = inside.setdefault(key, {})
-        inside[last] = url
-    return json.dumps(whole)
+        _put(whole, [key.replace("{name}", name) for key in told.keys], url)
+    return whole
+
+
+def _put(whole: dict[str, Any], keys: Sequence[str], value: object) -> None:
+    """Put a value under keys."""
+    *path, last = keys
+    for key in path:
+        whole = whole.setdefault(key, {})
+    whole[last] = value
