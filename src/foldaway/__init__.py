@@ -8,7 +8,7 @@ from foldaway.exports import __version__ as __version__
 from foldaway.exports import import_later
 
 if TYPE_CHECKING:
-    from foldaway.adapters.contract import ContextEngine
+    from foldaway.adapters import ContextEngine
     from foldaway.compaction.work import Options
     from foldaway.config import open_engine, open_memory, open_store
     from foldaway.dialects.check import check
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from foldaway.engine.reducing import reduce
     from foldaway.engine.run import Model
     from foldaway.errors import FoldawayError
-    from foldaway.integrations.clients import wrap
+    from foldaway.integrations import wrap
     from foldaway.policy import Policy
     from foldaway.ports import Summarizer
     from foldaway.redaction import Redacted, Redactor, redact
-    from foldaway.reduction.reduced import Reduced
+    from foldaway.reduction import Reduced
     from foldaway.report import Report
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.session import Session, warm
@@ -67,45 +67,35 @@ __all__ = [
     "wrap",
 ]
 
-_LATER = {
-    "Chat": "foldaway.sessions.chat",
-    "Compressed": "foldaway.engine.oneshot",
-    "Compressor": "foldaway.engine.compressor",
-    "ContextEngine": "foldaway.adapters.contract",
-    "Converted": "foldaway.dialects.convert",
-    "FoldawayError": "foldaway.errors",
-    "Message": "foldaway.transcript",
-    "Model": "foldaway.engine.run",
-    "Options": "foldaway.compaction.work",
-    "Policy": "foldaway.policy",
-    "Redacted": "foldaway.redaction",
-    "Redactor": "foldaway.redaction",
-    "Reduced": "foldaway.reduction.reduced",
-    "Repaired": "foldaway.dialects.repair",
-    "Report": "foldaway.report",
-    "Session": "foldaway.sessions.session",
-    "warm": "foldaway.sessions.session",
-    "Store": "foldaway.stores.store",
-    "Summarizer": "foldaway.ports",
-    "Transcript": "foldaway.transcript",
-    "Violation": "foldaway.transcript",
-    "check": "foldaway.dialects.check",
-    "compress": "foldaway.engine.oneshot",
-    "convert": "foldaway.dialects.convert",
-    "dump": "foldaway.dialects.load",
-    "load": "foldaway.dialects.load",
-    "open_engine": "foldaway.config",
-    "open_memory": "foldaway.config",
-    "open_store": "foldaway.config",
-    "redact": "foldaway.redaction",
-    "reduce": "foldaway.engine.reducing",
-    "repair": "foldaway.dialects.repair",
-    "wrap": "foldaway.integrations.clients",
-}
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "foldaway.adapters.contract": "ContextEngine",
+        "foldaway.compaction.work": "Options",
+        "foldaway.config": "open_engine open_memory open_store",
+        "foldaway.dialects.check": "check",
+        "foldaway.dialects.convert": "Converted convert",
+        "foldaway.dialects.load": "dump load",
+        "foldaway.dialects.repair": "Repaired repair",
+        "foldaway.engine.compressor": "Compressor",
+        "foldaway.engine.oneshot": "Compressed compress",
+        "foldaway.engine.reducing": "reduce",
+        "foldaway.engine.run": "Model",
+        "foldaway.errors": "FoldawayError",
+        "foldaway.integrations.clients": "wrap",
+        "foldaway.policy": "Policy",
+        "foldaway.ports": "Summarizer",
+        "foldaway.redaction": "Redacted Redactor redact",
+        "foldaway.reduction.reduced": "Reduced",
+        "foldaway.report": "Report",
+        "foldaway.sessions.chat": "Chat",
+        "foldaway.sessions.session": "Session warm",
+        "foldaway.stores.store": "Store",
+        "foldaway.transcript": "Message Transcript Violation",
+    },
+)
 """Names that are imported when they are first asked for, so that every command starts quickly."""
-
-
-__getattr__ = import_later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

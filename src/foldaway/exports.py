@@ -10,12 +10,19 @@ __version__ = "0.2.0"
 
 
 def import_later(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package whose names are in other modules, by name."""
+    """Return the `__getattr__` of a package whose names are in other modules.
+
+    `modules` has the names of each, with spaces between; a module without `foldaway.` is one of the
+    package.
+    """
+    places = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> object:
-        if name not in modules:
+        if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found: object = getattr(import_module(modules[name]), name)
+        module = places[name]
+        path = module if module.startswith("foldaway.") else f"{package}.{module}"
+        found: object = getattr(import_module(path), name)
         setattr(import_module(package), name, found)
         return found
 

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from foldaway.adapters.contract import ContextEngine
-from foldaway.adapters.hermes import HermesEngine
-from foldaway.config.opening import compressor_settings, open_store
-from foldaway.config.settings import read_settings
+from foldaway.adapters import ContextEngine, HermesEngine
+from foldaway.config import compressor_settings, open_store, read_settings
 from foldaway.engine.run import Model
 from foldaway.errors import FoldawayError
 from foldaway.journal import log_event

@@ -11,13 +11,37 @@ from foldaway.exports import import_later
 
 if TYPE_CHECKING:
     from foldaway.caching.breakpoints import (
+        KEY,
+        NEWEST_CARRIERS,
         CacheHint,
         cache_hints,
+        mark_of,
+        marked_as,
         prefix_key,
         wants_breakpoints,
         with_breakpoints,
     )
-    from foldaway.caching.prices import Prices
+    from foldaway.caching.economics import (
+        Situation,
+        Sum,
+        Verdict,
+        amount,
+        reread_needed,
+        usd,
+        weigh,
+    )
+    from foldaway.caching.prices import (
+        NAMES,
+        TTL_SECONDS,
+        Bill,
+        Prices,
+        Ttl,
+        bill,
+        minimum_for,
+        paid,
+        prices_from,
+        ratio_prices,
+    )
 
 __all__ = [
     "CacheHint",
@@ -28,13 +52,14 @@ __all__ = [
     "with_breakpoints",
 ]
 
-_LATER = {
-    "CacheHint": "foldaway.caching.breakpoints",
-    "Prices": "foldaway.caching.prices",
-    "cache_hints": "foldaway.caching.breakpoints",
-    "prefix_key": "foldaway.caching.breakpoints",
-    "wants_breakpoints": "foldaway.caching.breakpoints",
-    "with_breakpoints": "foldaway.caching.breakpoints",
-}
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "breakpoints": "CacheHint KEY NEWEST_CARRIERS cache_hints mark_of marked_as prefix_key "
+        "wants_breakpoints with_breakpoints",
+        "economics": "Situation Sum Verdict amount reread_needed usd weigh",
+        "prices": "Bill NAMES Prices TTL_SECONDS Ttl bill minimum_for paid prices_from "
+        "ratio_prices",
+    },
+)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from foldaway.caching.prices import NAMES, Prices, minimum_for, paid, prices_from
+from foldaway.caching import NAMES, Prices, minimum_for, paid, prices_from
 from foldaway.errors import MissingExtra
 from foldaway.policy import ASSUMED_CONTEXT_LENGTH
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foldaway.catalog import PriceList
-from foldaway.commands.looking import next_step
+from foldaway.commands import next_step
 from foldaway.sessions.chat import Chat
 from foldaway.spending.numbers import money, short
 

@@ -17,8 +17,7 @@ import msgspec
 
 from foldaway.engine.recall import tools_in
 from foldaway.errors import FoldawayError, NotReadable
-from foldaway.memory.external.mcp import result_text
-from foldaway.memory.external.mcp_session import McpOptions, McpSession
+from foldaway.memory import McpOptions, McpSession, result_text
 from foldaway.sessions.chat import Chat
 from foldaway.transcript import ToolCall
 from foldaway.writing.models.keys import ANTHROPIC, OPENAI

@@ -24,8 +24,8 @@ from foldaway.config import open_memory, open_store
 from foldaway.errors import MissingExtra, SummarizerFailed
 
 if TYPE_CHECKING:
-    from foldaway.chat.model import ChatModel
-    from foldaway.memory.manager import MemoryManager
+    from foldaway.chat import ChatModel
+    from foldaway.memory import MemoryManager
     from foldaway.stores.store import Store
 
 SYSTEM = (
@@ -74,9 +74,8 @@ def chat(**given: Any) -> int:
 
 
 async def _real(given: dict[str, Any], stack: ExitStack) -> None:
-    from foldaway.chat.model import ChatModel
-    from foldaway.chat.tools import read_servers
-    from foldaway.config.opening import compressor_settings
+    from foldaway.chat import ChatModel, read_servers
+    from foldaway.config import compressor_settings
 
     settings = settings_from(given)
     if not settings.model:
@@ -109,7 +108,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
 
 
 async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
-    from foldaway.chat.demo import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
+    from foldaway.chat import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="foldaway-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
@@ -127,9 +126,7 @@ async def _run(
     story: Sequence[str] = (), **options: Any,
 ) -> None:  # fmt: skip
     """Make the parts that both have, and chat until the end."""
-    from foldaway.chat.host import Host
-    from foldaway.chat.screen import Screen
-    from foldaway.chat.tools import Toolbox
+    from foldaway.chat import Host, Screen, Toolbox
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.hooks import Hooks
     from foldaway.sessions.showing import redactor_of

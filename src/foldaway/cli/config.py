@@ -20,15 +20,17 @@ from foldaway.config import (
     FILE_NAME,
     SECTIONS,
     Settings,
+    State,
+    Whose,
     own_file,
     read_settings,
     review_folder,
+    sample_file,
+    settings_schema,
     trust_folder,
     untrust_folder,
     value_of,
 )
-from foldaway.config.schema import sample_file, settings_schema
-from foldaway.config.sections import State, Whose
 
 _SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
 """Who logs in at an address, and its parameters, which may contain a password."""

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.adapters.plugins import engine_names
+from foldaway.adapters import engine_names
 from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
@@ -35,9 +35,9 @@ from foldaway.config import (
 )
 from foldaway.errors import FoldawayError, StoreUnavailable, UnknownName
 from foldaway.exports import __version__
-from foldaway.installing.checking import problems_of
+from foldaway.installing import problems_of
 from foldaway.installing.clients import clients
-from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
+from foldaway.memory import Bounds, memory_files, memory_folder
 from foldaway.policy import Policy
 from foldaway.sessions.salvaging import salvage as salvage_store
 from foldaway.stores.sqlite.database import clear_drafts

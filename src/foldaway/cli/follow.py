@@ -10,8 +10,7 @@ import click
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import opened, store_options
 from foldaway.config import writers_from
-from foldaway.ends.answering import FORMS, AgentSessions, EndOptions
-from foldaway.ends.process import serve_end
+from foldaway.ends import FORMS, AgentSessions, EndOptions, serve_end
 from foldaway.sessions.session import warm
 
 

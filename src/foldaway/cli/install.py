@@ -17,15 +17,18 @@ from foldaway.cli.draw import Picture
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.config import home_folder
 from foldaway.errors import FoldawayError
-from foldaway.installing.changes import (
+from foldaway.installing import (
+    Addition,
+    Client,
     FileChange,
     apply_install,
     apply_uninstall,
+    client_named,
     entry_text,
     plan_install,
     plan_uninstall,
 )
-from foldaway.installing.clients import Addition, Client, client_named, clients
+from foldaway.installing.clients import clients
 
 Additions: TypeAlias = Callable[[Client], list[Addition]]
 """What is put into the settings of a program, or taken out."""

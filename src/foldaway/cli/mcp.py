@@ -28,8 +28,9 @@ from foldaway.cli.stores import is_own, opened, store_options
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
 from foldaway.exports import __version__
-from foldaway.installing.clients import Addition, Client, clients
-from foldaway.mcp.server import Address, make_server, serve_http, serve_stdio
+from foldaway.installing import Addition, Client
+from foldaway.installing.clients import clients
+from foldaway.mcp import Address, make_server, serve_http, serve_stdio
 from foldaway.sessions.leaving import Project, project_at, project_of
 from foldaway.sessions.library import Library
 from foldaway.sessions.showing import redactor_of

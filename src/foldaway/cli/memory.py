@@ -24,12 +24,18 @@ from foldaway.cli.inputs import COUNT, JSON_ROW, options, print_json
 from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import FoldawayError, MemoryConflict, NotWritable
-from foldaway.memory.files.entries import MemoryEntry
-from foldaway.memory.files.history import to_bytes, to_text
-from foldaway.memory.files.memory_file import Change, MemoryFile
-from foldaway.memory.files.provider import Bounds, memory_files, memory_folder
+from foldaway.memory import (
+    Bounds,
+    Change,
+    MemoryEntry,
+    MemoryFile,
+    memory_files,
+    memory_folder,
+    to_bytes,
+    to_text,
+)
 from foldaway.redaction import Redactor
-from foldaway.search.text import clean
+from foldaway.search import clean
 from foldaway.tokens import estimate_text
 
 

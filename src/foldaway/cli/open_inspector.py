@@ -45,8 +45,7 @@ def open_inspector(what: str | None, **given: Any) -> int:
     """
     try:
         from foldaway.gateway.conversations import GatewayOptions
-        from foldaway.inspector.app import OpenServer
-        from foldaway.inspector.site import ROOT
+        from foldaway.inspector import ROOT, OpenServer
     except ImportError:
         raise MissingExtra("gateway", "foldaway open") from None
     host = given["host"] or "127.0.0.1"

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.caching.economics import Sum, amount, usd
-from foldaway.caching.prices import Prices
+from foldaway.caching import Prices, Sum, amount, usd
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import check_writable, counted, is_terminal, shortened, write_bytes

@@ -20,10 +20,15 @@ from foldaway.cli.settings import config_option, settings_from
 from foldaway.config import redaction_policy
 from foldaway.disk import replacing
 from foldaway.errors import NotReadable, NotWritable
-from foldaway.redaction import Finding, RedactionPolicy, Redactor
-from foldaway.redaction.gates import GATES
-from foldaway.redaction.policy import DEFAULT_KEY, STRUCTURES
-from foldaway.redaction.redactor import Stream
+from foldaway.redaction import (
+    DEFAULT_KEY,
+    GATES,
+    STRUCTURES,
+    Finding,
+    RedactionPolicy,
+    Redactor,
+    Stream,
+)
 
 FOUND, NOT_READ = 1, 2
 
@@ -133,7 +138,7 @@ class Explanation:
 
     def print_rules(self) -> None:
         """Print what the rules and gates that found something are, with an example."""
-        from foldaway.redaction.examples import load_examples  # read for nothing else
+        from foldaway.redaction import load_examples  # read for nothing else
 
         for name in self._met:
             rule = self._rules.get(name)

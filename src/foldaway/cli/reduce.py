@@ -20,7 +20,7 @@ from foldaway.cli.inputs import (
 from foldaway.dialects.limits import unpack
 from foldaway.engine.reducing import reduce as reduce_text
 from foldaway.errors import NotReadable
-from foldaway.reduction.reduced import KINDS, Kind, Reduced
+from foldaway.reduction import KINDS, Kind, Reduced
 
 DEFAULT_TOKENS = 2_000
 """The default of `foldaway.reduce`."""

@@ -21,10 +21,10 @@ from foldaway.cli import say
 from foldaway.cli.files import counted
 from foldaway.errors import FoldawayError, MissingExtra
 from foldaway.policy import Saving
-from foldaway.running.agents import PORT, Agent, agent_named, known_agents, start_for
+from foldaway.running import PORT, Agent, agent_named, known_agents, start_for
 
 if TYPE_CHECKING:
-    from foldaway.running.totals import RunTotals
+    from foldaway.running import RunTotals
 
 _PARTS = ("aiohttp", "starlette", "uvicorn")
 """Packages of the extra `gateway`."""
@@ -94,7 +94,7 @@ def run(
     code, totals = _run_behind(known, listening, options, command, variables, is_alone=recall)
     if reports:
         _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
-    from foldaway.running.foreground import end_as
+    from foldaway.running import end_as
 
     return end_as(code)
 
@@ -121,9 +121,7 @@ def _run_behind(
     If it `is_alone`, it gets a gateway of its own, which knows its folder.
     """
     from foldaway.config import home_folder
-    from foldaway.running.foreground import block_signals, run_in_foreground
-    from foldaway.running.front import Front
-    from foldaway.running.totals import note_subscription
+    from foldaway.running import Front, block_signals, note_subscription, run_in_foreground
 
     gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof",
                "--folder", str(Path.cwd())]  # fmt: skip

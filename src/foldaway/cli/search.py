@@ -18,7 +18,7 @@ from foldaway.dialects.jsontext import parse
 from foldaway.engine.originals import recall as recall_from
 from foldaway.engine.originals import search as search_in
 from foldaway.errors import UnknownReference
-from foldaway.search.values import Filters
+from foldaway.search import Filters
 from foldaway.sessions.finding import AROUND, Hit, discover
 from foldaway.stores.store import Store
 

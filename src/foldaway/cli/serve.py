@@ -18,7 +18,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from foldaway.caching.prices import NAMES
+from foldaway.caching import NAMES
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
@@ -28,7 +28,7 @@ from foldaway.config import home_folder, writers_from
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import MissingExtra
 from foldaway.exports import __version__
-from foldaway.running.agents import PORT
+from foldaway.running import PORT
 from foldaway.sessions.retention import keep_limits
 
 _UPSTREAM = re.compile(
@@ -158,7 +158,7 @@ def upstreams_in(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _load_pages() -> Any:
-    from foldaway.inspector.app import pages_beside
+    from foldaway.inspector import pages_beside
 
     return pages_beside
 

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import NAMES, Prices, prices_from
+from foldaway.caching import NAMES, Prices, prices_from
 from foldaway.catalog import context_window, prices_of
 from foldaway.cli import say
 from foldaway.cli.files import label

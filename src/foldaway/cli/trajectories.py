@@ -13,7 +13,7 @@ import click
 import msgspec
 from msgspec import to_builtins
 
-from foldaway.caching.economics import usd
+from foldaway.caching import usd
 from foldaway.cli import NOT_DONE, CommandGroup, say
 from foldaway.cli.draw import Picture, progress_bar
 from foldaway.cli.files import counted, label, mode_of, readable_as, write_output

@@ -28,8 +28,7 @@ from foldaway.errors import NotReadable, StoreUnavailable
 from foldaway.importers import read_bytes as read_sessions
 from foldaway.importers.files import fields
 from foldaway.importers.usage import usage_of
-from foldaway.running.agents import OUTER
-from foldaway.running.totals import Subscription, subscriptions
+from foldaway.running import OUTER, Subscription, subscriptions
 from foldaway.spending.live import LiveState, live_state
 from foldaway.spending.newest import last_session, newest_files, written_at
 from foldaway.spending.numbers import money, short

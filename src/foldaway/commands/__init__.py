@@ -8,14 +8,17 @@ from foldaway.exports import import_later
 
 if TYPE_CHECKING:
     from foldaway.commands.dispatch import Commands
+    from foldaway.commands.looking import next_step
     from foldaway.commands.values import CommandAnswer, CommandChoice, Completion, Figure, as_text
 
 __all__ = ["CommandAnswer", "CommandChoice", "Commands", "Completion", "Figure", "as_text"]
 
-_VALUES = "foldaway.commands.values"
-_LATER = {
-    "CommandChoice": _VALUES, "CommandAnswer": _VALUES, "Commands": "foldaway.commands.dispatch",
-    "Completion": _VALUES, "Figure": _VALUES, "as_text": _VALUES,
-}  # fmt: skip
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "dispatch": "Commands",
+        "looking": "next_step",
+        "values": "CommandAnswer CommandChoice Completion Figure as_text",
+    },
+)

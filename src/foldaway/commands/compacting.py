@@ -10,7 +10,7 @@ from foldaway.commands.lines import BadLine, CommandLine, CompressLine, compress
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.compaction.work import Options
 from foldaway.facts.frame import summary_body
-from foldaway.reduction.reduced import plural
+from foldaway.reduction import plural
 from foldaway.report import Report
 from foldaway.sessions.session import Session
 

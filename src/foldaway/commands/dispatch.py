@@ -13,7 +13,7 @@ from foldaway.commands.lines import SPECS, BadLine, CommandLine, near_names, spl
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Completion
 from foldaway.errors import FoldawayError
-from foldaway.memory.manager import MemoryManager
+from foldaway.memory import MemoryManager
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
 

@@ -6,7 +6,7 @@ from foldaway.commands.compacting import undo_compaction
 from foldaway.commands.lines import BadLine, CommandLine
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
-from foldaway.reduction.reduced import plural
+from foldaway.reduction import plural
 from foldaway.sessions.answers import beginning, date_of
 from foldaway.sessions.library import name_in_words
 from foldaway.sessions.session import Session

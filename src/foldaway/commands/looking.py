@@ -6,8 +6,8 @@ from foldaway.commands.lines import SPECS, BadLine, CommandLine
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.dialects.registry import dialect_named
-from foldaway.reduction.reduced import plural
-from foldaway.search.values import Filters
+from foldaway.reduction import plural
+from foldaway.search import Filters
 from foldaway.sessions.answers import beginning, date_of
 from foldaway.sessions.details import recorded_usage, request_rows, request_totals
 from foldaway.sessions.exporting import export as export_session

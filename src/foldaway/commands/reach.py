@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from foldaway.commands.lines import BadLine
 from foldaway.errors import UnknownSession
-from foldaway.memory.manager import MemoryManager
+from foldaway.memory import MemoryManager
 from foldaway.sessions.finding import message_at
 from foldaway.sessions.showing import Show
 from foldaway.stores.store import Store

@@ -13,7 +13,7 @@ from foldaway.facts.frame import carried_summary, mark_text, origin_of
 from foldaway.facts.tools import family_of
 from foldaway.policy import ArrivalLevel, Policy
 from foldaway.ports import TokenCounter
-from foldaway.reduction.lines import without_spaces
+from foldaway.reduction import without_spaces
 from foldaway.transcript import (
     Kept,
     Message,
@@ -115,7 +115,7 @@ def _smaller(
 def _cut(
     message: Message, call: ToolCall, text: str, arriving: ResultPolicy, counter: TokenCounter
 ) -> str:
-    from foldaway.reduction.fit import Truncation, on_arrival  # brings every reducer with it
+    from foldaway.reduction import Truncation, on_arrival  # brings every reducer with it
 
     limits = Truncation(default_tokens=arriving.tokens, tools=arriving.tools)
     if not limits.limit(call.name):

@@ -41,7 +41,7 @@ from foldaway.compaction.thinking import has_results, loop_start, unseen_from, w
 from foldaway.compaction.work import CompactionInput
 from foldaway.compaction.worth import SIZES
 from foldaway.facts.frame import summary_text
-from foldaway.reduction.reduced import plural
+from foldaway.reduction import plural
 from foldaway.report import Reason
 from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 

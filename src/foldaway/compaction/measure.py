@@ -13,7 +13,7 @@ import msgspec
 from foldaway.facts.frame import carried_summary, without_summary
 from foldaway.ports import MediaCounter, TokenCounter
 from foldaway.report import Category
-from foldaway.tokens.estimate import (
+from foldaway.tokens import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,
     TABLES,

@@ -1,5 +1,9 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from foldaway.config.files import FILE_NAME, own_file, review_folder
 from foldaway.config.opening import (
     agent_places,
@@ -13,6 +17,12 @@ from foldaway.config.opening import (
 from foldaway.config.sections import FOLDER_MAY_SET, SECTIONS, Settings, SettingsFile
 from foldaway.config.settings import OTHER_VARIABLES, read_settings, value_of
 from foldaway.config.trust import home_folder, trust_folder, untrust_folder
+from foldaway.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.config.opening import compressor_settings
+    from foldaway.config.schema import sample_file, settings_schema
+    from foldaway.config.sections import State, Whose
 
 __all__ = [
     "FILE_NAME",
@@ -36,3 +46,12 @@ __all__ = [
     "value_of",
     "writers_from",
 ]
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "opening": "compressor_settings",
+        "schema": "sample_file settings_schema",
+        "sections": "State Whose",
+    },
+)

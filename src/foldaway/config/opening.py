@@ -13,9 +13,8 @@ from foldaway.config.settings import PREFIX, read_settings
 from foldaway.config.trust import home_folder
 
 if TYPE_CHECKING:
-    from foldaway.adapters.contract import ContextEngine
-    from foldaway.memory.manager import MemoryManager
-    from foldaway.memory.provider import MemoryProvider
+    from foldaway.adapters import ContextEngine
+    from foldaway.memory import MemoryManager, MemoryProvider
     from foldaway.redaction import RedactionPolicy
     from foldaway.stores.store import Store
     from foldaway.writing.writers import Progress, Writers
@@ -57,8 +56,10 @@ def external_memory(
     """
     if not settings.memory:
         return None
-    from foldaway.memory.external.found import external_named  # a plain check needs no memory
-    from foldaway.memory.files.provider import memory_folder
+    from foldaway.memory import (
+        external_named,  # a plain check needs no memory
+        memory_folder,
+    )
 
     folder = memory_folder(home_folder(environment), settings.profile)
     options = settings.memory_options.get(settings.memory, {})
@@ -80,8 +81,7 @@ def open_memory(
     names that the host has itself. Settings are read if none are given. Raises what
     `read_settings` and `external_memory` raise.
     """
-    from foldaway.memory.files.provider import FilesProvider, memory_folder
-    from foldaway.memory.manager import MemoryManager
+    from foldaway.memory import FilesProvider, MemoryManager, memory_folder
     from foldaway.redaction import Redactor
     from foldaway.sessions.finding import recall_from
     from foldaway.sessions.showing import redactor_of
@@ -117,7 +117,7 @@ def open_engine(
     raises, `UnknownName` with the engines there are, and `InvalidSetting` for a package that makes
     none.
     """
-    from foldaway.adapters.plugins import engine_named  # a plain check needs no engine
+    from foldaway.adapters import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
     if chosen.engine == "compressor":

@@ -15,16 +15,15 @@ from foldaway.ends.lists import Built, GivenList, HostForm, given_list, host_edi
 from foldaway.ends.opencode import OpenCodeForm
 from foldaway.ends.pi import PiForm
 from foldaway.engine.brief import brief_of
-from foldaway.hooks.answering import framed_facts
-from foldaway.hooks.facts import facts_of
+from foldaway.hooks import facts_of, framed_facts
 from foldaway.policy import Policy
-from foldaway.search.values import Filters
+from foldaway.search import Filters
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import discover
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Payload
 from foldaway.writing.writers import Writers
 

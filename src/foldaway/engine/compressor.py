@@ -10,8 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway.caching import Prices
-from foldaway.caching.economics import Situation, Verdict, weigh
+from foldaway.caching import Prices, Situation, Verdict, weigh
 from foldaway.catalog import window_of
 from foldaway.compaction.arrival import ResultPolicy, arriving_by
 from foldaway.compaction.compact import Compaction, Plan, Skipped, plan, record

@@ -14,7 +14,7 @@ from foldaway.compaction.references import payload_bytes
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import Compressed
 from foldaway.report import Category
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript
 
 Fate: TypeAlias = Literal["kept", "rewritten", "folded", "added"]

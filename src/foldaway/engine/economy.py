@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from foldaway.caching.economics import Situation, Verdict, reread_needed
-from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl, ratio_prices
+from foldaway.caching import (
+    TTL_SECONDS,
+    Prices,
+    Situation,
+    Ttl,
+    Verdict,
+    ratio_prices,
+    reread_needed,
+)
 from foldaway.catalog import known_prices
 from foldaway.compaction.compact import Plan, Skipped
 from foldaway.compaction.partition import system_stop

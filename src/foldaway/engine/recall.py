@@ -13,10 +13,8 @@ from foldaway.errors import FoldawayError, UnknownReference
 from foldaway.facts.tables import read_table
 from foldaway.ports import TokenCounter
 from foldaway.report import Reference
-from foldaway.search.find import ScannedText, scan
-from foldaway.search.query import parse_query
+from foldaway.search import ScannedText, parse_query, scan, searchable
 from foldaway.search.snippet import snippet
-from foldaway.search.text import searchable
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from foldaway.plugins import PluginKind
 from foldaway.ports import Redact, TokenCounter
-from foldaway.reduction.fit import reduce_text
-from foldaway.reduction.reduced import Kind, Reduced, TextReducer
-from foldaway.tokens.estimate import Estimator
+from foldaway.reduction import Kind, Reduced, TextReducer, reduce_text
+from foldaway.tokens import Estimator
 
 REDUCERS_GROUP = "foldaway.reducers"
 """The entry-point group under which other packages register text reducers."""

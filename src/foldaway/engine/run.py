@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import Prices, Ttl
+from foldaway.caching import Prices, Ttl
 from foldaway.catalog import window_of
 from foldaway.compaction.choose import FOLD_MORE
 from foldaway.compaction.compact import Compaction, Plan, Skipped, finish
@@ -24,11 +24,9 @@ from foldaway.exports import __version__
 from foldaway.journal import log_event
 from foldaway.policy import Budget, Policy, at_size, budget_for, scaled
 from foldaway.ports import Redact, TokenCounter
-from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.redaction.mask import Dressing
-from foldaway.redaction.text import Span
+from foldaway.redaction import Dressing, RedactionPolicy, Redactor, Span
 from foldaway.report import Reason, Report, SummaryNote
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
 from foldaway.writing.write import Draft, count_added
 

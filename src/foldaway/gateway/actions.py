@@ -51,7 +51,7 @@ from foldaway.gateway.api_values import (
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.report import Report
-from foldaway.search.values import Filters
+from foldaway.search import Filters
 from foldaway.sessions.details import (
     SessionRow,
     session_details,

@@ -11,7 +11,7 @@ from msgspec import Meta, Raw, Struct
 
 from foldaway.engine.difference import Comparison, Fate
 from foldaway.report import Report
-from foldaway.search.values import Sort
+from foldaway.search import Sort
 from foldaway.sessions.details import SessionDetails, SessionRow, ViewRow
 from foldaway.sessions.finding import AROUND, Hit
 from foldaway.stores.values import Erased, Pin, SessionKind

@@ -21,7 +21,7 @@ from weakref import ref
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import TTL_SECONDS, Prices, Ttl
+from foldaway.caching import TTL_SECONDS, Prices, Ttl
 from foldaway.catalog import known_prices, window_of
 from foldaway.engine.economy import Clock
 from foldaway.engine.run import Model

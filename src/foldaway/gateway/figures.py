@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
-from foldaway.caching.prices import Prices, bill, paid
+from foldaway.caching import Prices, bill, paid
 from foldaway.catalog import known_prices
 from foldaway.journal import listens, log_event
 from foldaway.sessions.rows import turn_usage

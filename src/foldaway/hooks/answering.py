@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from foldaway.installing.clients import Client
+from foldaway.installing import Client
 
 if TYPE_CHECKING:
     from foldaway.hooks.results import Original

@@ -17,7 +17,7 @@ from foldaway.importers.goose import read_stored
 from foldaway.importers.imported import SUBAGENTS, ImportedSession
 from foldaway.importers.read import read_bytes
 from foldaway.policy import Policy
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Message, texts, whole
 
 _WHOLE_BYTES = 5 << 18

@@ -11,7 +11,7 @@ from foldaway.hooks.results import Original
 from foldaway.report import Reference
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionInfo
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 
 _TRIES = 8
 """Looks at a session that another call writes to at the same moment; the second one sees it."""

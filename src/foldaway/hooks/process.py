@@ -78,7 +78,7 @@ def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
     from msgspec.structs import replace
 
     from foldaway.hooks.answering import HookHost, HookOptions, answer, event_of
-    from foldaway.installing.clients import client_named
+    from foldaway.installing import client_named
 
     told = json.loads(data)
     if not isinstance(told, dict):

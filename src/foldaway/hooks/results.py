@@ -9,8 +9,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from foldaway.facts.tools import family_of
-from foldaway.reduction.fit import reduce_text
-from foldaway.tokens.estimate import Estimator
+from foldaway.reduction import reduce_text
+from foldaway.tokens import Estimator
 
 LEAST_CHARS_PER_TOKEN = 2
 """A text of fewer characters a token is not worth a look: it is near the limit."""

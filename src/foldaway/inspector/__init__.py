@@ -1,1 +1,19 @@
 """Pages on which a person sees sessions: what the model saw, what was folded, what it cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.inspector.app import OpenServer, pages_beside
+    from foldaway.inspector.site import ROOT
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "app": "OpenServer pages_beside",
+        "site": "ROOT",
+    },
+)

@@ -8,8 +8,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import usd
-from foldaway.caching.prices import TTL_SECONDS
+from foldaway.caching import TTL_SECONDS, usd
 from foldaway.catalog import PriceList, window_of
 from foldaway.report import Report
 from foldaway.stores.values import TurnUsage

@@ -15,7 +15,7 @@ from foldaway.inspector.rendering import render_message
 from foldaway.inspector.shelf import OpenedSession
 from foldaway.sessions.rows import decoded
 from foldaway.stores.values import StoredMessage
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Message, Rewritten, ToolCall, ToolResult
 
 _LOOK_BACK = 12

@@ -21,13 +21,13 @@ from foldaway.compaction.measure import (
     system_shares,
 )
 from foldaway.facts.frame import recognize
-from foldaway.memory.messages import extract_user_words
+from foldaway.memory import extract_user_words
 from foldaway.report import Category
 from foldaway.sessions.exporting import framed
 from foldaway.sessions.rows import decoded, frame_of
 from foldaway.stores.store import Store
 from foldaway.stores.values import OutlineRow, SessionInfo, TokenSum
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, texts
 
 Kind: TypeAlias = Literal[

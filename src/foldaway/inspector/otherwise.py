@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import usd
+from foldaway.caching import usd
 from foldaway.catalog import PriceList, window_of
 from foldaway.sessions.details import recorded_usage
 from foldaway.sessions.exporting import transcript_of

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from foldaway.inspector.markdown import markdown
 from foldaway.inspector.texts import Address, Rendering, first_words, label
 from foldaway.inspector.tool_calls import about_call, render_call, render_output, size_of
-from foldaway.reduction.kinds import body_start
+from foldaway.reduction import body_start
 from foldaway.sessions.answers import TOOL_CHARS
 from foldaway.sessions.showing import Show, as_it_is
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult

@@ -8,8 +8,7 @@ from starlette.requests import Request
 from foldaway.dialects.jsontext import parse
 from foldaway.errors import UnknownPosition
 from foldaway.inspector.site import Answer, Inspector, NotAllowed, body_of
-from foldaway.redaction import RedactionPolicy, Redactor, Vault
-from foldaway.redaction.policy import DEFAULT_KEY
+from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor, Vault
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import PLACEHOLDER, shown_text
 

@@ -20,7 +20,7 @@ from foldaway.inspector.listing import ListedSession, matching_titles, unsearche
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from foldaway.inspector.window_strips import WIDTH
-from foldaway.search.values import Sort
+from foldaway.search import Sort
 from foldaway.sessions.finding import Hit, ShownMessage
 from foldaway.spending.record import SpentSession
 from foldaway.stores.values import SessionInfo

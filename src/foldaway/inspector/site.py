@@ -33,7 +33,7 @@ from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
 from foldaway.journal import log_event
-from foldaway.reduction.reduced import plural
+from foldaway.reduction import plural
 from foldaway.spending.figures import dollars
 from foldaway.spending.numbers import full, money, short
 

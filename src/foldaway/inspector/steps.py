@@ -26,7 +26,7 @@ from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show, redactor_of
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionInfo, StoredView
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole
 
 Maker: TypeAlias = Literal["foldaway", "agent"]

@@ -13,7 +13,7 @@ from html import escape
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from foldaway.redaction.redactor import HOLD
+from foldaway.redaction import HOLD
 from foldaway.sessions.showing import PLACEHOLDER, Show
 
 UNTITLED: Final = "Untitled"

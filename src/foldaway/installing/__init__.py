@@ -1,1 +1,33 @@
 """Entries of ours in the settings files of other programs; nothing else is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.installing.changes import (
+        FileChange,
+        apply_install,
+        apply_uninstall,
+        entry_text,
+        plan_install,
+        plan_uninstall,
+    )
+    from foldaway.installing.checking import problems_of
+    from foldaway.installing.clients import Addition, Client, client_named, opening_clients
+    from foldaway.installing.json_text import entry
+    from foldaway.installing.plain import NotEditable
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "changes": "FileChange apply_install apply_uninstall entry_text plan_install "
+        "plan_uninstall",
+        "checking": "problems_of",
+        "clients": "Addition Client client_named opening_clients",
+        "json_text": "entry",
+        "plain": "NotEditable",
+    },
+)

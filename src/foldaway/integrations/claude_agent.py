@@ -17,7 +17,7 @@ from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import HostSessions
 from foldaway.sessions.rows import new_message
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter, SessionInfo
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Payload
 
 __all__ = ["FoldawaySessionStore"]

@@ -15,8 +15,7 @@ from typing import Any
 
 from claude_agent_sdk import HookMatcher
 
-from foldaway.hooks.answering import HookOptions, framed_facts
-from foldaway.hooks.facts import dropped_facts, session_facts
+from foldaway.hooks import HookOptions, dropped_facts, framed_facts, session_facts
 from foldaway.integrations.host_sessions import HostSessions
 
 __all__ = ["foldaway_hooks"]

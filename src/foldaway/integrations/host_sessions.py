@@ -18,10 +18,10 @@ from typing import Any, Literal, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway.config.opening import open_store
+from foldaway.config import open_store
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import dialect_named
-from foldaway.ends.lists import Built, GivenList, ListForm, given_list, host_edits
+from foldaway.ends import Built, GivenList, ListForm, given_list, host_edits
 from foldaway.engine.recall import TOOLS, tools_in
 from foldaway.gateway.identity import named_by_start
 from foldaway.gateway.wires import WIRES

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from foldaway.caching.prices import Bill, Prices, bill
+from foldaway.caching import Bill, Prices, bill
 from foldaway.dialects.check import check
 from foldaway.dialects.convert import convert
 from foldaway.dialects.load import load
@@ -21,12 +21,11 @@ from foldaway.lab.scoring.session import (
     render_all,
     without_system,
 )
-from foldaway.search.query import parse_query
-from foldaway.search.values import Wanted
+from foldaway.search import Wanted, parse_query
 from foldaway.sessions.rows import new_message, tool_names
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewSession
-from foldaway.tokens.estimate import estimate_text
+from foldaway.tokens import estimate_text
 
 FIRST_HITS = 5
 """A fact is within reach if one of this many hits has it: an agent reads the first ones."""

@@ -28,7 +28,7 @@ from foldaway.lab.scoring.session import (
     without_system,
 )
 from foldaway.lab.strategies import Strategy
-from foldaway.tokens.estimate import estimate_text
+from foldaway.tokens import estimate_text
 
 GIVEN, TEXT, ARGUMENTS, NAME = range(4)
 """What a piece of the continuation is: given, or written by the agent."""

@@ -14,7 +14,7 @@ from foldaway.errors import FoldawayError, NotReadable
 from foldaway.importers import ImportedSession, sessions_in
 from foldaway.importers.imported import PARTIAL
 from foldaway.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
-from foldaway.tokens.estimate import estimate_text
+from foldaway.tokens import estimate_text
 
 
 def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:

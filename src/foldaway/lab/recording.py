@@ -9,15 +9,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.economics import Situation, Verdict, weigh
-from foldaway.caching.prices import Prices, Ttl
+from foldaway.caching import Prices, Situation, Ttl, Verdict, weigh
 from foldaway.compaction.measure import message_tokens, tools_tokens
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.repair import repair_transcript
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.run import Model
 from foldaway.policy import Budget, Policy
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Payload, ToolResult, Transcript, is_ask
 
 

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from foldaway.caching.breakpoints import NEWEST_CARRIERS
-from foldaway.caching.prices import TTL_SECONDS, Bill, Prices, Ttl, bill
+from foldaway.caching import NEWEST_CARRIERS, TTL_SECONDS, Bill, Prices, Ttl, bill
 from foldaway.lab.recording import RecordedMessage, Recording
 
 Piece = tuple[Any, int]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import Prices
+from foldaway.caching import Prices
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import FoldawayError
 from foldaway.lab.measures import (
@@ -39,7 +39,7 @@ from foldaway.lab.scoring.tally import StatementTally, tally
 from foldaway.lab.scoring.truth import StatementTruth, truth_at
 from foldaway.lab.strategies import Shrink, Strategy, foldaway_view, text_view
 from foldaway.policy import Policy
-from foldaway.tokens.estimate import estimate_text
+from foldaway.tokens import estimate_text
 
 STEPS = (1, 2, 4, 8)
 """How many compactions a history is brought to its size in."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import TTL_SECONDS, Bill
+from foldaway.caching import TTL_SECONDS, Bill
 from foldaway.compaction.choose import HEAD_SHARE
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.registry import dialect_named
@@ -27,7 +27,7 @@ from foldaway.lab.replay import (
     replay,
 )
 from foldaway.policy import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 
 MASK_TOKENS = 16
 """A line that says that an old result was removed."""

@@ -15,7 +15,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import Prices
+from foldaway.caching import Prices
 from foldaway.engine.oneshot import Compressed, compress
 from foldaway.errors import FoldawayError, UnknownName
 from foldaway.facts.frame import summary_body
@@ -36,7 +36,7 @@ from foldaway.lab.scoring.session import (
     without_system,
 )
 from foldaway.ports import Summarizer
-from foldaway.tokens.estimate import estimate_text
+from foldaway.tokens import estimate_text
 from foldaway.writing.writers import Writers, writers_of
 
 Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]

@@ -12,9 +12,10 @@ from foldaway.exports import import_later
 
 if TYPE_CHECKING:
     from foldaway.reduction.fit import REDUCERS, Truncation, on_arrival, reduce_text
-    from foldaway.reduction.kinds import detect_kind
+    from foldaway.reduction.kinds import body_start, detect_kind
+    from foldaway.reduction.lines import Signs, plain, without_spaces
     from foldaway.reduction.markdown import fenced, render_result
-    from foldaway.reduction.reduced import KINDS, Kind, Reduced, TextReducer
+    from foldaway.reduction.reduced import KINDS, Kind, Reduced, TextReducer, plural
 
 __all__ = [
     "KINDS",
@@ -30,18 +31,14 @@ __all__ = [
     "render_result",
 ]
 
-_LATER = {
-    "KINDS": "foldaway.reduction.reduced",
-    "REDUCERS": "foldaway.reduction.fit",
-    "Kind": "foldaway.reduction.reduced",
-    "Reduced": "foldaway.reduction.reduced",
-    "TextReducer": "foldaway.reduction.reduced",
-    "Truncation": "foldaway.reduction.fit",
-    "detect_kind": "foldaway.reduction.kinds",
-    "fenced": "foldaway.reduction.markdown",
-    "on_arrival": "foldaway.reduction.fit",
-    "reduce_text": "foldaway.reduction.fit",
-    "render_result": "foldaway.reduction.markdown",
-}
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "fit": "REDUCERS Truncation on_arrival reduce_text",
+        "kinds": "body_start detect_kind",
+        "lines": "Signs plain without_spaces",
+        "markdown": "fenced render_result",
+        "reduced": "KINDS Kind Reduced TextReducer plural",
+    },
+)

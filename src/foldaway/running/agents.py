@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, convert
 
 from foldaway.errors import FoldawayError, UnknownName
-from foldaway.installing.json_text import entry
-from foldaway.installing.plain import NotEditable
+from foldaway.installing import NotEditable, entry
 
 PORT = 8_787
 """Where a gateway listens by default. Chosen; no agent or model server that we know listens

@@ -1,1 +1,35 @@
 """Search: what of a message is found, how a query is read, how hits are ranked. No disk here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.search.find import Postings, Row, ScannedText, scan
+    from foldaway.search.query import parse_query
+    from foldaway.search.text import clean, searchable
+    from foldaway.search.values import (
+        HIDDEN,
+        Filters,
+        Match,
+        Reveal,
+        Revealed,
+        Sort,
+        Term,
+        Wanted,
+        Written,
+    )
+    from foldaway.search.words import WORD, flat, folded, holds, places, stem, words_of
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "find": "Postings Row ScannedText scan",
+        "query": "parse_query",
+        "text": "clean searchable",
+        "values": "Filters HIDDEN Match Reveal Revealed Sort Term Wanted Written",
+        "words": "WORD flat folded holds places stem words_of",
+    },
+)

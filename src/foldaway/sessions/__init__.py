@@ -26,19 +26,20 @@ __all__ = [
     "waiting_inboxes",
 ]  # fmt: skip
 
-_LATER = {
-    "Delegated": "foldaway.sessions.delegations", "Erasure": "foldaway.sessions.erasing",
-    "Followed": "foldaway.sessions.following", "Handed": "foldaway.sessions.handing",
-    "Hooks": "foldaway.sessions.hooks", "Inbox": "foldaway.sessions.turns",
-    "InboxTurn": "foldaway.sessions.turns", "InboxWorker": "foldaway.sessions.turns",
-    "Insert": "foldaway.sessions.following", "Keep": "foldaway.sessions.following",
-    "Replace": "foldaway.sessions.following", "Retention": "foldaway.sessions.retention",
-    "Session": "foldaway.sessions.session", "SessionEvent": "foldaway.sessions.events",
-    "Switched": "foldaway.sessions.hooks", "Tended": "foldaway.sessions.life",
-    "compact_idle": "foldaway.sessions.life", "erase_words": "foldaway.sessions.erasing",
-    "expire": "foldaway.sessions.life", "find_expired": "foldaway.sessions.retention",
-    "redactor_of": "foldaway.sessions.showing", "session_environment": "foldaway.sessions.hooks",
-    "waiting_inboxes": "foldaway.sessions.turns",
-}  # fmt: skip
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "delegations": "Delegated",
+        "erasing": "Erasure erase_words",
+        "events": "SessionEvent",
+        "following": "Followed Insert Keep Replace",
+        "handing": "Handed",
+        "hooks": "Hooks Switched session_environment",
+        "life": "Tended compact_idle expire",
+        "retention": "Retention find_expired",
+        "session": "Session",
+        "showing": "redactor_of",
+        "turns": "Inbox InboxTurn InboxWorker waiting_inboxes",
+    },
+)

@@ -13,9 +13,7 @@ from foldaway.dialects.registry import dialect_named
 from foldaway.engine.recall import COMPACT, TOOLS
 from foldaway.engine.run import Model
 from foldaway.facts.frame import recognize
-from foldaway.memory.manager import MemoryManager, Recalled
-from foldaway.memory.messages import inject
-from foldaway.memory.provider import Switch
+from foldaway.memory import MemoryManager, Recalled, Switch, inject
 from foldaway.policy import Policy
 from foldaway.ports import Redact, Summarizer
 from foldaway.report import Report

@@ -12,8 +12,8 @@ from msgspec import Struct
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.jsontext import dump
 from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
-from foldaway.memory.provider import MemoryProvider
-from foldaway.search.text import searchable
+from foldaway.memory import MemoryProvider
+from foldaway.search import searchable
 from foldaway.sessions.leaving import project_at
 from foldaway.sessions.rows import INBOX, decoded, new_message
 from foldaway.sessions.wording import Words, erase_message, fold, is_by, is_by_user

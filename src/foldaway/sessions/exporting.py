@@ -26,7 +26,7 @@ from foldaway.sessions.markdown import as_markdown
 from foldaway.sessions.rows import decoded, frame_of, payloads
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionInfo, StoredMessage
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Frame, Message, Transcript, View, extend, render
 
 What: TypeAlias = Literal["log", "view"]

@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from foldaway.engine.saved import unpack_view
-from foldaway.search.query import parse_query
+from foldaway.search import Filters, Match, Reveal, Sort, Term, Wanted, flat, parse_query, places
 from foldaway.search.snippet import snippet
-from foldaway.search.values import Filters, Match, Reveal, Sort, Term, Wanted
-from foldaway.search.words import flat, places
 from foldaway.sessions.leaving import SPEAKERS
 from foldaway.sessions.showing import Show, as_it_is, redactor_of, revealing
 from foldaway.stores.store import Store

@@ -20,7 +20,7 @@ from foldaway.sessions.rows import decoded, new_message, tool_names
 from foldaway.stores.rows import plain
 from foldaway.stores.store import Store
 from foldaway.stores.values import Descent, NewMessage, NewSession, SessionInfo, TurnUsage
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 
 Mode: TypeAlias = Literal["in-place", "rotate"]
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway.caching.prices import TTL_SECONDS
+from foldaway.caching import TTL_SECONDS
 from foldaway.catalog import window_of
 from foldaway.compaction.trigger import Decision
 from foldaway.compaction.work import Options
 from foldaway.engine.run import model_of
-from foldaway.memory.manager import MemoryManager
+from foldaway.memory import MemoryManager
 from foldaway.policy import Policy, budget_for
 from foldaway.report import Report
 from foldaway.sessions.leasing import holder_name, leased

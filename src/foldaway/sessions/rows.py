@@ -10,7 +10,7 @@ from msgspec import Raw
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.meter import answer_tokens_of, first_int, prompt_tokens_of
-from foldaway.search.text import clean, searchable
+from foldaway.search import clean, searchable
 from foldaway.stores.values import NewMessage, SessionInfo, StoredMessage, TurnUsage
 from foldaway.transcript import Message, ToolCall, ToolResult
 

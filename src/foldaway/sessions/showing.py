@@ -13,10 +13,8 @@ from msgspec.structs import replace
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine.run import LoggingRedactor
-from foldaway.redaction import HIDDEN_LINE, RedactionPolicy, Redactor
-from foldaway.redaction.policy import DEFAULT_KEY
-from foldaway.search.text import searchable
-from foldaway.search.values import HIDDEN, Reveal, Revealed, Written
+from foldaway.redaction import DEFAULT_KEY, HIDDEN_LINE, RedactionPolicy, Redactor
+from foldaway.search import HIDDEN, Reveal, Revealed, Written, searchable
 from foldaway.stores.store import Store
 from foldaway.transcript import Message, ToolCall
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
 from foldaway.facts.tables import read_table
-from foldaway.search.values import Filters, Sort
+from foldaway.search import Filters, Sort
 from foldaway.sessions.answers import (
     LEAST_TOKENS,
     MARK,

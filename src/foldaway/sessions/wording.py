@@ -15,8 +15,18 @@ from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import NotReadable
 from foldaway.sessions.too_long import fields_of
-from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from foldaway.transcript.message import bare, bare_message
+from foldaway.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    bare,
+    bare_message,
+)
 
 ERASED: Final = "[erased]"
 """What is in the place of words that were taken out."""

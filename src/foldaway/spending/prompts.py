@@ -14,7 +14,7 @@ from foldaway.importers import ImportedSession
 from foldaway.importers.aider import CONSOLE_MARK
 from foldaway.importers.imported import PARTIAL, SUBAGENTS
 from foldaway.spending.record import PromptFigures, SpentSession, answers_of
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import Estimator
 from foldaway.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, is_ask
 
 SYSTEM = "system prompt and tools"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from foldaway.exports import import_later
 
 if TYPE_CHECKING:
-    from foldaway.search.query import parse_query
+    from foldaway.search import Wanted, parse_query
     from foldaway.search.snippet import snippet
-    from foldaway.search.values import Wanted
     from foldaway.stores.open import open_store
     from foldaway.stores.store import Store
     from foldaway.stores.values import NewMessage, NewSession, SessionInfo
@@ -19,11 +18,15 @@ __all__ = [
     "snippet",
 ]  # fmt: skip
 
-_LATER = {
-    "NewMessage": "foldaway.stores.values", "NewSession": "foldaway.stores.values",
-    "SessionInfo": "foldaway.stores.values", "Store": "foldaway.stores.store",
-    "Wanted": "foldaway.search.values", "open_store": "foldaway.stores.open",
-    "parse_query": "foldaway.search.query", "snippet": "foldaway.search.snippet",
-}  # fmt: skip
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "foldaway.search.query": "parse_query",
+        "foldaway.search.snippet": "snippet",
+        "foldaway.search.values": "Wanted",
+        "open": "open_store",
+        "store": "Store",
+        "values": "NewMessage NewSession SessionInfo",
+    },
+)

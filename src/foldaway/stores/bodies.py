@@ -25,7 +25,7 @@ import msgspec
 import zstandard
 from msgspec import Raw
 
-from foldaway.search.values import Written
+from foldaway.search import Written
 from foldaway.stores.database import BodyKey, Packed, Statements
 
 RUN_BYTES = 1024

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from foldaway.errors import StoreUnavailable
 from foldaway.exports import __version__
-from foldaway.search.values import Match, Reveal, Wanted
+from foldaway.search import Match, Reveal, Wanted
 
 T = TypeVar("T")
 Value: TypeAlias = str | bytes | int | float | None

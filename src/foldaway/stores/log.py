@@ -285,7 +285,7 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
 
 def first_ask_of(rows: Sequence[MessageRow]) -> str:
     """Return the first words of the user: nothing that the agent put there, and no bare command."""
-    from foldaway.memory.messages import extract_user_words  # read only if something is asked
+    from foldaway.memory import extract_user_words  # read only if something is asked
 
     for row in rows:
         if row.role != "user" or row.generated:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from foldaway.search.values import HIDDEN, Filters, Reveal, Revealed, Term, Wanted, Written
-from foldaway.search.words import holds
+from foldaway.search import HIDDEN, Filters, Reveal, Revealed, Term, Wanted, Written, holds
 from foldaway.stores.bodies import unpack_written
 from foldaway.stores.database import Row, Statements
 from foldaway.stores.rows import plain

@@ -13,7 +13,7 @@ import zstandard
 
 from foldaway.errors import StoreUnavailable
 from foldaway.report import Reference
-from foldaway.search.values import Match, Reveal, Wanted
+from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores import erasing, lineage, log, upkeep, views
 from foldaway.stores.database import Database, Statements
 from foldaway.stores.rows import (

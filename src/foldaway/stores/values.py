@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, Struct
 
 from foldaway.report import Reference
-from foldaway.search.values import Written
+from foldaway.search import Written
 
 Descent: TypeAlias = Literal["", "compression", "branch", "delegation", "reset"]
 """Why a session has a parent: `compression` goes on after it was compacted; `branch` goes another

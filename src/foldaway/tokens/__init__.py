@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from statistics import median
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.errors import ExactCountingUnavailable
+from foldaway.exports import import_later
 from foldaway.tokens.estimate import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,
@@ -18,6 +19,9 @@ from foldaway.tokens.estimate import (
     Estimator,
     estimate_text,
 )
+
+if TYPE_CHECKING:
+    from foldaway.tokens.estimate import TABLES
 
 __all__ = [
     "IMAGE_TOKENS",
@@ -159,3 +163,11 @@ def _load_tiktoken(model: str) -> _Tiktoken:
         raise ExactCountingUnavailable(
             model, "tiktoken is not installed", "run `pip install 'foldaway[exact]'`"
         ) from error
+
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "estimate": "TABLES",
+    },
+)

@@ -16,10 +16,11 @@ __all__ = [
     "compress_trajectory",
 ]
 
-_LATER = {
-    "Metrics": "foldaway.trajectories.policy",
-    "TrajectoryPolicy": "foldaway.trajectories.policy",
-    "compress_trajectory": "foldaway.trajectories.compress",
-}
 
-__getattr__ = import_later(__name__, _LATER)
+__getattr__ = import_later(
+    __name__,
+    {
+        "compress": "compress_trajectory",
+        "policy": "Metrics TrajectoryPolicy",
+    },
+)

@@ -14,8 +14,7 @@ from foldaway.dialects.rules.roles import ROLES_ALTERNATE
 from foldaway.facts.frame import recognize
 from foldaway.ports import Redact, TokenCounter
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator
 from foldaway.trajectories.counting import (
     TurnCosts,
     outside_tokens,

@@ -15,8 +15,7 @@ from foldaway.compaction.measure import message_tokens, text_length, tools_token
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import ExactCountingUnavailable, MissingExtra, NotReadable
 from foldaway.ports import TokenCounter
-from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, ExactCounter, exact_counter
-from foldaway.tokens.estimate import Estimator
+from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator, ExactCounter, exact_counter
 from foldaway.trajectories.tokenizer_file import counter_of
 from foldaway.transcript import Message, Text, ToolResult, Transcript
 

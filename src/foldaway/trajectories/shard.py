@@ -29,8 +29,7 @@ from foldaway.dialects.jsontext import dump as dump_json
 from foldaway.dialects.jsontext import parse
 from foldaway.dialects.load import dump, load_parsed
 from foldaway.errors import BatchStopped, FoldawayError, NotWritable
-from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.redaction.policy import DEFAULT_KEY
+from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor
 from foldaway.trajectories.compress import CompressionTools, compress_transcript
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import (

@@ -212,7 +212,7 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
-    from foldaway.caching.prices import paid
+    from foldaway.caching import paid
     from foldaway.catalog import known_prices
 
     model = native.compactor.name.partition(":")[2]

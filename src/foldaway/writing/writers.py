@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.prices import Prices
+from foldaway.caching import Prices
 from foldaway.compaction.work import Writer
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.ports import NativeCompactor, Summarizer

@@ -18,8 +18,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import opened, short_id, store_options
 from foldaway.config import Settings, external_memory, home_folder
 from foldaway.errors import FoldawayError
-from foldaway.memory.files.provider import FilesProvider, memory_folder
-from foldaway.memory.provider import MemoryProvider
+from foldaway.memory import FilesProvider, MemoryProvider, memory_folder
 from foldaway.sessions.erasing import Erasure, Proof, Tell, erase_words
 
 _SHOWN = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from foldaway.caching.economics import usd
+from foldaway.caching import usd
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, Piece, saving, text_of
 from foldaway.cli.files import counted, format_time, shortened

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from foldaway.facts.tables import WORDS
-from foldaway.reduction.lines import plain
+from foldaway.reduction import plain
 from foldaway.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")

@@ -10,8 +10,7 @@ from msgspec import Struct
 from foldaway.facts.ledger.lines import cut, whole_words
 from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family
-from foldaway.reduction import signals
-from foldaway.reduction.lines import Signs
+from foldaway.reduction import Signs, signals
 from foldaway.regex import Regex
 
 _LOOKS = Regex(

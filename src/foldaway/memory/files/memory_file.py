@@ -28,7 +28,7 @@ from foldaway.memory.files.history import StoredVersion, Version, Who, to_text
 from foldaway.memory.files.shared_file import SharedFile
 from foldaway.ports import Redact
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.search.find import ScannedText, scan
+from foldaway.search import ScannedText, scan
 from foldaway.tokens import estimate_text
 
 _APART = 100

@@ -15,7 +15,7 @@ from foldaway.errors import NotReadable
 from foldaway.memory.fence import defuse_marks
 from foldaway.memory.files.entries import entries_of
 from foldaway.memory.files.shared_file import read_file
-from foldaway.search.text import clean
+from foldaway.search import clean
 from foldaway.tokens import estimate_text
 
 KNOWLEDGE_NAMES = ("AGENTS.md", "CLAUDE.md")

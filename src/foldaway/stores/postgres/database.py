@@ -14,7 +14,7 @@ from urllib.parse import quote
 import psycopg
 
 from foldaway.errors import StoreUnavailable
-from foldaway.search.values import Match, Reveal, Wanted
+from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores.bodies import unpack
 from foldaway.stores.database import (
     BodyKey,

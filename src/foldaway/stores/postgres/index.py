@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from foldaway.search.words import WORD, flat, stem, words_of
+from foldaway.search import WORD, flat, stem, words_of
 from foldaway.stores.database import MessageRow, Packed
 from foldaway.stores.postgres.connections import Open
 

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
-from foldaway.search.find import Postings, Row, find
-from foldaway.search.values import Match, Reveal, Term, Wanted
-from foldaway.search.words import WORD
-from foldaway.search.words import folded as without_accents
+from foldaway.search import WORD, Match, Postings, Reveal, Row, Term, Wanted
+from foldaway.search import folded as without_accents
+from foldaway.search.find import find
 from foldaway.stores.database import Row as TableRow
 from foldaway.stores.matching import COLUMNS, STORED, Condition, StoredIndex, join_conditions
 from foldaway.stores.postgres.connections import Open, has_trigrams

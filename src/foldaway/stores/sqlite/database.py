@@ -20,7 +20,7 @@ import apsw
 
 from foldaway.disk import sync_folder
 from foldaway.errors import StoreUnavailable
-from foldaway.search.values import Match, Reveal, Wanted
+from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores.database import (
     BodyKey,
     MessageRow,

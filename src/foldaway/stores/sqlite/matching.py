@@ -11,8 +11,8 @@ from copy import copy
 from itertools import product
 from typing import Self
 
-from foldaway.search.find import Postings, Row, find
-from foldaway.search.values import Match, Reveal, Term, Wanted
+from foldaway.search import Match, Postings, Reveal, Row, Term, Wanted
+from foldaway.search.find import find
 from foldaway.stores.database import Row as TableRow
 from foldaway.stores.database import Statements
 from foldaway.stores.matching import (

@@ -12,7 +12,7 @@ from msgspec import Struct
 from foldaway.facts.cleaning import cleaned
 from foldaway.facts.speakers import own_words, without_blocks
 from foldaway.ports import Redact, TokenCounter
-from foldaway.reduction.lines import plain
+from foldaway.reduction import plain
 from foldaway.regex import Regex
 from foldaway.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
 
