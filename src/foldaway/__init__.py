@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from foldaway.dialects.convert import Converted, convert
     from foldaway.dialects.load import dump, load
     from foldaway.dialects.repair import Repaired, repair
-    from foldaway.engine.compressor import Compressor
-    from foldaway.engine.oneshot import Compressed, compress
-    from foldaway.engine.reducing import reduce
-    from foldaway.engine.run import Model
+    from foldaway.engine import Compressed, Compressor, Model, compress, reduce
     from foldaway.errors import FoldawayError
     from foldaway.integrations import wrap
     from foldaway.policy import Policy
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from foldaway.report import Report
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.session import Session, warm
-    from foldaway.stores.store import Store
+    from foldaway.stores import Store
     from foldaway.transcript import Message, Transcript, Violation
 
 __all__ = [

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from foldaway.adapters import ContextEngine, HermesEngine
 from foldaway.config import compressor_settings, open_store, read_settings
-from foldaway.engine.run import Model
+from foldaway.engine import Model
 from foldaway.errors import FoldawayError
 from foldaway.journal import log_event
 from foldaway.sessions.finding import recall_from
@@ -25,8 +25,7 @@ from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
 from foldaway.sessions.standing import find_by_key
 from foldaway.sessions.tools import TOOLS, answer
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession, SessionInfo
+from foldaway.stores import NewSession, SessionInfo, Store
 
 if TYPE_CHECKING:  # Hermes' own are not typed, and need not be here
 

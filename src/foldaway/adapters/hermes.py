@@ -12,18 +12,14 @@ from msgspec.structs import replace
 from foldaway.adapters.contract import ContextEngine
 from foldaway.compaction.compact import Skipped, plan
 from foldaway.compaction.work import Options
-from foldaway.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
-from foldaway.engine.recall import TOOLS
-from foldaway.engine.run import Model, model_of
+from foldaway.engine import TOOLS, Model, answer_tokens_of, figures_of, model_of, prompt_tokens_of
 from foldaway.errors import FoldawayError
 from foldaway.journal import log_event
 from foldaway.report import Reason
 from foldaway.sessions.following import Followed
 from foldaway.sessions.hooks import Hooks, told
 from foldaway.sessions.session import Session
-from foldaway.stores.open import open_store
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store, open_store
 from foldaway.transcript import Message
 
 _IN_VAIN: frozenset[Reason] = frozenset(

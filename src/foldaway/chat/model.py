@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from foldaway.caching import wants_breakpoints, with_breakpoints
-from foldaway.engine.meter import figures_of
+from foldaway.engine import figures_of
 from foldaway.errors import SummarizerFailed
 from foldaway.writing.models.failures import Interrupted, failure
 from foldaway.writing.models.keys import ANTHROPIC, OPENAI, Vendor, access_to

@@ -24,7 +24,7 @@ from rich.tree import Tree
 from foldaway.chat.tools import Allowed
 from foldaway.commands import CommandAnswer, Commands
 from foldaway.sessions.showing import Show
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 from foldaway.transcript import ToolCall
 
 PROMPT = "› "

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from foldaway.engine.recall import tools_in
+from foldaway.engine import tools_in
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.memory import McpOptions, McpSession, result_text
 from foldaway.sessions.chat import Chat

@@ -33,8 +33,7 @@ from foldaway.cli.inputs import (
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
-from foldaway.engine.brief import BRIEF_TOKENS, Brief, brief_of, handoff_prompt
-from foldaway.engine.run import LoggingRedactor
+from foldaway.engine import BRIEF_TOKENS, Brief, LoggingRedactor, brief_of, handoff_prompt
 from foldaway.installing import Client, opening_clients
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.markdown import show_controls

@@ -26,7 +26,7 @@ from foldaway.errors import MissingExtra, SummarizerFailed
 if TYPE_CHECKING:
     from foldaway.chat import ChatModel
     from foldaway.memory import MemoryManager
-    from foldaway.stores.store import Store
+    from foldaway.stores import Store
 
 SYSTEM = (
     "You are a helpful assistant in a terminal. Answer in plain text and be brief. Older parts of "

@@ -56,11 +56,19 @@ from foldaway.config import Settings, redaction_policy
 from foldaway.dialects.document import write_document
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.repair import repair_transcript
-from foldaway.engine.difference import difference_made, source_position
-from foldaway.engine.oneshot import Compressed
-from foldaway.engine.oneshot import compress as compress_once
-from foldaway.engine.originals import Generation, Placed, added, joined, write_originals
-from foldaway.engine.run import LoggingRedactor, Model
+from foldaway.engine import (
+    Compressed,
+    Generation,
+    LoggingRedactor,
+    Model,
+    Placed,
+    added,
+    difference_made,
+    joined,
+    source_position,
+    write_originals,
+)
+from foldaway.engine import compress as compress_once
 from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
 from foldaway.report import Reference, Report, SummaryNote
 from foldaway.tokens import exact_counter

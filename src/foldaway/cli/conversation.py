@@ -23,8 +23,7 @@ from foldaway.importers.imported import PARTIAL
 from foldaway.transcript import Transcript
 
 if TYPE_CHECKING:
-    from foldaway.stores.store import Store
-    from foldaway.stores.values import SessionInfo
+    from foldaway.stores import SessionInfo, Store
 
 _BOOKKEEPING = "keys-foreign"
 """The rule against fields that an agent keeps with its messages and no provider takes."""

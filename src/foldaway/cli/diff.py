@@ -16,7 +16,8 @@ from foldaway.cli.inputs import (
     print_json,
     reading,
 )
-from foldaway.engine.difference import Comparison, ViewDifference, compare, difference
+from foldaway.engine import Comparison, ViewDifference, compare
+from foldaway.engine.difference import difference
 from foldaway.errors import NotReadable
 from foldaway.facts.frame import recognize
 

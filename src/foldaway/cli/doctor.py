@@ -40,8 +40,7 @@ from foldaway.installing.clients import clients
 from foldaway.memory import Bounds, memory_files, memory_folder
 from foldaway.policy import Policy
 from foldaway.sessions.salvaging import salvage as salvage_store
-from foldaway.stores.sqlite.database import clear_drafts
-from foldaway.stores.values import Health
+from foldaway.stores import Health, clear_drafts
 
 _MB = 1_000_000
 _GATEWAY_SECONDS = 10.0

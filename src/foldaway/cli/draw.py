@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
     from rich.text import Text
 
-    from foldaway.engine.difference import ViewDifference
+    from foldaway.engine import ViewDifference
 
 NOT_A_TERMINAL = (100, 24)
 """Columns and lines if the output is not a terminal and COLUMNS is not set."""

@@ -22,7 +22,7 @@ from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.importers import bytes_in, sessions_in
 from foldaway.sessions.importing import Taken, take_all
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 INDEXED_AT_ONCE = 1_000
 """Messages that are indexed between two steps of the bar."""

@@ -25,7 +25,7 @@ from foldaway.cli.inputs import (
 )
 from foldaway.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from foldaway.config import Settings
-from foldaway.engine.inspection import Copies, Inspection, Long, inspect_transcript
+from foldaway.engine import Copies, Inspection, Long, inspect_transcript
 from foldaway.tokens import Estimator
 
 SHOWN_TRANSCRIPTS = 5

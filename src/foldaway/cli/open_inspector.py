@@ -20,7 +20,7 @@ from foldaway.cli.stores import is_missing, is_own, store_options, store_place
 from foldaway.config import agent_places, home_folder, open_store, writers_from
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.exports import __version__
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 
 @click.command("open")

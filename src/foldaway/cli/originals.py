@@ -19,8 +19,8 @@ from foldaway.cli.files import (
 )
 from foldaway.cli.inputs import FILE, PATH, input_limits, options
 from foldaway.dialects.document import read_document
-from foldaway.engine.originals import Generation, read_originals, write_originals
-from foldaway.engine.originals import undo as undo_newest
+from foldaway.engine import Generation, read_originals, write_originals
+from foldaway.engine import undo as undo_newest
 from foldaway.errors import CannotUndo, NotReadable
 
 SUFFIX = ".originals.jsonl"

@@ -18,7 +18,7 @@ from foldaway.cli.inputs import (
     print_json,
 )
 from foldaway.dialects.limits import unpack
-from foldaway.engine.reducing import reduce as reduce_text
+from foldaway.engine import reduce as reduce_text
 from foldaway.errors import NotReadable
 from foldaway.reduction import KINDS, Kind, Reduced
 

@@ -21,9 +21,7 @@ from foldaway.config import Settings, home_folder, open_store, read_settings
 from foldaway.errors import StoreUnavailable
 from foldaway.sessions import details
 from foldaway.sessions.leaving import project_at
-from foldaway.stores.log import FIRST_ASK_CHARS
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import FIRST_ASK_CHARS, SessionInfo, Store
 
 Use: TypeAlias = Literal["read", "search", "write", "create"]
 """`read` never changes the file; `search` completes its index if it may; `write` wants a store

@@ -28,31 +28,36 @@ from foldaway.cli.inputs import (
     usage_error,
 )
 from foldaway.cli.settings import PRICE_ROW, Priced, prices_for
-from foldaway.trajectories.batch import (
-    BatchResult,
-    CallEstimate,
-    Progress,
-    compress_batch,
-    estimate_batch,
-)
-from foldaway.trajectories.counting import counter_for
-from foldaway.trajectories.folder import BatchReport
-from foldaway.trajectories.model_client import Spent
-from foldaway.trajectories.policy import (
+from foldaway.trajectories import (
     BINS,
     LEAST_SUMMARY_TOKENS,
+    QUANTILES,
     Artifacts,
+    BatchReport,
+    BatchResult,
     BatchSettings,
+    CallEstimate,
     Counted,
+    Fault,
     Format,
+    Progress,
+    RecordSource,
     RequestLimits,
+    Spent,
+    Stats,
     Summaries,
     TrajectoryPolicy,
+    compress_batch,
+    counter_for,
+    estimate_batch,
+    find_sources,
+    one_line,
+    over_target_sentence,
+    read_over_target,
+    read_records,
+    stats_of,
 )
-from foldaway.trajectories.reading import RecordSource, find_sources, one_line, read_records
-from foldaway.trajectories.stats import QUANTILES, Stats, stats_of
-from foldaway.trajectories.stats import sample as draw_sample
-from foldaway.trajectories.verify import Fault, over_target_sentence, read_over_target
+from foldaway.trajectories import sample as draw_sample
 from foldaway.trajectories.verify import verify as verify_batch
 
 ASKED_FROM_USD = 1.0

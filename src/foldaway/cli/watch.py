@@ -160,7 +160,7 @@ def newest(file: str | None) -> Running | None:
 def _newest_stored(since: float) -> Running | None:
     from foldaway.config import open_store, read_settings
     from foldaway.spending.reading import spent_of_store
-    from foldaway.stores.values import SessionFilter
+    from foldaway.stores import SessionFilter
 
     settings = read_settings()
     try:

@@ -10,7 +10,7 @@ from foldaway.reduction import plural
 from foldaway.sessions.answers import beginning, date_of
 from foldaway.sessions.library import name_in_words
 from foldaway.sessions.session import Session
-from foldaway.stores.values import OutlineRow, SessionInfo
+from foldaway.stores import OutlineRow, SessionInfo
 
 _MOST = 10
 """Conversations or messages to choose from: what fits on a screen; chosen."""

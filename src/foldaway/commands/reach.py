@@ -9,8 +9,7 @@ from foldaway.errors import UnknownSession
 from foldaway.memory import MemoryManager
 from foldaway.sessions.finding import message_at
 from foldaway.sessions.showing import Show
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionFilter, SessionInfo
+from foldaway.stores import SessionFilter, SessionInfo, Store
 
 _NONE = "no conversation {name!r}; /resume lists them"
 

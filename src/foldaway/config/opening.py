@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from foldaway.adapters import ContextEngine
     from foldaway.memory import MemoryManager, MemoryProvider
     from foldaway.redaction import RedactionPolicy
-    from foldaway.stores.store import Store
+    from foldaway.stores import Store
     from foldaway.writing.writers import Progress, Writers
 
 
@@ -40,7 +40,7 @@ def open_store(
     Without any of them it is a file for the profile in the data folder, which is made if it
     is missing. Raises `StoreUnavailable` with a remedy.
     """
-    from foldaway.stores.open import open_store as open_at  # a plain check needs no database
+    from foldaway.stores import open_store as open_at  # a plain check needs no database
 
     surroundings = os.environ if environment is None else environment
     place = url or surroundings.get(f"{PREFIX}STORE", "") or home_folder(surroundings) / "sessions"
@@ -133,7 +133,7 @@ def open_engine(
 
 def compressor_settings(chosen: Settings) -> dict[str, Any]:
     """Return what our own engine is made with by the settings."""
-    from foldaway.engine.run import LoggingRedactor, Model  # a plain check needs no engine
+    from foldaway.engine import LoggingRedactor, Model  # a plain check needs no engine
 
     given: dict[str, Any] = {
         "model": Model(chosen.model, cache_ttl=chosen.cache_ttl),

@@ -14,15 +14,14 @@ from foldaway.dialects.load import load
 from foldaway.ends.lists import Built, GivenList, HostForm, given_list, host_edits
 from foldaway.ends.opencode import OpenCodeForm
 from foldaway.ends.pi import PiForm
-from foldaway.engine.brief import brief_of
+from foldaway.engine import brief_of
 from foldaway.hooks import facts_of, framed_facts
 from foldaway.policy import Policy
 from foldaway.search import Filters
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import discover
 from foldaway.sessions.session import Session
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession
+from foldaway.stores import NewSession, Store
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Payload
 from foldaway.writing.writers import Writers

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.difference import Comparison, compare, difference
-from foldaway.engine.oneshot import compress
+from foldaway.engine import Comparison, compare, compress
+from foldaway.engine.difference import difference
 from foldaway.errors import UnknownReference
 from foldaway.gateway.api_values import (
     CompactAnswer,
@@ -64,13 +64,7 @@ from foldaway.sessions.library import Library
 from foldaway.sessions.retention import Retention, find_expired
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import Show, redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import (
-    NewSession,
-    SessionFilter,
-    SessionInfo,
-    StoredMessage,
-)
+from foldaway.stores import NewSession, SessionFilter, SessionInfo, Store, StoredMessage
 from foldaway.transcript import Message, Transcript
 from foldaway.writing.writers import Writers
 

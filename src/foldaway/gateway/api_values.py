@@ -9,12 +9,12 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from foldaway.engine.difference import Comparison, Fate
+from foldaway.engine import Comparison, Fate
 from foldaway.report import Report
 from foldaway.search import Sort
 from foldaway.sessions.details import SessionDetails, SessionRow, ViewRow
 from foldaway.sessions.finding import AROUND, Hit
-from foldaway.stores.values import Erased, Pin, SessionKind
+from foldaway.stores import Erased, Pin, SessionKind
 
 MOST_NUMBER: Final = 2**31 - 1
 """The largest number that PostgreSQL compares with a position."""

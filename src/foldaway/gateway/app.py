@@ -28,7 +28,7 @@ from foldaway.gateway.guard import Guard, Owner, Terms, page_key
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
 from foldaway.sessions.retention import Retention
 from foldaway.sessions.session import warm
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 _KEEPS_ALL = Retention()
 _NOBODY = Owner()

@@ -23,8 +23,7 @@ from msgspec.structs import replace
 
 from foldaway.caching import TTL_SECONDS, Prices, Ttl
 from foldaway.catalog import known_prices, window_of
-from foldaway.engine.economy import Clock
-from foldaway.engine.run import Model
+from foldaway.engine import Clock, Model
 from foldaway.errors import FoldawayError
 from foldaway.gateway.asked import Turn
 from foldaway.gateway.identity import owner_in
@@ -37,8 +36,7 @@ from foldaway.sessions.last_view import LastView, unpack_last_view
 from foldaway.sessions.session import Session
 from foldaway.sessions.standing import find_by_key
 from foldaway.sessions.too_long import Refusal
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession
+from foldaway.stores import NewSession, Store
 from foldaway.transcript import Kept
 from foldaway.writing.writers import Writers
 

@@ -22,8 +22,7 @@ from foldaway.gateway.identity import in_user_id
 from foldaway.sessions.matching import digest, same_start
 from foldaway.sessions.rows import decoded, frame_of
 from foldaway.sessions.standing import find_by_key
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 _CHANGING = ("sk-ant-oat", "ya29.")

@@ -8,8 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.compaction.work import Options
-from foldaway.engine.compressor import Compressor, PreviewedRun
-from foldaway.engine.difference import Fate
+from foldaway.engine import Compressor, Fate, PreviewedRun
 from foldaway.gateway.actions import ApiContext, NotThere, compared
 from foldaway.gateway.api_values import (
     BudgetPreview,
@@ -21,7 +20,7 @@ from foldaway.gateway.api_values import (
 )
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.trying import engine_before
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 from foldaway.transcript import Folded, Kept, Transcript, View, render
 
 _PER_CENT = 100

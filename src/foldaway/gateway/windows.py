@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from foldaway.dialects.jsontext import parse
 from foldaway.errors import NotReadable
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 Telling: TypeAlias = Literal["refused", "listed"]
 """How a provider told it. What it refuses counts more: a list has the most that can be had."""

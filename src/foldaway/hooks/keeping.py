@@ -9,8 +9,7 @@ from foldaway.dialects.jsontext import dump
 from foldaway.errors import Conflict
 from foldaway.hooks.results import Original
 from foldaway.report import Reference
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewMessage, NewSession, SessionInfo
+from foldaway.stores import NewMessage, NewSession, SessionInfo, Store
 from foldaway.tokens import Estimator
 
 _TRIES = 8

@@ -16,8 +16,7 @@ from foldaway.sessions.details import recorded_usage
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show
 from foldaway.spending.judging import SUMMARY_ALONE
-from foldaway.stores.store import Store
-from foldaway.stores.values import OutlineRow, SessionInfo, TurnUsage
+from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
 
 

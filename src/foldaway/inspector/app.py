@@ -58,7 +58,7 @@ from foldaway.inspector.site import (
 )
 from foldaway.inspector.spending import SpendingReader
 from foldaway.sessions.retention import Retention
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (
     (ROOT, home),

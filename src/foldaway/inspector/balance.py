@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from foldaway.caching import TTL_SECONDS, usd
 from foldaway.catalog import PriceList, window_of
 from foldaway.report import Report
-from foldaway.stores.values import TurnUsage
+from foldaway.stores import TurnUsage
 
 
 class Spared(Struct, frozen=True):

@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 
 from foldaway.spending.figures import CountedAnswer
 from foldaway.spending.record import SpentSession
-from foldaway.stores.values import SessionFilter
+from foldaway.stores import SessionFilter
 
 _MOST_CHARS = 1_000
 """Of a value in an address: longer than any path that a session ran in."""

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import msgspec
 
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
 from foldaway.inspector.kinds import (
     NOTHING,
@@ -21,8 +21,7 @@ from foldaway.inspector.kinds import (
     plus,
 )
 from foldaway.report import Report
-from foldaway.stores.store import Store
-from foldaway.stores.values import OutlineRow, SessionInfo, StoredView
+from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView
 from foldaway.transcript import Item
 
 

@@ -9,13 +9,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts.frame import carried_summary
 from foldaway.sessions.rows import frame_of
 from foldaway.spending.judging import SUMMARY_ALONE
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
 
 FateKind: TypeAlias = Literal["kept", "rewritten", "folded"]

@@ -25,8 +25,7 @@ from foldaway.memory import extract_user_words
 from foldaway.report import Category
 from foldaway.sessions.exporting import framed
 from foldaway.sessions.rows import decoded, frame_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import OutlineRow, SessionInfo, TokenSum
+from foldaway.stores import OutlineRow, SessionInfo, Store, TokenSum
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, texts
 

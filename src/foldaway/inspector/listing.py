@@ -16,7 +16,7 @@ from foldaway.inspector.window_strips import WindowStrip, file_strip, stored_str
 from foldaway.sessions.library import name_in_words
 from foldaway.sessions.showing import Show
 from foldaway.spending.record import SpentSession
-from foldaway.stores.values import SessionFilter, SessionInfo
+from foldaway.stores import SessionFilter, SessionInfo
 
 Key = tuple[str, str]
 _AT_ONCE = 200

@@ -12,8 +12,7 @@ from foldaway.sessions.exporting import transcript_of
 from foldaway.spending.judging import MOST_PROMPTS, replayed
 from foldaway.spending.prompts import SYSTEM
 from foldaway.spending.reading import spent_of_store
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 
 _RECORDED = 0.9
 """Share of the answers whose requests must be recorded, or what was paid is called a part; chosen:

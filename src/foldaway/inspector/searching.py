@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from starlette.requests import Request
 
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.gateway import actions
 from foldaway.gateway.actions import ApiContext
 from foldaway.gateway.api_values import SearchAsked
@@ -23,7 +23,7 @@ from foldaway.inspector.window_strips import WIDTH
 from foldaway.search import Sort
 from foldaway.sessions.finding import Hit, ShownMessage
 from foldaway.spending.record import SpentSession
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 from foldaway.transcript import Folded
 
 ROLES = ("user", "assistant", "tool", "system")

@@ -31,7 +31,7 @@ from foldaway.sessions.library import name_in_words
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import shown_text
 from foldaway.spending.numbers import short
-from foldaway.stores.values import OutlineRow, SessionInfo
+from foldaway.stores import OutlineRow, SessionInfo
 
 CHUNK = 40
 """Messages that are drawn at once: a few screens."""

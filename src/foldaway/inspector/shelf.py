@@ -23,9 +23,7 @@ from foldaway.importers import sessions_in
 from foldaway.inspector.file_copies import FileCopies
 from foldaway.sessions.importing import take_all
 from foldaway.spending.record import SpentSession
-from foldaway.stores.open import open_store
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store, open_store
 
 COPIES = "/inspector/copies"
 """Where the API for copies of sessions is."""

@@ -20,7 +20,7 @@ from foldaway.spending.judging import judge
 from foldaway.spending.overview import Overview, overview
 from foldaway.spending.reading import Judgement, UsageReader
 from foldaway.spending.record import SpentSession
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 _JUDGING_SECONDS = 8.0
 """How long sessions are replayed for what they would have cost otherwise, as in `foldaway`."""

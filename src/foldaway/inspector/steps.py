@@ -13,8 +13,7 @@ from foldaway.compaction.arrival import is_on_arrival
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.references import payload_bytes
 from foldaway.compaction.state import CompactionState
-from foldaway.engine.difference import Fate
-from foldaway.engine.saved import unpack_snapshot, unpack_view
+from foldaway.engine import Fate, unpack_snapshot, unpack_view
 from foldaway.errors import NotReadable
 from foldaway.gateway.actions import NotThere
 from foldaway.inspector.balance import Spared, StepBalance, balance, spared_by
@@ -24,8 +23,7 @@ from foldaway.report import Category, Report
 from foldaway.sessions.details import ViewRow, view_rows
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show, redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo, StoredView
+from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole
 

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from foldaway.sessions.details import view_rows
 from foldaway.sessions.library import name_in_words
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionFilter, SessionInfo
+from foldaway.stores import SessionFilter, SessionInfo, Store
 
 _SESSIONS_AT_ONCE = 500
 """Sessions of one page of a store: few queries, little memory."""

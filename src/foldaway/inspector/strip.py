@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
 from foldaway.inspector.context import report_of
 from foldaway.inspector.kinds import (
@@ -28,8 +28,7 @@ from foldaway.inspector.kinds import (
 )
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.spending.live import window_for
-from foldaway.stores.store import Store
-from foldaway.stores.values import OutlineRow, SessionInfo, TurnUsage
+from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Item, Kept, extend, whole
 
 _AT_ONCE = 500

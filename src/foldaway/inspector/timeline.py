@@ -30,8 +30,7 @@ from foldaway.sessions.details import (
 )
 from foldaway.sessions.rows import frame_of
 from foldaway.spending.live import usual_threshold, window_for
-from foldaway.stores.store import Store
-from foldaway.stores.values import OutlineRow, SessionInfo, StoredView, TurnUsage
+from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.

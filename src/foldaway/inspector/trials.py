@@ -29,8 +29,7 @@ from foldaway.lab.strategies import PLAIN, choose_strategies
 from foldaway.sessions.exporting import transcript_of
 from foldaway.spending.judging import recordings_of, system_tokens_of
 from foldaway.spending.reading import spent_of_store
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 
 TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
 """Strategies of the lab that keep usable text within a budget."""

@@ -26,8 +26,7 @@ from foldaway.lab.scoring.session import LabSession, is_system, render
 from foldaway.lab.scoring.signals import one_line
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo, StoredMessage
+from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.transcript import (
     Folded,
     Kept,

@@ -16,8 +16,7 @@ from foldaway.spending.live import live_state
 from foldaway.spending.numbers import short
 from foldaway.spending.prompts import SYSTEM
 from foldaway.spending.record import SpentSession
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 
 WIDTH = 1000
 """Units of a strip from end to end; it is stretched to the width that there is."""

@@ -16,7 +16,7 @@ from foldaway.dialects.registry import dialect_named
 from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import HostSessions
 from foldaway.sessions.rows import new_message
-from foldaway.stores.values import NewMessage, NewSession, SessionFilter, SessionInfo
+from foldaway.stores import NewMessage, NewSession, SessionFilter, SessionInfo
 from foldaway.tokens import Estimator
 from foldaway.transcript import Payload
 

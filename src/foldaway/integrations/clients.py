@@ -25,7 +25,7 @@ from foldaway.gateway.wires import route_of
 from foldaway.integrations.answer_stream import AnswerStream
 from foldaway.integrations.host_sessions import HostRequest, HostSessions, HostTurn
 from foldaway.sessions.too_long import RefusedRequest
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 T = TypeVar("T")
 _LIBRARIES = ("httpx", "httpx2")

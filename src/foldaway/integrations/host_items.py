@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from foldaway.dialects.jsontext import dump
 from foldaway.sessions.rows import payloads
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewMessage, NewSession, SessionInfo
+from foldaway.stores import NewMessage, NewSession, SessionInfo, Store
 
 
 def plain_row(item: Any) -> NewMessage:

@@ -22,15 +22,14 @@ from foldaway.config import open_store
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import dialect_named
 from foldaway.ends import Built, GivenList, ListForm, given_list, host_edits
-from foldaway.engine.recall import TOOLS, tools_in
+from foldaway.engine import TOOLS, tools_in
 from foldaway.gateway.identity import named_by_start
 from foldaway.gateway.wires import WIRES
 from foldaway.journal import log_event
 from foldaway.sessions.following import Followed
 from foldaway.sessions.session import Session
 from foldaway.sessions.standing import find_by_key
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession
+from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
 
 __all__ = ["HOST_TOOLS", "HostRequest", "HostSessions", "HostTool", "HostTurn"]

@@ -37,7 +37,7 @@ from foldaway.integrations.host_sessions import (
     HostTurn,
 )
 from foldaway.integrations.payloads import function_payload
-from foldaway.stores.values import NewSession
+from foldaway.stores import NewSession
 
 __all__ = ["FoldawaySession"]
 

@@ -23,8 +23,7 @@ from foldaway.lab.scoring.session import (
 )
 from foldaway.search import Wanted, parse_query
 from foldaway.sessions.rows import new_message, tool_names
-from foldaway.stores.open import open_store
-from foldaway.stores.values import NewSession
+from foldaway.stores import NewSession, open_store
 from foldaway.tokens import estimate_text
 
 FIRST_HITS = 5

@@ -13,8 +13,7 @@ from foldaway.caching import Prices, Situation, Ttl, Verdict, weigh
 from foldaway.compaction.measure import message_tokens, tools_tokens
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.repair import repair_transcript
-from foldaway.engine.compressor import Compressor
-from foldaway.engine.run import Model
+from foldaway.engine import Compressor, Model
 from foldaway.policy import Budget, Policy
 from foldaway.tokens import Estimator
 from foldaway.transcript import Payload, ToolResult, Transcript, is_ask

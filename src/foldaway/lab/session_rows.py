@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import Prices
-from foldaway.engine.compressor import Compressor
+from foldaway.engine import Compressor
 from foldaway.errors import FoldawayError
 from foldaway.lab.measures import (
     DEFAULT_PRICES,

@@ -13,8 +13,7 @@ from foldaway.caching import TTL_SECONDS, Bill
 from foldaway.compaction.choose import HEAD_SHARE
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.compressor import Compressor
-from foldaway.engine.run import Model
+from foldaway.engine import Compressor, Model
 from foldaway.lab.recording import RecordedMessage, Recording
 from foldaway.lab.replay import (
     CallState,

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import Prices
-from foldaway.engine.oneshot import Compressed, compress
+from foldaway.engine import Compressed, compress
 from foldaway.errors import FoldawayError, UnknownName
 from foldaway.facts.frame import summary_body
 from foldaway.lab.peers.ask import Peers

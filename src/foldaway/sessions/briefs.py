@@ -9,16 +9,14 @@ from msgspec.structs import replace
 
 from foldaway.compaction.compact import Skipped
 from foldaway.compaction.state import CompactionState
-from foldaway.engine.brief import BRIEF_TOKENS, Brief, brief_of, trial_compaction
-from foldaway.engine.saved import unpack_snapshot
+from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, trial_compaction, unpack_snapshot
 from foldaway.facts.frame import split_summary
 from foldaway.sessions.delegations import delegations, worth_telling
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import ShownMessage, message_at, messages_in
 from foldaway.sessions.showing import Show, shown_text
 from foldaway.sessions.standing import snapshot_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten
 
 _MOST_ROWS = 500

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.recall import COMPACT, TOOLS
-from foldaway.engine.run import Model
+from foldaway.engine import COMPACT, TOOLS, Model
 from foldaway.facts.frame import recognize
 from foldaway.memory import MemoryManager, Recalled, Switch, inject
 from foldaway.policy import Policy
@@ -20,8 +19,7 @@ from foldaway.report import Report
 from foldaway.sessions.hooks import Hooks, Switched, told
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import NewSession, SessionInfo
+from foldaway.stores import NewSession, SessionInfo, Store
 from foldaway.transcript import Message, Role, Text, ToolCall, is_ask, texts
 from foldaway.writing.writers import Writers
 

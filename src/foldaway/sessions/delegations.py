@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from foldaway.compaction.references import reference_to
 from foldaway.report import Reference
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 
 DONE: Literal["done"] = "done"
 """Why a subagent's session ended whose result was taken."""

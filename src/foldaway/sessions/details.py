@@ -11,8 +11,7 @@ from msgspec import Struct
 from foldaway.catalog import PriceList
 from foldaway.report import Report
 from foldaway.sessions.rows import usage_in
-from foldaway.stores.store import Store
-from foldaway.stores.values import Descent, Pin, SessionInfo, SessionKind, StoredView, TurnUsage
+from foldaway.stores import Descent, Pin, SessionInfo, SessionKind, Store, StoredView, TurnUsage
 
 _REPORT = msgspec.json.Decoder(Report)
 _PROBED = 64

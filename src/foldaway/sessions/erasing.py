@@ -17,11 +17,17 @@ from foldaway.search import searchable
 from foldaway.sessions.leaving import project_at
 from foldaway.sessions.rows import INBOX, decoded, new_message
 from foldaway.sessions.wording import Words, erase_message, fold, is_by, is_by_user
-from foldaway.stores.erasing import HeldPiece, Rewording
-from foldaway.stores.log import made_ready
-from foldaway.stores.open import is_store_file, stores_in
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionFilter, SessionInfo, StoredMessage
+from foldaway.stores import (
+    HeldPiece,
+    Rewording,
+    SessionFilter,
+    SessionInfo,
+    Store,
+    StoredMessage,
+    is_store_file,
+    made_ready,
+    stores_in,
+)
 from foldaway.tokens import Estimator
 
 Why: TypeAlias = Literal["author", "quote", "words"]

@@ -11,7 +11,7 @@ from foldaway.compaction.state import CompactionState
 from foldaway.compaction.trigger import Decision
 from foldaway.errors import FailureKind
 from foldaway.report import Report
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 from foldaway.writing.failures import remedy_for
 
 EventKind: TypeAlias = Literal[

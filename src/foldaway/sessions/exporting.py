@@ -17,15 +17,13 @@ from foldaway.dialects.loss import Loss
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.repair import repair_transcript
-from foldaway.engine.live_log import GrowingLog
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import GrowingLog, unpack_view
 from foldaway.errors import CannotRepair
 from foldaway.facts.frame import merged_summaries, recognize, without_summary
 from foldaway.policy import Policy
 from foldaway.sessions.markdown import as_markdown
 from foldaway.sessions.rows import decoded, frame_of, payloads
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo, StoredMessage
+from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.tokens import Estimator
 from foldaway.transcript import Frame, Message, Transcript, View, extend, render
 

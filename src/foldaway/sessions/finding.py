@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.search import Filters, Match, Reveal, Sort, Term, Wanted, flat, parse_query, places
 from foldaway.search.snippet import snippet
 from foldaway.sessions.leaving import SPEAKERS
 from foldaway.sessions.showing import Show, as_it_is, redactor_of, revealing
-from foldaway.stores.store import Store
-from foldaway.stores.values import Line, SessionInfo, SessionKind, Stretch
+from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch
 from foldaway.transcript import Folded, extend
 
 AROUND = 5

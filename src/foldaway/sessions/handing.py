@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from foldaway.compaction.references import reference_of
-from foldaway.engine.brief import BRIEF_TOKENS
+from foldaway.engine import BRIEF_TOKENS
 from foldaway.facts.effects.calls import effects_of_call, text_of
 from foldaway.facts.effects.effect import normalize
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
@@ -18,8 +18,7 @@ from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.delegations import fenced
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show, shown_text
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Message, ToolCall, ToolResult
 
 CONTEXT_SHARE = 4

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from foldaway.journal import SESSION, log_event
 from foldaway.sessions.events import LASTING, EventKind, SessionEvent
-from foldaway.stores.values import Descent, SessionInfo
+from foldaway.stores import Descent, SessionInfo
 
 ENVIRONMENT_VARIABLE = "FOLDAWAY_SESSION"
 

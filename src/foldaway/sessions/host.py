@@ -12,7 +12,7 @@ from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.load import load
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting
 from foldaway.exports import __version__
 from foldaway.journal import log_event
@@ -38,8 +38,7 @@ from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.standing import save_snapshot, unchanged
 from foldaway.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
-from foldaway.stores.store import Store
-from foldaway.stores.values import Descent, NewSession
+from foldaway.stores import Descent, NewSession, Store
 from foldaway.transcript import Payload, View, grow
 
 T = TypeVar("T")

@@ -17,9 +17,7 @@ from foldaway.importers.imported import Agent, ImportedSession, Note, Relation, 
 from foldaway.journal import log_event
 from foldaway.sessions.matching import digest
 from foldaway.sessions.rows import decoded, new_message, tool_names
-from foldaway.stores.rows import plain
-from foldaway.stores.store import Store
-from foldaway.stores.values import Descent, NewMessage, NewSession, SessionInfo, TurnUsage
+from foldaway.stores import Descent, NewMessage, NewSession, SessionInfo, Store, TurnUsage, plain
 from foldaway.tokens import Estimator
 
 Mode: TypeAlias = Literal["in-place", "rotate"]

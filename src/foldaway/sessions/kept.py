@@ -18,10 +18,16 @@ from foldaway.compaction.arrival import ResultPolicy
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.trigger import Decision
 from foldaway.dialects.jsontext import dump, parse
-from foldaway.engine.compressor import Compressor, Step
-from foldaway.engine.meter import figures_of
-from foldaway.engine.run import STILL_BROKEN, log_run, model_of
-from foldaway.engine.saved import pack_view, unpack_view
+from foldaway.engine import (
+    STILL_BROKEN,
+    Compressor,
+    Step,
+    figures_of,
+    log_run,
+    model_of,
+    pack_view,
+    unpack_view,
+)
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from foldaway.journal import log_event
 from foldaway.report import Report
@@ -45,8 +51,7 @@ from foldaway.sessions.standing import (
     unchanged,
 )
 from foldaway.sessions.tracking import Tracker
-from foldaway.stores.store import Store
-from foldaway.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
+from foldaway.stores import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo, Store
 from foldaway.transcript import View
 
 P = ParamSpec("P")

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from foldaway.errors import StoreError
 from foldaway.journal import log_event
-from foldaway.stores.store import Store
-from foldaway.stores.values import Held, Lease
+from foldaway.stores import Held, Lease, Store
 
 TTL_SECONDS = 60.0
 _RENEWALS = 3

@@ -10,9 +10,7 @@ from foldaway.errors import UnknownReference, UnknownSession
 from foldaway.sessions.answers import beginning, date_of
 from foldaway.sessions.leaving import Project
 from foldaway.sessions.showing import Show, as_it_is
-from foldaway.stores.log import FIRST_ASK_CHARS
-from foldaway.stores.store import Store
-from foldaway.stores.values import Place, SessionInfo
+from foldaway.stores import FIRST_ASK_CHARS, Place, SessionInfo, Store
 
 
 class Library(Struct, frozen=True):

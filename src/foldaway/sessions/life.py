@@ -16,7 +16,7 @@ from foldaway.caching import TTL_SECONDS
 from foldaway.catalog import window_of
 from foldaway.compaction.trigger import Decision
 from foldaway.compaction.work import Options
-from foldaway.engine.run import model_of
+from foldaway.engine import model_of
 from foldaway.memory import MemoryManager
 from foldaway.policy import Policy, budget_for
 from foldaway.report import Report
@@ -25,8 +25,7 @@ from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import Held, SessionFilter, SessionInfo
+from foldaway.stores import Held, SessionFilter, SessionInfo, Store
 
 EXPIRED = "expired"
 EXPIRING = "expiring"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from foldaway.facts.tools import read_arguments
 from foldaway.reduction import fenced, render_result
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 from foldaway.transcript import (
     Media,
     Opaque,

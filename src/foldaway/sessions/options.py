@@ -10,9 +10,7 @@ from msgspec import Struct
 
 from foldaway.compaction.media import without_older_media
 from foldaway.dialects.profiles import dialect_for
-from foldaway.engine.compressor import Compressor
-from foldaway.engine.economy import Clock
-from foldaway.engine.run import Model
+from foldaway.engine import Clock, Compressor, Model
 from foldaway.errors import InvalidSetting
 from foldaway.policy import Policy
 from foldaway.ports import MediaReducer, Redact, Summarizer

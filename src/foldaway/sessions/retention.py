@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.sessions.leaving import Project, project_at
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 
 ExpiryReason: TypeAlias = Literal["age", "project", "size"]
 """Older than all may be, older than its project may be, or more than there may be."""

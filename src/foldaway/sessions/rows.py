@@ -9,9 +9,9 @@ from msgspec import Raw
 
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.meter import answer_tokens_of, first_int, prompt_tokens_of
+from foldaway.engine import answer_tokens_of, first_int, prompt_tokens_of
 from foldaway.search import clean, searchable
-from foldaway.stores.values import NewMessage, SessionInfo, StoredMessage, TurnUsage
+from foldaway.stores import NewMessage, SessionInfo, StoredMessage, TurnUsage
 from foldaway.transcript import Message, ToolCall, ToolResult
 
 _NO_NAMES: Mapping[str, str] = {}

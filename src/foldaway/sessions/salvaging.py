@@ -20,12 +20,21 @@ from msgspec import Struct
 
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import DIALECTS, dialect_named
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import unpack_view
 from foldaway.errors import FoldawayError, StoreUnavailable
-from foldaway.stores.bodies import address_of, content_of, expand, pack, unpack
-from foldaway.stores.database import Row, Statements
-from foldaway.stores.sqlite.database import SqliteDatabase, open_sqlite
-from foldaway.stores.sqlite.opening import connect, make_ready
+from foldaway.stores import (
+    Row,
+    SqliteDatabase,
+    Statements,
+    address_of,
+    connect,
+    content_of,
+    expand,
+    make_ready,
+    open_sqlite,
+    pack,
+    unpack,
+)
 from foldaway.transcript import Message, Text
 
 LOST = "[This message was lost: the store that kept it was damaged.]"

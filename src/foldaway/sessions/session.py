@@ -18,11 +18,16 @@ from foldaway.compaction.work import Options
 from foldaway.dialects.jsontext import dump_text, parse
 from foldaway.dialects.profiles import profile_for
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.compressor import PreviewedRun
-from foldaway.engine.economy import Clock
-from foldaway.engine.inspection import Inspection, inspect_transcript
-from foldaway.engine.recall import COMPACT, TOOLS, tools_in
-from foldaway.engine.run import Model
+from foldaway.engine import (
+    COMPACT,
+    TOOLS,
+    Clock,
+    Inspection,
+    Model,
+    PreviewedRun,
+    inspect_transcript,
+    tools_in,
+)
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting, NotReadable, UnknownSession
 from foldaway.policy import Policy
 from foldaway.ports import MediaReducer, Redact, Summarizer
@@ -46,9 +51,7 @@ from foldaway.sessions.rows import frame_of, payloads
 from foldaway.sessions.standing import find_by_key, unchanged
 from foldaway.sessions.too_long import refusal_of
 from foldaway.sessions.tracking import Same
-from foldaway.stores.open import open_store
-from foldaway.stores.store import Store
-from foldaway.stores.values import Descent, NewSession, SessionInfo
+from foldaway.stores import Descent, NewSession, SessionInfo, Store, open_store
 from foldaway.transcript import Message, Payload, Text, ToolResult
 from foldaway.writing.writers import Writers
 

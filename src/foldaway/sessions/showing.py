@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.registry import dialect_named
-from foldaway.engine.run import LoggingRedactor
+from foldaway.engine import LoggingRedactor
 from foldaway.redaction import DEFAULT_KEY, HIDDEN_LINE, RedactionPolicy, Redactor
 from foldaway.search import HIDDEN, Reveal, Revealed, Written, searchable
-from foldaway.stores.store import Store
+from foldaway.stores import Store
 from foldaway.transcript import Message, ToolCall
 
 Show: TypeAlias = Callable[[str], str]

@@ -33,7 +33,7 @@ from foldaway.sessions.leaving import SPEAKERS, may_leave
 from foldaway.sessions.library import Library
 from foldaway.sessions.rows import payloads
 from foldaway.sessions.showing import PLACEHOLDER
-from foldaway.stores.values import SessionFilter, SessionInfo
+from foldaway.stores import SessionFilter, SessionInfo
 from foldaway.tokens import estimate_text
 
 MOST_HITS = 20

@@ -6,13 +6,11 @@ import msgspec
 from msgspec.structs import replace
 
 from foldaway.compaction.arrival import ResultPolicy
-from foldaway.engine.compressor import Compressor
-from foldaway.engine.saved import unpack_view
+from foldaway.engine import Compressor, unpack_view
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of, payloads
 from foldaway.sessions.showing import redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo, StoredView
+from foldaway.stores import SessionInfo, Store, StoredView
 
 
 def engine_before(

@@ -20,14 +20,14 @@ from foldaway.journal import log_event
 from foldaway.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
 from foldaway.sessions.rows import INBOX, payloads
 from foldaway.sessions.session import Session
-from foldaway.stores.store import Store
-from foldaway.stores.values import (
+from foldaway.stores import (
     Held,
     Lease,
     NewMessage,
     NewSession,
     SessionFilter,
     SessionInfo,
+    Store,
     StoredMessage,
 )
 

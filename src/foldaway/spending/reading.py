@@ -17,8 +17,7 @@ from foldaway.importers import ImportedSession, files_in, sessions_in
 from foldaway.sessions.rows import decoded, usage_in
 from foldaway.spending.prompts import prompt_figures, spent, title_of
 from foldaway.spending.record import SpentAnswer, SpentSession, mark_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionFilter, SessionInfo, TurnUsage
+from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
 
 Tell = Callable[[int, int], None]

@@ -9,7 +9,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from foldaway.importers.imported import AnswerUsage, ImportedSession
-from foldaway.stores.values import TurnUsage
+from foldaway.stores import TurnUsage
 from foldaway.transcript import Message
 
 _MARK_BYTES = 8

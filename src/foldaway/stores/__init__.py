@@ -9,9 +9,39 @@ from foldaway.exports import import_later
 if TYPE_CHECKING:
     from foldaway.search import Wanted, parse_query
     from foldaway.search.snippet import snippet
-    from foldaway.stores.open import open_store
+    from foldaway.stores.bodies import address_of, content_of, expand, pack, unpack
+    from foldaway.stores.database import Row, Statements
+    from foldaway.stores.erasing import HeldPiece, Rewording
+    from foldaway.stores.log import FIRST_ASK_CHARS, made_ready
+    from foldaway.stores.open import is_store_file, open_store, stores_in
+    from foldaway.stores.rows import plain
+    from foldaway.stores.sqlite.database import SqliteDatabase, clear_drafts, open_sqlite
+    from foldaway.stores.sqlite.opening import connect, make_ready
     from foldaway.stores.store import Store
-    from foldaway.stores.values import NewMessage, NewSession, SessionInfo
+    from foldaway.stores.values import (
+        Descent,
+        Erased,
+        Health,
+        Held,
+        Lease,
+        Line,
+        NewMessage,
+        NewSession,
+        NewView,
+        OutlineRow,
+        Page,
+        Pin,
+        Place,
+        SessionFilter,
+        SessionInfo,
+        SessionKind,
+        StoredMessage,
+        StoredView,
+        Stretch,
+        TokenSum,
+        TurnUsage,
+    )
+
 
 __all__ = [
     "NewMessage", "NewSession", "SessionInfo", "Store", "Wanted", "open_store", "parse_query",
@@ -22,11 +52,20 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
+        "bodies": "address_of content_of expand pack unpack",
+        "database": "Row Statements",
+        "erasing": "HeldPiece Rewording",
         "foldaway.search.query": "parse_query",
         "foldaway.search.snippet": "snippet",
         "foldaway.search.values": "Wanted",
-        "open": "open_store",
+        "log": "FIRST_ASK_CHARS made_ready",
+        "open": "is_store_file open_store stores_in",
+        "rows": "plain",
+        "sqlite.database": "SqliteDatabase clear_drafts open_sqlite",
+        "sqlite.opening": "connect make_ready",
         "store": "Store",
-        "values": "NewMessage NewSession SessionInfo",
+        "values": "Descent Erased Health Held Lease Line NewMessage NewSession NewView "
+        "OutlineRow Page Pin Place SessionFilter SessionInfo SessionKind StoredMessage "
+        "StoredView Stretch TokenSum TurnUsage",
     },
 )

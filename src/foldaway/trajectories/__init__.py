@@ -7,8 +7,33 @@ from typing import TYPE_CHECKING
 from foldaway.exports import import_later
 
 if TYPE_CHECKING:
+    from foldaway.trajectories.batch import (
+        BatchResult,
+        CallEstimate,
+        Progress,
+        compress_batch,
+        estimate_batch,
+    )
     from foldaway.trajectories.compress import compress_trajectory
-    from foldaway.trajectories.policy import Metrics, TrajectoryPolicy
+    from foldaway.trajectories.counting import counter_for
+    from foldaway.trajectories.folder import BatchReport
+    from foldaway.trajectories.model_client import Spent
+    from foldaway.trajectories.policy import (
+        BINS,
+        LEAST_SUMMARY_TOKENS,
+        Artifacts,
+        BatchSettings,
+        Counted,
+        Format,
+        Metrics,
+        RequestLimits,
+        Summaries,
+        TrajectoryPolicy,
+    )
+    from foldaway.trajectories.reading import RecordSource, find_sources, one_line, read_records
+    from foldaway.trajectories.stats import QUANTILES, Stats, sample, stats_of
+    from foldaway.trajectories.verify import Fault, over_target_sentence, read_over_target
+
 
 __all__ = [
     "Metrics",
@@ -20,7 +45,15 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
+        "batch": "BatchResult CallEstimate Progress compress_batch estimate_batch",
         "compress": "compress_trajectory",
-        "policy": "Metrics TrajectoryPolicy",
+        "counting": "counter_for",
+        "folder": "BatchReport",
+        "model_client": "Spent",
+        "policy": "Artifacts BINS BatchSettings Counted Format LEAST_SUMMARY_TOKENS Metrics "
+        "RequestLimits Summaries TrajectoryPolicy",
+        "reading": "RecordSource find_sources one_line read_records",
+        "stats": "QUANTILES Stats sample stats_of",
+        "verify": "Fault over_target_sentence read_over_target",
     },
 )

@@ -41,7 +41,7 @@ from foldaway.disk import PRIVATE
 from foldaway.sessions.finding import AROUND, SessionReading, ShownMessage
 from foldaway.sessions.finding import read as read_session
 from foldaway.sessions.finding import scroll as scroll_session
-from foldaway.stores.values import Page, SessionFilter, SessionInfo
+from foldaway.stores import Page, SessionFilter, SessionInfo
 
 if TYPE_CHECKING:
     from foldaway.sessions.exporting import Exported

@@ -26,8 +26,7 @@ from foldaway.cli.stores import (
     store_options,
 )
 from foldaway.sessions.retention import Expiring, Retention, find_expired, keep_limits
-from foldaway.stores.store import Store
-from foldaway.stores.values import Erased, SessionInfo
+from foldaway.stores import Erased, SessionInfo, Store
 
 _MB = 1_000_000
 SHOWN_SESSIONS = 10

@@ -27,14 +27,13 @@ from foldaway.cli.stores import opened, place_options, print_session, session_co
 from foldaway.config import redaction_policy
 from foldaway.dialects.jsontext import dump_text
 from foldaway.dialects.profiles import profile_for
-from foldaway.engine.difference import Comparison, ViewDifference, compare, difference
-from foldaway.engine.run import Model
+from foldaway.engine import Comparison, Model, ViewDifference, compare
+from foldaway.engine.difference import difference
 from foldaway.report import Report
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
-from foldaway.stores.store import Store
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo, Store
 from foldaway.writing.cached_prompt import check_cached_prompt
 
 _REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")

@@ -14,7 +14,7 @@ from foldaway.cli.files import counted, format_time, shortened
 from foldaway.cli.inputs import COUNT, print_json
 from foldaway.cli.stores import opened, session_command, session_line, session_row, short_id
 from foldaway.sessions.details import SessionDetails, session_details
-from foldaway.stores.values import SessionInfo
+from foldaway.stores import SessionInfo
 
 BAR_COLUMNS = 30
 """The width of the bar of the largest request; the table has four more columns."""
