@@ -171,6 +171,16 @@ def test_an_agent_that_is_not_installed_is_named_with_the_remedy(agent: Any) -> 
     assert "npm install -g @qwen-code/qwen-code" in ended.stderr
 
 
+def test_an_agent_that_takes_no_server_is_told_the_other_way(agent: Any) -> None:
+    """Exit code 2, and nothing is started."""
+    command, variables = agent(through=True)
+    ended = subprocess.run([*command[:-1], "--recall", "gemini"], env=variables,
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert "Gemini CLI takes no server at its start; run `foldaway install` once" in ended.stderr
+
+
 def test_an_agent_that_cannot_be_started_is_an_error(agent: Any, tmp_path: Path) -> None:
     """As a program for another machine."""
     command, variables = agent(through=True)

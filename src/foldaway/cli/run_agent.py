@@ -102,8 +102,9 @@ def run(
 def _recall_server(agent: Agent, serve_options: str) -> list[str]:
     """Return the command of the server that an agent gets, on the store of its gateway."""
     if agent.recall is None:
-        raise click.UsageError(f"--recall: {agent.title} takes no server at its start; "
-                               f"run `foldaway mcp install {agent.name}` once")  # fmt: skip
+        raise click.UsageError(f"--recall: {agent.title} takes no server at its start; run "
+                               "`foldaway install` once, for agents that have one in their "
+                               "settings")  # fmt: skip
     if not find_spec("mcp"):
         raise MissingExtra("mcp", "foldaway run --recall")
     given = _given(shlex.split(serve_options))
