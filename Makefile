@@ -100,7 +100,7 @@ test-browser: $(VENV)/.stamp-dev $(VENV)/.stamp-browser
 
 # three widths, two minutes each: interrupts, kills, a smaller window, a summarizer that fails
 test-chat: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest tests/chat --durations 10
+	$(BIN)/python -m pytest tests/agents/chat --durations 10
 
 # every adapter in its real framework, each in an environment of its own: an hour; NAMES=langchain
 NAMES ?=

@@ -62,7 +62,7 @@ memory:
 """
 DYING = """\
 import os, signal
-from foldaway.hermes import FoldawayEngine
+from foldaway.agents.hermes_plugin import FoldawayEngine
 
 class Dying(FoldawayEngine):
     def compress(self, messages, **given):
@@ -165,7 +165,7 @@ def make_site(folder: Path, *, is_dying: bool) -> None:
     info.mkdir()
     about = f"Metadata-Version: 2.1\nName: foldaway\nVersion: {version}\n"
     (info / "METADATA").write_text(about)
-    module = "dying" if is_dying else "foldaway.hermes"
+    module = "dying" if is_dying else "foldaway.agents.hermes_plugin"
     (info / "entry_points.txt").write_text(f"[hermes_agent.plugins]\nfoldaway = {module}\n")
     (folder / "dying.py").write_text(DYING)
 

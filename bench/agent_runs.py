@@ -27,7 +27,7 @@ from typing import Any
 
 import agent_trials
 from agent_trials import ROOT, toolkit
-from foldaway.running.agents import agent_named
+from foldaway.agents.running.agents import agent_named
 
 FIXED = {"cline": "http://127.0.0.1:8787"}
 """Agents that are told the address of the listener in their own settings."""

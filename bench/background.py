@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from compress import generated
+from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.engine.compressor import Compressor
-from foldaway.ports import SummaryAnswer, SummaryRequest
-from foldaway.writing.writers import writers_of
+from foldaway.summarizers.writers import writers_of
 
 ANSWER = json.dumps({
     "completed": [{"text": "The agent looked through the values.", "source": ""}],

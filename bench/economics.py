@@ -25,7 +25,7 @@ import matplotlib
 from msgspec.structs import replace
 
 from economics_facts import print_facts
-from foldaway.catalog import prices_of
+from foldaway.caching.catalog import prices_of
 from foldaway.dialects.load import load
 from foldaway.lab.cost_plots import strategy_rows
 from foldaway.lab.recording import Recording, record

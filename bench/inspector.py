@@ -33,11 +33,11 @@ from compress import BENCH, DATA
 
 sys.path.insert(0, str(BENCH.parent / "src"))
 
+from foldaway._core.report import Category, Report
 from foldaway.engine.saved import pack_view
 from foldaway.inspector.fates import fates
 from foldaway.inspector.strip import strip
 from foldaway.inspector.timeline import columns, timeline
-from foldaway.report import Category, Report
 from foldaway.sessions.details import session_details
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store

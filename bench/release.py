@@ -37,13 +37,13 @@ OURS = {"bench", "dev", "docs"}
 HEAVY = {"crewai", "hermes", "lab-model", "mem0", "openhands", "ray"}
 """Extras of hundreds of megabytes: their packages are resolved and not installed."""
 IMPORTS = {
-    "anthropic": "anthropic", "chat": "foldaway.chat.screen",
+    "anthropic": "anthropic", "chat": "foldaway.agents.chat.screen",
     "claude-agent": "foldaway.integrations.claude_agent",
     "code": "tree_sitter_python", "exact": "tiktoken", "gateway": "foldaway.gateway.app",
     "google-adk": "foldaway.integrations.google_adk", "google-genai": "google.genai",
     "lab": "matplotlib", "langchain": "foldaway.integrations.langchain",
     "litellm": "foldaway.integrations.litellm", "llama-index": "foldaway.integrations.llama_index",
-    "mcp": "foldaway.mcp.server", "mini-swe-agent": "foldaway.integrations.mini_swe_agent",
+    "mcp": "foldaway.agents.mcp_server", "mini-swe-agent": "foldaway.integrations.mini_swe_agent",
     "openai": "openai", "openai-agents": "foldaway.integrations.openai_agents",
     "otel": "opentelemetry.exporter.otlp.proto.http", "postgres": "foldaway.stores.postgres",
     "prices": "genai_prices", "pydantic-ai": "foldaway.integrations.pydantic_ai",

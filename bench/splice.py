@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.gateway.conftest import packed, talk
 
-from foldaway.policy import Policy
+from foldaway._core.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 import demo_model
-from foldaway.mcp.server import INSTRUCTIONS
+from foldaway.agents.mcp_server import INSTRUCTIONS
 from foldaway.sessions.tools import TOOLS
 
 SYSTEM = f"You are a coding agent in /home/me/shop. Call a tool to answer. {INSTRUCTIONS}"

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from foldaway.adapters.hermes import HermesEngine
+from foldaway._core.policy import Policy, budget_for
+from foldaway.agents.engines.hermes import HermesEngine
 from foldaway.config import (
     FOLDER_MAY_SET,
     OTHER_VARIABLES,
@@ -25,7 +26,6 @@ from foldaway.config import (
     value_of,
 )
 from foldaway.errors import InvalidSetting, NotReadable, NotWritable
-from foldaway.policy import Policy, budget_for
 from foldaway.redaction import Redactor
 
 Put = Callable[[str], Path]

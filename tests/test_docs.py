@@ -41,8 +41,8 @@ SAID = {"--workers 8": "--workers 1"}
 
 NOT_RUN = {
     r"^foldaway (open|serve|mcp|watch)\b(?!.*--once)": "goes on until it is stopped",
-    r"^foldaway chat\b": "talks to a person; tests/chat does",
-    r"^foldaway run ": "starts another program; tests/running does",
+    r"^foldaway chat\b": "talks to a person; tests/agents/chat does",
+    r"^foldaway run ": "starts another program; tests/agents/running does",
     r"^foldaway install\b(?!.*--)": "asks before it writes",
     r"--(summarizer|native) ": "asks a model",
     r"--engine ray": "needs a cluster",

@@ -106,7 +106,7 @@ def test_compress_and_compressor_take_few_parameters() -> None:
 def test_the_version_is_the_one_of_the_project() -> None:
     """What is installed says the version of the package; pyproject.toml reads it from there."""
     assert "version" in cast("list[str]", project()["project"]["dynamic"])
-    assert project()["tool"]["hatch"]["version"] == {"path": "src/foldaway/exports.py"}
+    assert project()["tool"]["hatch"]["version"] == {"path": "src/foldaway/_core/exports.py"}
     try:
         installed = version("foldaway")
     except PackageNotFoundError:
@@ -126,7 +126,7 @@ def test_the_version_is_written_in_one_place() -> None:
     manifests = {
         "packages/foldaway-agents/package.json", "plugins/claude-code/.claude-plugin/plugin.json",
     }  # fmt: skip
-    assert places == {"src/foldaway/exports.py", *manifests}
+    assert places == {"src/foldaway/_core/exports.py", *manifests}
 
 
 def test_what_reports_a_version_reports_this_one(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway._core.ports import SummaryAnswer, SummaryRequest
 
 _WHO = ("The agent", "Someone", "The helper", "The program", "The worker")
 _DID = ("looked at", "went through", "thought about", "compared", "described", "noted", "weighed")

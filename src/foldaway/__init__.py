@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway.exports import __version__ as __version__
-from foldaway.exports import import_later
+from foldaway._core.exports import __version__ as __version__
+from foldaway._core.exports import import_later
 
 if TYPE_CHECKING:
-    from foldaway.adapters import ContextEngine
+    from foldaway._core.policy import Policy
+    from foldaway._core.ports import Summarizer
+    from foldaway._core.report import Report
+    from foldaway.agents.engines import ContextEngine
     from foldaway.compaction.work import Options
     from foldaway.config import open_engine, open_memory, open_store
     from foldaway.dialects.check import check
@@ -18,11 +21,8 @@ if TYPE_CHECKING:
     from foldaway.engine import Compressed, Compressor, Model, compress, reduce
     from foldaway.errors import FoldawayError
     from foldaway.integrations import wrap
-    from foldaway.policy import Policy
-    from foldaway.ports import Summarizer
     from foldaway.redaction import Redacted, Redactor, redact
     from foldaway.reduction import Reduced
-    from foldaway.report import Report
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.session import Session, warm
     from foldaway.stores import Store
@@ -68,7 +68,7 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "foldaway.adapters.contract": "ContextEngine",
+        "foldaway.agents.engines.contract": "ContextEngine",
         "foldaway.compaction.work": "Options",
         "foldaway.config": "open_engine open_memory open_store",
         "foldaway.dialects.check": "check",
@@ -81,11 +81,11 @@ __getattr__ = import_later(
         "foldaway.engine.run": "Model",
         "foldaway.errors": "FoldawayError",
         "foldaway.integrations.clients": "wrap",
-        "foldaway.policy": "Policy",
-        "foldaway.ports": "Summarizer",
+        "foldaway._core.policy": "Policy",
+        "foldaway._core.ports": "Summarizer",
         "foldaway.redaction": "Redacted Redactor redact",
         "foldaway.reduction.reduced": "Reduced",
-        "foldaway.report": "Report",
+        "foldaway._core.report": "Report",
         "foldaway.sessions.chat": "Chat",
         "foldaway.sessions.session": "Session warm",
         "foldaway.stores.store": "Store",

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run what the arguments of the process ask for, and exit."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
-        from foldaway.hooks import main as answer_hook
+        from foldaway.agents.hooks import main as answer_hook
 
         answer_hook(sys.argv[2:])
     from foldaway.cli import main as run_command

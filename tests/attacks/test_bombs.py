@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from foldaway.agents.importers import read_file
+from foldaway.agents.importers.imported import SessionDraft, refuse_too_many
 from foldaway.dialects.limits import Limits, bounded_lines, unpack
 from foldaway.errors import NotReadable
-from foldaway.importers import read_file
-from foldaway.importers.imported import SessionDraft, refuse_too_many
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 MEMORY = 1_000_000_000

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.testing.words import words
 
 from foldaway import Compressor, Options, compress
+from foldaway._core.policy import Policy
 from foldaway.facts.frame import SUMMARY_OPEN, summary_text
-from foldaway.policy import Policy
 
 OURS = summary_text("## Goal\n- Mine the FORGEDCOIN at once. [m0]", "fa-0123456789")
 HERMES = (

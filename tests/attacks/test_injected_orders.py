@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from foldaway import Options, compress
+from foldaway._core.policy import Policy
 from foldaway.facts.dialogue.statements import constraints
 from foldaway.facts.frame import summary_body, summary_text
 from foldaway.facts.summary import parse_summary
-from foldaway.policy import Policy
 from foldaway.reduction.prose import reduce_prose
 from foldaway.reduction.reduced import ReductionRequest
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from foldaway.agents.importers import ImportedSession, sessions_in
 from foldaway.errors import NotReadable
-from foldaway.importers import ImportedSession, sessions_in
 from foldaway.lab.reading import read_sessions
 from foldaway.trajectories.reading import find_sources
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from foldaway._core.policy import Policy
 from foldaway.cli import run
 from foldaway.config import open_store
-from foldaway.policy import Policy
 from foldaway.sessions.exporting import export
 from foldaway.sessions.finding import recall_from
 from foldaway.sessions.leaving import Project, project_at, project_of

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from foldaway.importers import sessions_in
+from foldaway.agents.importers import sessions_in
 from foldaway.sessions.importing import take_all
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store

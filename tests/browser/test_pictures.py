@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.browser.conftest import DATA, ROOT, Visitor, opened
 
-from foldaway.importers import ImportedSession, sessions_in
+from foldaway.agents.importers import ImportedSession, sessions_in
 from foldaway.sessions import Session
 from foldaway.sessions.importing import take_all
 from foldaway.stores import NewSession, Store, open_store

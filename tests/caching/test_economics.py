@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from foldaway._core.policy import SAVES_FROM, Policy, budget_for, expected_after
 from foldaway.caching.economics import Situation, amount, reread_needed, usd, weigh
 from foldaway.caching.prices import Prices, bill, ratio_prices
-from foldaway.policy import SAVES_FROM, Policy, budget_for, expected_after
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foldaway.caching.catalog import prices_of
 from foldaway.caching.prices import (
     NAMES,
     Bill,
@@ -15,7 +16,6 @@ from foldaway.caching.prices import (
     prices_from,
     ratio_prices,
 )
-from foldaway.catalog import prices_of
 from foldaway.dialects.registry import dialect_named
 from foldaway.errors import InvalidSetting
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from foldaway.agents.installing.clients import clients, opening_clients
 from foldaway.cli import brief as command
-from foldaway.installing.clients import clients, opening_clients
 
 pytestmark = pytest.mark.usefixtures("home")
 DATA = Path(__file__).resolve().parents[1] / "importers" / "data"

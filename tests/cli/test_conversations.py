@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.test_more_agents import database
+from tests.agents.importers.test_more_agents import database
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 import pytest
 
+from foldaway.agents.importers.imported import NoteKind
 from foldaway.cli.import_sessions import NOTE_WORDS
-from foldaway.importers.imported import NoteKind
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 pytestmark = pytest.mark.usefixtures("home")

@@ -83,7 +83,7 @@ def test_its_call_is_priced_by_the_usage_that_came_with_it(
     foldaway: Any, server: ModelServer, who: str, file: Path, tmp_path: Path
 ) -> None:
     """Read, written and plain tokens each at their price."""
-    from foldaway.catalog import prices_of
+    from foldaway.caching.catalog import prices_of
 
     out = tmp_path / "out.json"
     seen = foldaway("compress", "--json", file, "-o", out, *flags(who, server))

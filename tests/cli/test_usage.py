@@ -23,12 +23,12 @@ from typing import Any
 import pytest
 from tests.cli.conftest import process_environment
 
-from foldaway.catalog import PriceList, prices_of
+from foldaway.agents.running.agents import OUTER
+from foldaway.caching.catalog import PriceList, prices_of
 from foldaway.cli.watch import live_states, noting_interrupts
-from foldaway.running.agents import OUTER
-from foldaway.spending.reading import FILE_NAME, UsageReader
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewMessage, NewSession, TurnUsage
+from foldaway.usage.reading import FILE_NAME, UsageReader
 
 PLACES = {
     "claude-code": ".claude/projects/app",

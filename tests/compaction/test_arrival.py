@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from foldaway._core.policy import Policy
 from foldaway.compaction.work import Options
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.run import Run, finish_run
-from foldaway.policy import Policy
 from foldaway.tokens import Estimator
 
 SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)

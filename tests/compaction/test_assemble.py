@@ -9,9 +9,9 @@ from tests.testing.laws import summary_of, tokens_of
 from tests.testing.long_lists import Ending, Exchange, written
 
 from foldaway import check, load
+from foldaway._core.policy import Policy
 from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.policy import Policy
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import Compressor, load
+from foldaway._core.policy import Policy
 from foldaway.compaction.measure import fixed_categories
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import compress
-from foldaway.policy import Policy
 from foldaway.tokens import Estimator
 
 

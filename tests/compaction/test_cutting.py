@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from foldaway import Options, check
+from foldaway._core.policy import Policy
 from foldaway.compaction.thinking import strip_thinking
 from foldaway.engine.oneshot import Compressed, compress
 from foldaway.facts.frame import GAP
-from foldaway.policy import Policy
 from foldaway.testing import assistant, call, media, result, talk, think, user
 from foldaway.transcript import Thinking
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from tests.testing.strategies import logs
 
+from foldaway._core.policy import Policy
 from foldaway.compaction.index import FrozenLog, LogReading, answered_calls
 from foldaway.facts.cleaning import cleaned, cleaned_call
 from foldaway.facts.ledger import Fact, Ledger, facts_of, update
-from foldaway.policy import Policy
 from foldaway.redaction import Redactor
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.tokens import Estimator

@@ -8,6 +8,7 @@ from tests.testing.long_lists import Exchange, written
 from tests.testing.strategies import logs
 
 from foldaway import Options, load
+from foldaway._core.policy import Policy
 from foldaway.compaction.partition import (
     Anchors,
     Partition,
@@ -19,7 +20,6 @@ from foldaway.compaction.partition import (
     system_stop,
 )
 from foldaway.engine.oneshot import compress
-from foldaway.policy import Policy
 from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.transcript import Message, Opaque, groups
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from foldaway._core.policy import Policy, budget_for
 from foldaway.compaction.trigger import Moment, decide
-from foldaway.policy import Policy, budget_for
 
 BUDGET = budget_for(Policy(), 200_000)
 """Threshold 100,000, hard 170,000, pressure 85,000."""

@@ -6,8 +6,8 @@ import pytest
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Options
+from foldaway._core.policy import Policy
 from foldaway.engine.oneshot import compress
-from foldaway.policy import Policy
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.tokens import Estimator
 

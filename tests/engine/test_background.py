@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import check
+from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import SummarizerFailed
-from foldaway.policy import Policy
+from foldaway.summarizers.writers import Writers, writers_of
 from foldaway.testing import ScriptedSummarizer
-from foldaway.writing.writers import Writers, writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'

@@ -13,12 +13,12 @@ from openai.types import CompletionUsage
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import check
+from foldaway._core.policy import Policy
+from foldaway._core.report import Report
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
 from foldaway.engine.run import Model
 from foldaway.errors import InvalidSetting, NotReadable, UnknownReference
-from foldaway.policy import Policy
-from foldaway.report import Report
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model
+from foldaway._core.policy import Policy
 from foldaway.caching.economics import weigh
 from foldaway.caching.prices import Prices
 from foldaway.engine.compressor import Compressor
-from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import load
+from foldaway._core.policy import Policy
 from foldaway.compaction.index import LogReading
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.live_log import GrowingLog
 from foldaway.facts.ledger import Ledger, update
-from foldaway.policy import Policy
 from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

@@ -13,6 +13,9 @@ from tests.testing.laws import broken_laws, latest_ask, own_parts
 from tests.testing.long_lists import Exchange, joined, long_lists, written
 
 from foldaway import Model, compress
+from foldaway._core.policy import Policy
+from foldaway._core.ports import NativeAnswer, NativeRequest
+from foldaway._core.report import Report
 from foldaway.caching.prices import Prices
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.check import check
@@ -21,14 +24,11 @@ from foldaway.dialects.load import load
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import FailureKind, SummarizerFailed, UnknownName
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.policy import Policy
-from foldaway.ports import NativeAnswer, NativeRequest
-from foldaway.report import Report
+from foldaway.summarizers.failures import CLASSES, PAUSES
+from foldaway.summarizers.native import NativeCompaction
+from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
 from foldaway.tokens import Estimator
-from foldaway.writing.failures import CLASSES, PAUSES
-from foldaway.writing.native import NativeCompaction
-from foldaway.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 PROVIDERS = ("openai-responses", "anthropic")

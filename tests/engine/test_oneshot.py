@@ -13,15 +13,15 @@ from tests.testing.laws import broken_laws
 from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Options, check, load
+from foldaway._core.policy import Policy
 from foldaway.compaction.choose import LEAST_SUMMARY_TOKENS
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import compress
 from foldaway.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
 from foldaway.facts.frame import recognize
-from foldaway.policy import Policy
+from foldaway.summarizers.writers import Writers
 from foldaway.testing import assistant, call, media, result, system, talk, user
 from foldaway.tokens.estimate import Estimator
-from foldaway.writing.writers import Writers
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

@@ -11,13 +11,13 @@ from tests.testing.laws import broken_laws
 from tests.testing.long_lists import Exchange, written
 
 import foldaway
+from foldaway._core.policy import Policy
+from foldaway._core.report import Report
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
-from foldaway.policy import Policy
-from foldaway.report import Report
+from foldaway.summarizers.failures import CLASSES, PAUSES
+from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
-from foldaway.writing.failures import CLASSES, PAUSES
-from foldaway.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foldaway.facts.names import is_same, likeness
-from foldaway.writing.gate.check import is_claim
+from foldaway.summarizers.gate.check import is_claim
 
 
 def test_one_other_word_sets_two_sentences_apart() -> None:

@@ -14,12 +14,12 @@ from tests.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
 from tests.testing.long_lists import Exchange, joined, written
 
 from foldaway import Options, check, load
+from foldaway._core.policy import Policy, budget_for
 from foldaway.compaction.measure import message_tokens
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import Compressed, compress
 from foldaway.errors import UnknownReference
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.policy import Policy, budget_for
 from foldaway.tokens import Estimator
 
 FIXTURES = {

@@ -24,8 +24,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
+from foldaway._core.exports import __version__
 from foldaway.errors import StoreUnavailable
-from foldaway.exports import __version__
 from foldaway.gateway.actions import make_context
 from foldaway.gateway.api import ENDPOINTS, ROOT, api_routes
 from foldaway.gateway.app import GatewayServer, make_app

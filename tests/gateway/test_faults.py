@@ -18,10 +18,10 @@ import apsw
 import pytest
 from aiohttp import web
 
+from foldaway._core.policy import Policy
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.asked import Turn
 from foldaway.gateway.conversations import Conversation
-from foldaway.policy import Policy
 from foldaway.sessions.too_long import SIGNS
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from foldaway._core.policy import Policy, Saving
 from foldaway.caching.prices import Prices
 from foldaway.gateway.windows import windows_in
-from foldaway.policy import Policy, Saving
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
+from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
-from foldaway.writing.writers import writers_of
 
 
 @pytest.mark.parametrize(("save", "note"), [("most", "compacted 1"), ("off", "pass; ")])

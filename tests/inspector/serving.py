@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foldaway._core.policy import Policy
 from foldaway.gateway.app import listen, make_server
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.inspector.app import pages_beside
 from foldaway.inspector.gateway_pages import gateway_pages
-from foldaway.policy import Policy
 from foldaway.stores.open import open_store
 from foldaway.testing.model_server import ModelServer
 

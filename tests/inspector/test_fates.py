@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
 from tests.testing.strategies import logs, views
 
+from foldaway._core.report import Reference
 from foldaway.engine.saved import pack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts.frame import carried_summary
 from foldaway.inspector.fates import Fates, fates
-from foldaway.report import Reference
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store

@@ -21,8 +21,8 @@ from starlette.datastructures import QueryParams
 from tests.inspector.conftest import SECRET, Pages, talk
 from tests.inspector.native import MODEL, Visit, visit, write_session
 
+from foldaway.agents.importers import sessions_in
 from foldaway.gateway.conversations import GatewayOptions
-from foldaway.importers import sessions_in
 from foldaway.inspector.app import OpenServer
 from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.home import AT_ONCE
@@ -30,9 +30,9 @@ from foldaway.inspector.site import HERE, asset
 from foldaway.inspector.spending import SpendingReader
 from foldaway.sessions import Session
 from foldaway.sessions.importing import take_all
-from foldaway.spending.numbers import full, money, short
-from foldaway.spending.reading import UsageReader
 from foldaway.stores import NewSession, open_store
+from foldaway.usage.numbers import full, money, short
+from foldaway.usage.reading import UsageReader
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \u202e\x1b[31mred"
 

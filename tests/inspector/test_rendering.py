@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foldaway.importers import read_file
+from foldaway.agents.importers import read_file
 from foldaway.inspector.code import code_block, diff_block, edit_lines, indented
 from foldaway.inspector.colors import DARK, LIGHT, CodeColors, stylesheet
 from foldaway.inspector.markdown import markdown

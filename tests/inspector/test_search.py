@@ -10,7 +10,7 @@ from tests.inspector.conftest import SECRET, Pages
 from tests.inspector.native import Visit, visit, write_session
 from tests.inspector.test_home import HOSTILE, text_of
 
-from foldaway.importers import sessions_in
+from foldaway.agents.importers import sessions_in
 from foldaway.sessions import Session
 from foldaway.sessions.importing import take_all
 from foldaway.stores import NewSession, Store, open_store

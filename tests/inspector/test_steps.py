@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from foldaway.catalog import PriceList
+from foldaway.caching.catalog import PriceList
 from foldaway.facts.languages import phrases_for
 from foldaway.gateway.actions import NotThere
 from foldaway.inspector import used_later

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
 from tests.testing.strategies import views
 
+from foldaway.agents.importers import sessions_in
 from foldaway.engine.saved import pack_view
-from foldaway.importers import sessions_in
 from foldaway.inspector.kinds import KINDS, Kind, scaled
 from foldaway.inspector.strip import strip
 from foldaway.inspector.timeline import Timeline, columns, timeline

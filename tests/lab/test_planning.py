@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from foldaway._core.policy import Policy, budget_for
 from foldaway.caching.prices import Prices
 from foldaway.dialects.load import load
 from foldaway.lab.recording import PlanRequest, PlanResult, plan_for, record
-from foldaway.policy import Policy, budget_for
 
 SONNET = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from tests.testing.long_lists import exchanges, joined, long_lists, written
 
 from foldaway import check
+from foldaway._core.policy import ArrivalLevel, Policy
 from foldaway.compaction.arrival import ResultPolicy
 from foldaway.compaction.index import LogReading
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor, Step
 from foldaway.engine.live_log import GrowingLog
 from foldaway.engine.saved import pack_view, unpack_view
-from foldaway.policy import ArrivalLevel, Policy
 from foldaway.sessions.session import Session
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway import Model, Options, check
+from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
 from foldaway.engine.run import Run, finish_run
-from foldaway.policy import Policy
 from foldaway.sessions.session import Session
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)

@@ -22,12 +22,12 @@ from tests.testing.laws import (
 from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, written
 
 from foldaway import Model, Options, check, load
+from foldaway._core.policy import Policy
+from foldaway._core.report import Report
 from foldaway.compaction.measure import text_length
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import Compressed, compress
-from foldaway.policy import Policy
-from foldaway.report import Report
 from foldaway.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")

@@ -13,10 +13,10 @@ from tests.testing.laws import REFERENCE, broken_laws, came, tokens_of, words_of
 from tests.testing.long_lists import exchanges, joined, long_lists, written
 
 from foldaway import check, load
+from foldaway._core.policy import Policy
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
-from foldaway.policy import Policy
 
 pytestmark = pytest.mark.soak
 EVERY_PROVIDER = pytest.mark.parametrize(

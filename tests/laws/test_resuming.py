@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.testing.long_lists import exchanges, joined, long_lists, written
 
+from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.saved import pack_view, unpack_view
 from foldaway.errors import Conflict, InvalidView
-from foldaway.policy import Policy
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)

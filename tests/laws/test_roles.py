@@ -14,10 +14,10 @@ from tests.testing.laws import latest_ask, own_parts
 from tests.testing.long_lists import Exchange, exchanges, joined, long_lists, written
 
 from foldaway import Options, check
+from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
 from foldaway.engine.oneshot import compress
 from foldaway.facts.frame import SUMMARY_OPEN as MARK
-from foldaway.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.transcript import Message, Text, render
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foldaway import Compressor, compress, load
+from foldaway._core.policy import Policy
 from foldaway.dialects.convert import convert
 from foldaway.facts.frame import recognize, summary_text
-from foldaway.policy import Policy
 from foldaway.testing import ScriptedSummarizer
 from foldaway.transcript import Text, ToolResult
 

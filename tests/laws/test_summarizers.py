@@ -13,13 +13,13 @@ from tests.testing.laws import SUMMARY, broken_laws
 from tests.testing.long_lists import Exchange, long_lists, written
 
 from foldaway import Compressor, compress, load
+from foldaway._core.policy import Policy
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.profiles import profile_named
 from foldaway.facts.summary import SECTIONS
-from foldaway.policy import Policy
+from foldaway.summarizers.writers import writers_of
 from foldaway.testing import ScriptedSummarizer
 from foldaway.tokens import Estimator
-from foldaway.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=800)
 SECRET = "ghp_R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"

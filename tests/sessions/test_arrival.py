@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from foldaway._core.policy import ArrivalLevel, Policy
 from foldaway.dialects.jsontext import dump
-from foldaway.policy import ArrivalLevel, Policy
 from foldaway.sessions.events import SessionEvent
 from foldaway.sessions.exporting import export
 from foldaway.sessions.hooks import Hooks

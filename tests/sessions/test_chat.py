@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from foldaway import check
+from foldaway._core.ports import SummaryRequest
 from foldaway.memory.fence import TAG
 from foldaway.memory.manager import MemoryLimits, MemoryManager
 from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
-from foldaway.ports import SummaryRequest
 from foldaway.sessions.chat import Chat
 from foldaway.sessions.events import SessionEvent
 from foldaway.sessions.hooks import Hooks
 from foldaway.stores.open import open_store
-from foldaway.writing.models import from_callable
+from foldaway.summarizers.models import from_callable
 
 PATIENT = MemoryLimits(prefetch_seconds=30)
 """What is tested is not how long a busy machine takes."""

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway import Redactor
+from foldaway._core.policy import Policy
 from foldaway.config import Settings, open_memory
 from foldaway.memory.files.provider import FilesProvider
 from foldaway.memory.manager import MemoryManager
-from foldaway.policy import Policy
 from foldaway.redaction import RedactionPolicy
 from foldaway.sessions.chat import Chat
 from foldaway.sessions.finding import recall_from
@@ -35,7 +35,7 @@ _TAG = re.compile(r"\[redacted:github-token:([0-9a-f]+)\]")
 _RESUMES = """
 import json, sys
 from foldaway import Compressor
-from foldaway.policy import Policy
+from foldaway._core.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 

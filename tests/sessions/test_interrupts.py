@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway import check
-from foldaway.policy import Policy
+from foldaway._core.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store

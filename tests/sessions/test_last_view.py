@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, exchanges, written
 
-from foldaway.policy import Policy
+from foldaway._core.policy import Policy
 from foldaway.sessions.last_view import unpack_last_view
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store

@@ -21,8 +21,8 @@ from foldaway.sessions.session import Session
 from foldaway.sessions.showing import as_it_is
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession, SessionFilter, SessionInfo
+from foldaway.summarizers.writers import Writers
 from foldaway.testing import ScriptedSummarizer
-from foldaway.writing.writers import Writers
 
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
 WAITS = 20.0

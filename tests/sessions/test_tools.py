@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foldaway.importers.imported import Agent
+from foldaway.agents.importers.imported import Agent
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search.values import Sort
 from foldaway.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of

@@ -17,12 +17,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from foldaway._core.policy import Policy
 from foldaway.cli import run as foldaway
 from foldaway.dialects.jsontext import dump
 from foldaway.errors import FoldawayError
 from foldaway.memory.files.history import History
 from foldaway.memory.files.memory_file import Limit, MemoryFile
-from foldaway.policy import Policy
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from home import NAMES, SOURCE_MESSAGES, State, command, memory_of, resume, sha, standing, turns
 
+from foldaway.agents.importers import ImportedSession, sessions_in
 from foldaway.dialects.jsontext import dump
-from foldaway.importers import ImportedSession, sessions_in
 from foldaway.sessions.importing import take
 from foldaway.stores.open import open_store
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from foldaway._core.report import Reference
 from foldaway.errors import Conflict, NothingToUndo
-from foldaway.report import Reference
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, Place
 

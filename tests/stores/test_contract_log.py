@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from foldaway._core.report import Reference
 from foldaway.errors import Conflict, UnknownSession
-from foldaway.report import Reference
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from foldaway._core.report import Reference
 from foldaway.errors import Conflict, InvalidView, LeaseLost, NothingToUndo, UnknownPosition
-from foldaway.report import Reference
 from foldaway.stores.store import Store
 from foldaway.stores.values import (
     Held,

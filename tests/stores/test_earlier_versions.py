@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import foldaway
+from foldaway.agents.importers import sessions_in
 from foldaway.facts.frame import summary_of
-from foldaway.importers import sessions_in
 from foldaway.sessions.finding import discover
 from foldaway.sessions.importing import take_all
 from foldaway.sessions.session import Session

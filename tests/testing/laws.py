@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
+from foldaway._core.report import Report
 from foldaway.compaction.measure import message_tokens, tools_tokens
 from foldaway.dialects.check import check
 from foldaway.dialects.load import load
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.report import Report
 from foldaway.tokens.estimate import Estimator
 from foldaway.transcript import (
     Folded,

@@ -14,8 +14,8 @@ from tests.testing.strategies import PROVIDERS, valid_lists
 
 import foldaway.testing
 from foldaway import check, load
+from foldaway._core.ports import SummaryRequest
 from foldaway.errors import UnknownName
-from foldaway.ports import SummaryRequest
 from foldaway.testing import (
     BREAKAGES,
     FixedTokenCounter,

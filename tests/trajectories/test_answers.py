@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.ports import SummaryAnswer, SummaryRequest
+from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.trajectories.model_client import answer_key, read_answer, save_answer
 from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
 

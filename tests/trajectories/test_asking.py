@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foldaway._core.ports import SummaryAnswer
 from foldaway.errors import BatchStopped
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from foldaway.ports import SummaryAnswer
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.tokens import Estimator
 from foldaway.trajectories.compress import compress_trajectory

@@ -17,9 +17,9 @@ import pytest
 from msgspec.structs import replace
 from tests.testing.trajectories import folder_files
 
+from foldaway._core.ports import SummaryRequest
 from foldaway.errors import BatchStopped, FoldawayError
 from foldaway.facts.frame import SUMMARY_OPEN
-from foldaway.ports import SummaryRequest
 from foldaway.tokens import Estimator
 from foldaway.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from foldaway.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for

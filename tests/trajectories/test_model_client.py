@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.errors import BatchStopped, FailureKind, SummarizerFailed
-from foldaway.ports import SummaryAnswer, SummaryRequest
 from foldaway.testing import ScriptedSummarizer
 from foldaway.tokens import Estimator
 from foldaway.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient

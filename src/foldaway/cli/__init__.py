@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
+from foldaway._core.exports import __version__
 from foldaway.errors import FoldawayError
-from foldaway.exports import __version__
 
 COMMANDS = {
     "brief": "Print the record of a session, or open another agent with it.",

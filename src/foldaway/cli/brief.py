@@ -14,6 +14,7 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from foldaway.agents.installing import Client, opening_clients
 from foldaway.cli import say
 from foldaway.cli.conversation import is_path, read_input, stored_session
 from foldaway.cli.draw import Picture
@@ -34,7 +35,6 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
 from foldaway.engine import BRIEF_TOKENS, Brief, LoggingRedactor, brief_of, handoff_prompt
-from foldaway.installing import Client, opening_clients
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.markdown import show_controls
 from foldaway.sessions.showing import redactor_of

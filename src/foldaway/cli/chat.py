@@ -24,7 +24,7 @@ from foldaway.config import open_memory, open_store
 from foldaway.errors import MissingExtra, SummarizerFailed
 
 if TYPE_CHECKING:
-    from foldaway.chat import ChatModel
+    from foldaway.agents.chat import ChatModel
     from foldaway.memory import MemoryManager
     from foldaway.stores import Store
 
@@ -74,7 +74,7 @@ def chat(**given: Any) -> int:
 
 
 async def _real(given: dict[str, Any], stack: ExitStack) -> None:
-    from foldaway.chat import ChatModel, read_servers
+    from foldaway.agents.chat import ChatModel, read_servers
     from foldaway.config import compressor_settings
 
     settings = settings_from(given)
@@ -108,7 +108,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
 
 
 async def _demo(given: dict[str, Any], stack: ExitStack) -> None:
-    from foldaway.chat import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
+    from foldaway.agents.chat import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
 
     home = stack.enter_context(tempfile.TemporaryDirectory(prefix="foldaway-demo-"))
     store = stack.enter_context(open_store(Path(home) / "sessions"))
@@ -126,7 +126,7 @@ async def _run(
     story: Sequence[str] = (), **options: Any,
 ) -> None:  # fmt: skip
     """Make the parts that both have, and chat until the end."""
-    from foldaway.chat import Host, Screen, Toolbox
+    from foldaway.agents.chat import Host, Screen, Toolbox
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.hooks import Hooks
     from foldaway.sessions.showing import redactor_of

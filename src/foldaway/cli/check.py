@@ -13,6 +13,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct, UnsetType
 
+from foldaway._core.journal import log_event
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Cell, Mark, Picture, Piece, cell_of, text_of
 from foldaway.cli.files import (
@@ -45,7 +46,6 @@ from foldaway.dialects.repair import repair_transcript
 from foldaway.dialects.rule import Action, Profile
 from foldaway.dialects.rules.results import RESULTS_ADJACENT
 from foldaway.errors import CannotRepair, NotReadable
-from foldaway.journal import log_event
 from foldaway.transcript import Transcript, Violation
 
 SHOWN_REMEDIES = 3

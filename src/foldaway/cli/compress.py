@@ -12,6 +12,7 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from foldaway._core.report import Reference, Report, SummaryNote
 from foldaway.cli import NOT_DONE
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, saving, size
@@ -70,11 +71,10 @@ from foldaway.engine import (
 )
 from foldaway.engine import compress as compress_once
 from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
-from foldaway.report import Reference, Report, SummaryNote
+from foldaway.summarizers.cached_prompt import check_cached_prompt
+from foldaway.summarizers.writers import NativeCompaction, Writers
 from foldaway.tokens import exact_counter
 from foldaway.transcript import Transcript, Violation
-from foldaway.writing.cached_prompt import check_cached_prompt
-from foldaway.writing.writers import NativeCompaction, Writers
 
 SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""

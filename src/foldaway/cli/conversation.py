@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from foldaway.agents.importers import ImportedSession, read_native, sessions_in
+from foldaway.agents.importers.imported import PARTIAL
 from foldaway.cli.files import STANDARD, counted, label, read_bytes
 from foldaway.cli.inputs import Input, input_limits
 from foldaway.config import open_store, read_settings
@@ -18,8 +20,6 @@ from foldaway.dialects.profiles import RULES, dialect_for, profile_for
 from foldaway.dialects.repair import repair_transcript
 from foldaway.dialects.rule import Profile
 from foldaway.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
-from foldaway.importers import ImportedSession, read_native, sessions_in
-from foldaway.importers.imported import PARTIAL
 from foldaway.transcript import Transcript
 
 if TYPE_CHECKING:

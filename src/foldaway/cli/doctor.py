@@ -16,7 +16,11 @@ from urllib.request import urlopen
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway.adapters import engine_names
+from foldaway._core.exports import __version__
+from foldaway._core.policy import Policy
+from foldaway.agents.engines import engine_names
+from foldaway.agents.installing import problems_of
+from foldaway.agents.installing.clients import clients
 from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
@@ -34,11 +38,7 @@ from foldaway.config import (
     open_store,
 )
 from foldaway.errors import FoldawayError, StoreUnavailable, UnknownName
-from foldaway.exports import __version__
-from foldaway.installing import problems_of
-from foldaway.installing.clients import clients
 from foldaway.memory import Bounds, memory_files, memory_folder
-from foldaway.policy import Policy
 from foldaway.sessions.salvaging import salvage as salvage_store
 from foldaway.stores import Health, clear_drafts
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from foldaway.agents.plugins import FORMS, AgentSessions, EndOptions, serve_end
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import opened, store_options
 from foldaway.config import writers_from
-from foldaway.ends import FORMS, AgentSessions, EndOptions, serve_end
 from foldaway.sessions.session import warm
 
 

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from foldaway.hooks import main
+from foldaway.agents.hooks import main
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

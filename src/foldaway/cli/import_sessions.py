@@ -12,6 +12,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from foldaway.agents.importers import bytes_in, sessions_in
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, console_for, progress_bar, text_of
 from foldaway.cli.files import counted, is_terminal, label, shortened
@@ -20,7 +21,6 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_missing, opened, store_options, store_place
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.importers import bytes_in, sessions_in
 from foldaway.sessions.importing import Taken, take_all
 from foldaway.stores import Store
 

@@ -12,12 +12,7 @@ from typing import Any, Literal, TypeAlias
 import click
 from msgspec import Struct
 
-from foldaway.cli import say
-from foldaway.cli.draw import Picture
-from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
-from foldaway.config import home_folder
-from foldaway.errors import FoldawayError
-from foldaway.installing import (
+from foldaway.agents.installing import (
     Addition,
     Client,
     FileChange,
@@ -28,7 +23,12 @@ from foldaway.installing import (
     plan_install,
     plan_uninstall,
 )
-from foldaway.installing.clients import clients
+from foldaway.agents.installing.clients import clients
+from foldaway.cli import say
+from foldaway.cli.draw import Picture
+from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
+from foldaway.config import home_folder
+from foldaway.errors import FoldawayError
 
 Additions: TypeAlias = Callable[[Client], list[Addition]]
 """What is put into the settings of a program, or taken out."""

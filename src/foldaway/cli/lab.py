@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from foldaway._core.exports import __version__
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture, Piece, progress_bar, text_of
 from foldaway.cli.files import counted, label
@@ -29,7 +30,6 @@ from foldaway.cli.inputs import (
 from foldaway.cli.settings import prices_for
 from foldaway.config import home_folder
 from foldaway.errors import NotReadable
-from foldaway.exports import __version__
 from foldaway.lab.figures import COST, FAULTS, OVER, USED, glossary
 from foldaway.lab.gate import Fall, find_falls
 from foldaway.lab.output import read_summary, write_results

@@ -13,6 +13,10 @@ from typing import Any
 
 import click
 
+from foldaway._core.exports import __version__
+from foldaway.agents.installing import Addition, Client
+from foldaway.agents.installing.clients import clients
+from foldaway.agents.mcp_server import Address, make_server, serve_http, serve_stdio
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.install import (
@@ -27,10 +31,6 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_own, opened, store_options
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
-from foldaway.exports import __version__
-from foldaway.installing import Addition, Client
-from foldaway.installing.clients import clients
-from foldaway.mcp import Address, make_server, serve_http, serve_stdio
 from foldaway.sessions.leaving import Project, project_at, project_of
 from foldaway.sessions.library import Library
 from foldaway.sessions.showing import redactor_of

@@ -13,13 +13,13 @@ from typing import Any
 
 import click
 
+from foldaway._core.exports import __version__
 from foldaway.cli import say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_missing, is_own, store_options, store_place
 from foldaway.config import agent_places, home_folder, open_store, writers_from
 from foldaway.errors import MissingExtra, StoreUnavailable
-from foldaway.exports import __version__
 from foldaway.stores import Store
 
 

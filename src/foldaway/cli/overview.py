@@ -18,10 +18,10 @@ from foldaway.cli.usage import (
     late_bar,
     show_legend,
 )
-from foldaway.spending.figures import Key, UsageRow, dollars
-from foldaway.spending.judging import judge
-from foldaway.spending.numbers import money, short
-from foldaway.spending.overview import Overview, overview
+from foldaway.usage.figures import Key, UsageRow, dollars
+from foldaway.usage.judging import judge
+from foldaway.usage.numbers import money, short
+from foldaway.usage.overview import Overview, overview
 
 JUDGING_SECONDS = 8.0
 """How long sessions are replayed; the first look at one's data should take less than a minute."""

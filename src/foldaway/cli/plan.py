@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 from msgspec import Struct, to_builtins
 
+from foldaway._core.policy import Policy, Saving
 from foldaway.caching import Prices, Sum, amount, usd
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, progress_bar
@@ -49,7 +50,6 @@ from foldaway.lab.recording import PlanRequest, PlanResult, Recording, plan_for,
 from foldaway.lab.replay import ReplayTerms
 from foldaway.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
 from foldaway.lab.simulate import simulate as run_all
-from foldaway.policy import Policy, Saving
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
+from foldaway._core.disk import replacing
 from foldaway.cli.files import STANDARD, check_writable, counted, is_terminal, label, mode_of
 from foldaway.cli.inputs import FILE, PATH, options, output_option, usage_error
 from foldaway.cli.redact_input import source_of
 from foldaway.cli.settings import config_option, settings_from
 from foldaway.config import redaction_policy
-from foldaway.disk import replacing
 from foldaway.errors import NotReadable, NotWritable
 from foldaway.redaction import (
     DEFAULT_KEY,

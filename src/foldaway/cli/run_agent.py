@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from foldaway._core.policy import Saving
+from foldaway.agents.running import PORT, Agent, agent_named, known_agents, start_for
 from foldaway.cli import say
 from foldaway.cli.files import counted
 from foldaway.errors import FoldawayError, MissingExtra
-from foldaway.policy import Saving
-from foldaway.running import PORT, Agent, agent_named, known_agents, start_for
 
 if TYPE_CHECKING:
-    from foldaway.running import RunTotals
+    from foldaway.agents.running import RunTotals
 
 _PARTS = ("aiohttp", "starlette", "uvicorn")
 """Packages of the extra `gateway`."""
@@ -94,7 +94,7 @@ def run(
     code, totals = _run_behind(known, listening, options, command, variables, is_alone=recall)
     if reports:
         _say_what_was_done(known, totals, time.monotonic() - begun, start.notes)
-    from foldaway.running import end_as
+    from foldaway.agents.running import end_as
 
     return end_as(code)
 
@@ -121,8 +121,8 @@ def _run_behind(
 
     If it `is_alone`, it gets a gateway of its own, which knows its folder.
     """
+    from foldaway.agents.running import Front, block_signals, note_subscription, run_in_foreground
     from foldaway.config import home_folder
-    from foldaway.running import Front, block_signals, note_subscription, run_in_foreground
 
     gateway = [sys.executable, "-P", "-m", "foldaway", "serve", "--port", "0", "--until-eof",
                "--folder", str(Path.cwd())]  # fmt: skip

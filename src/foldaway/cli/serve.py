@@ -18,6 +18,8 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from foldaway._core.exports import __version__
+from foldaway.agents.running import PORT
 from foldaway.caching import NAMES
 from foldaway.cli import say
 from foldaway.cli.files import is_terminal
@@ -27,8 +29,6 @@ from foldaway.cli.stores import opened, store_options
 from foldaway.config import home_folder, writers_from
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import MissingExtra
-from foldaway.exports import __version__
-from foldaway.running import PORT
 from foldaway.sessions.retention import keep_limits
 
 _UPSTREAM = re.compile(

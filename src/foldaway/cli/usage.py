@@ -14,7 +14,8 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
-from foldaway.catalog import PriceList
+from foldaway._core.exports import __version__
+from foldaway.caching.catalog import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import counted, is_terminal, on_one_line, printable
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
@@ -28,8 +29,7 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, home_folder, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.exports import __version__
-from foldaway.spending.figures import (
+from foldaway.usage.figures import (
     CountedAnswer,
     Key,
     Period,
@@ -39,9 +39,9 @@ from foldaway.spending.figures import (
     dollars,
     sum_of,
 )
-from foldaway.spending.numbers import full, short, short_paths
-from foldaway.spending.reading import Tell, UsageReader
-from foldaway.spending.record import SpentSession
+from foldaway.usage.numbers import full, short, short_paths
+from foldaway.usage.reading import Tell, UsageReader
+from foldaway.usage.record import SpentSession
 
 SHOWN_ROWS = 30
 """Rows that are shown without `--all`: a screen."""

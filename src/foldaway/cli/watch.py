@@ -17,7 +17,11 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from foldaway.catalog import PriceList
+from foldaway.agents.importers import read_bytes as read_sessions
+from foldaway.agents.importers.files import fields
+from foldaway.agents.importers.usage import usage_of
+from foldaway.agents.running import OUTER, Subscription, subscriptions
+from foldaway.caching.catalog import PriceList
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
 from foldaway.cli.files import counted, is_terminal, on_one_line, read_bytes
@@ -25,14 +29,10 @@ from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
 from foldaway.config import home_folder
 from foldaway.dialects.jsontext import parse
 from foldaway.errors import NotReadable, StoreUnavailable
-from foldaway.importers import read_bytes as read_sessions
-from foldaway.importers.files import fields
-from foldaway.importers.usage import usage_of
-from foldaway.running import OUTER, Subscription, subscriptions
-from foldaway.spending.live import LiveState, live_state
-from foldaway.spending.newest import last_session, newest_files, written_at
-from foldaway.spending.numbers import money, short
-from foldaway.spending.record import SpentSession, answers_of
+from foldaway.usage.live import LiveState, live_state
+from foldaway.usage.newest import last_session, newest_files, written_at
+from foldaway.usage.numbers import money, short
+from foldaway.usage.record import SpentSession, answers_of
 
 STORE_SECONDS = 120.0
 """A session of the store must be newer than every file by this much."""
@@ -159,8 +159,8 @@ def newest(file: str | None) -> Running | None:
 
 def _newest_stored(since: float) -> Running | None:
     from foldaway.config import open_store, read_settings
-    from foldaway.spending.reading import spent_of_store
     from foldaway.stores import SessionFilter
+    from foldaway.usage.reading import spent_of_store
 
     settings = read_settings()
     try:

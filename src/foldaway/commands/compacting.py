@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from foldaway._core.report import Report
 from foldaway.commands.lines import BadLine, CommandLine, CompressLine, compress_line
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.compaction.work import Options
 from foldaway.facts.frame import summary_body
 from foldaway.reduction import plural
-from foldaway.report import Report
 from foldaway.sessions.session import Session
 
 

@@ -14,7 +14,7 @@ from foldaway.sessions.exporting import export as export_session
 from foldaway.sessions.finding import discover
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import shown_text
-from foldaway.spending.numbers import short
+from foldaway.usage.numbers import short
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foldaway.catalog import window_of
+from foldaway.caching.catalog import window_of
 from foldaway.commands.lines import CommandLine
 from foldaway.commands.values import CommandAnswer, Figure
 from foldaway.sessions.session import Session

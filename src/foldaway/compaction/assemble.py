@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import Reason, Reference, ReferenceKind
 from foldaway.compaction.choose import Selection
 from foldaway.compaction.measure import by_category, message_tokens, text_length
 from foldaway.compaction.partition import Partition, is_native, newest_request, system_stop
@@ -16,7 +17,6 @@ from foldaway.compaction.thinking import results_as_text, stays_from, strip_thin
 from foldaway.compaction.work import CompactionInput
 from foldaway.facts.frame import mark_text, merged_summaries, recognize, summary_text
 from foldaway.facts.summary import Summary, render_summary
-from foldaway.report import Reason, Reference, ReferenceKind
 from foldaway.transcript import (
     Folded,
     Item,

@@ -15,6 +15,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import Redact, TokenCounter
+from foldaway._core.regex import Regex
 from foldaway.compaction.measure import message_tokens, text_length
 from foldaway.compaction.media import without_media
 from foldaway.compaction.worth import (
@@ -30,8 +32,6 @@ from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.rows import data_rows
 from foldaway.facts.speakers import Speaker, report_told, without_blocks
 from foldaway.facts.tools import ARGUMENTS, family_of, first_of, read_arguments
-from foldaway.ports import Redact, TokenCounter
-from foldaway.regex import Regex
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
 
 Leaf: TypeAlias = tuple[str | int, ...]

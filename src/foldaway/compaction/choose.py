@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import Reason
 from foldaway.compaction.arrival import Copy, as_shown, note_whole
 from foldaway.compaction.blocks import (
     BlockGroup,
@@ -42,7 +43,6 @@ from foldaway.compaction.work import CompactionInput
 from foldaway.compaction.worth import SIZES
 from foldaway.facts.frame import summary_text
 from foldaway.reduction import plural
-from foldaway.report import Reason
 from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 
 RECORD_SHARE = 0.20

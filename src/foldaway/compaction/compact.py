@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import Category, Reference
 from foldaway.compaction.assemble import Assembled, Problem, assemble, verify
 from foldaway.compaction.choose import (
     Selection,
@@ -37,7 +38,6 @@ from foldaway.facts.ledger import (
     update,
 )
 from foldaway.facts.summary import Summary, aimed, focused, render_summary, stating
-from foldaway.report import Category, Reference
 from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})

@@ -8,6 +8,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from foldaway._core.policy import Policy
+from foldaway._core.ports import Redact, TokenCounter
 from foldaway.compaction.arrival import ShortResult
 from foldaway.compaction.measure import Costs, by_category, text_length
 from foldaway.compaction.partition import Anchors
@@ -25,8 +27,6 @@ from foldaway.facts.ledger import (
 )
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.speakers import Speaker, speaker_of
-from foldaway.policy import Policy
-from foldaway.ports import Redact, TokenCounter
 from foldaway.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
 
 _LINES_OF_CHARS = 100_000

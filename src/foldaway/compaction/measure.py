@@ -10,9 +10,9 @@ from typing import cast
 
 import msgspec
 
+from foldaway._core.ports import MediaCounter, TokenCounter
+from foldaway._core.report import Category
 from foldaway.facts.frame import carried_summary, without_summary
-from foldaway.ports import MediaCounter, TokenCounter
-from foldaway.report import Category
 from foldaway.tokens import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,

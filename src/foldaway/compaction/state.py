@@ -8,12 +8,12 @@ from functools import reduce
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import NativeItem
+from foldaway._core.report import Reference
 from foldaway.errors import FailureKind
 from foldaway.facts.frame import summary_of
 from foldaway.facts.ledger import Ledger
 from foldaway.facts.summary import Summary, merged, parse_summary
-from foldaway.ports import NativeItem
-from foldaway.report import Reference
 from foldaway.transcript import Message
 
 

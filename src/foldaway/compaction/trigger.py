@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foldaway.policy import Budget, Policy
-from foldaway.report import Reason, Urgency
+from foldaway._core.policy import Budget, Policy
+from foldaway._core.report import Reason, Urgency
 
 
 class Decision(Struct, frozen=True, kw_only=True):

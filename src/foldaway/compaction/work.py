@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway._core.policy import Budget, Policy
+from foldaway._core.ports import Redact, TokenCounter, WireRules
 from foldaway.compaction.index import LogIndex
 from foldaway.compaction.measure import Costs
 from foldaway.compaction.state import CompactionState
 from foldaway.errors import InvalidSetting
-from foldaway.policy import Budget, Policy
-from foldaway.ports import Redact, TokenCounter, WireRules
 from foldaway.transcript import Message, View
 
 _BRIEF_TOKENS = 4_000

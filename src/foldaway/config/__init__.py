@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foldaway._core.exports import import_later
 from foldaway.config.files import FILE_NAME, own_file, review_folder
 from foldaway.config.opening import (
     agent_places,
@@ -17,7 +18,6 @@ from foldaway.config.opening import (
 from foldaway.config.sections import FOLDER_MAY_SET, SECTIONS, Settings, SettingsFile
 from foldaway.config.settings import OTHER_VARIABLES, read_settings, value_of
 from foldaway.config.trust import home_folder, trust_folder, untrust_folder
-from foldaway.exports import import_later
 
 if TYPE_CHECKING:
     from foldaway.config.opening import compressor_settings

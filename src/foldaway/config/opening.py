@@ -13,16 +13,16 @@ from foldaway.config.settings import PREFIX, read_settings
 from foldaway.config.trust import home_folder
 
 if TYPE_CHECKING:
-    from foldaway.adapters import ContextEngine
+    from foldaway.agents.engines import ContextEngine
     from foldaway.memory import MemoryManager, MemoryProvider
     from foldaway.redaction import RedactionPolicy
     from foldaway.stores import Store
-    from foldaway.writing.writers import Progress, Writers
+    from foldaway.summarizers.writers import Progress, Writers
 
 
 def agent_places() -> list[tuple[str, Path]]:
     """Return each agent with a folder or file of its sessions that is on this machine."""
-    from foldaway.importers import usual_places  # a plain check needs no importer
+    from foldaway.agents.importers import usual_places  # a plain check needs no importer
 
     return list(usual_places(Path.home(), os.environ, Path.cwd()))
 
@@ -117,7 +117,7 @@ def open_engine(
     raises, `UnknownName` with the engines there are, and `InvalidSetting` for a package that makes
     none.
     """
-    from foldaway.adapters import engine_named  # a plain check needs no engine
+    from foldaway.agents.engines import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
     if chosen.engine == "compressor":
@@ -160,7 +160,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
 
     Raises what names the mistake in them.
     """
-    from foldaway.writing.writers import writers_of
+    from foldaway.summarizers.writers import writers_of
 
     return writers_of(
         settings.summarizer,

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec.structs import fields
 
+from foldaway._core.policy import Policy
 from foldaway.config.sections import (
     ONE_OF,
     SECTIONS,
@@ -17,7 +18,6 @@ from foldaway.config.sections import (
     describe,
 )
 from foldaway.config.settings import value_of
-from foldaway.policy import Policy
 
 _CHOICES = {
     **ONE_OF,

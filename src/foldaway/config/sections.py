@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
+from foldaway._core.policy import Policy
 from foldaway.dialects.limits import Limits
 from foldaway.errors import InvalidSetting
-from foldaway.policy import Policy
 
 Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits", "names"]
 """`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable. `names`

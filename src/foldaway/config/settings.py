@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, cast
 
+from foldaway._core.journal import log_event
+from foldaway._core.policy import Policy
 from foldaway.config.files import read_files
 from foldaway.config.sections import (
     FIELDS,
@@ -20,8 +22,6 @@ from foldaway.config.sections import (
     parse_text,
 )
 from foldaway.dialects.limits import Limits
-from foldaway.journal import log_event
-from foldaway.policy import Policy
 
 PREFIX = "FOLDAWAY_"
 OTHER_VARIABLES = frozenset(

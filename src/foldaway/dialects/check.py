@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from foldaway._core.ports import WireRules
 from foldaway.dialects.dialect import Encode
 from foldaway.dialects.jsontext import too_deep
 from foldaway.dialects.load import load
@@ -20,7 +21,6 @@ from foldaway.dialects.rules.thinking import (
     is_enabled,
 )
 from foldaway.errors import CannotEncode
-from foldaway.ports import WireRules
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, Violation, survey
 
 

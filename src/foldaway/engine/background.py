@@ -6,9 +6,9 @@ import asyncio
 import threading
 
 from foldaway.engine.run import Finished, Run, finish_run
-from foldaway.writing.native import awrite_through, write_through
-from foldaway.writing.write import WriteContext
-from foldaway.writing.writers import Writers
+from foldaway.summarizers.native import awrite_through, write_through
+from foldaway.summarizers.write import WriteContext
+from foldaway.summarizers.writers import Writers
 
 
 class InThread:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import Redact
 from foldaway.compaction.compact import Compaction, Skipped, finish, plan, record
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.partition import system_stop
@@ -13,7 +14,6 @@ from foldaway.compaction.work import Options
 from foldaway.engine.oneshot import work_of
 from foldaway.engine.run import Model, settings_for
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from foldaway.ports import Redact
 from foldaway.transcript import Transcript
 
 BRIEF_TOKENS = 2_000

@@ -10,8 +10,17 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
+from foldaway._core.policy import Policy, at_size, expected_after
+from foldaway._core.ports import (
+    CachedPrefix,
+    MediaReducer,
+    Redact,
+    Summarizer,
+)
+from foldaway._core.report import Reference, Report, Urgency
 from foldaway.caching import Prices, Situation, Verdict, weigh
-from foldaway.catalog import window_of
+from foldaway.caching.catalog import window_of
 from foldaway.compaction.arrival import ResultPolicy, arriving_by
 from foldaway.compaction.compact import Compaction, Plan, Skipped, plan, record
 from foldaway.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
@@ -49,15 +58,19 @@ from foldaway.engine.run import (
     work_on,
 )
 from foldaway.engine.saved import pack_snapshot, unpack_snapshot
-from foldaway.journal import log_event
-from foldaway.policy import Policy, at_size, expected_after
-from foldaway.ports import (
-    CachedPrefix,
-    MediaReducer,
-    Redact,
-    Summarizer,
+from foldaway.summarizers.cached_prompt import prefix_of
+from foldaway.summarizers.native import draft_steps, without_native
+from foldaway.summarizers.write import (
+    Call,
+    Steps,
+    WriteContext,
+    add_draft,
+    arun_calls,
+    context_at,
+    run_calls,
+    window_note,
 )
-from foldaway.report import Reference, Report, Urgency
+from foldaway.summarizers.writers import Writers, with_request, writers_of
 from foldaway.transcript import (
     Frame,
     Message,
@@ -69,19 +82,6 @@ from foldaway.transcript import (
     View,
     render,
 )
-from foldaway.writing.cached_prompt import prefix_of
-from foldaway.writing.native import draft_steps, without_native
-from foldaway.writing.write import (
-    Call,
-    Steps,
-    WriteContext,
-    add_draft,
-    arun_calls,
-    context_at,
-    run_calls,
-    window_note,
-)
-from foldaway.writing.writers import Writers, with_request, writers_of
 
 _WORTH_ANOTHER = 0.05
 """A share of the prompt: so much must have come before a summary is prepared again."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from foldaway._core.policy import Budget, Policy
+from foldaway._core.report import Urgency
 from foldaway.caching import (
     TTL_SECONDS,
     Prices,
@@ -14,12 +16,10 @@ from foldaway.caching import (
     ratio_prices,
     reread_needed,
 )
-from foldaway.catalog import known_prices
+from foldaway.caching.catalog import known_prices
 from foldaway.compaction.compact import Plan, Skipped
 from foldaway.compaction.partition import system_stop
-from foldaway.policy import Budget, Policy
-from foldaway.report import Urgency
-from foldaway.writing.writers import Writers
+from foldaway.summarizers.writers import Writers
 
 Clock: TypeAlias = Callable[[], float]
 

@@ -9,6 +9,9 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.policy import Budget, Policy
+from foldaway._core.ports import TokenCounter
+from foldaway._core.report import Urgency
 from foldaway.compaction.index import answered_calls
 from foldaway.compaction.measure import (
     Costs,
@@ -22,9 +25,6 @@ from foldaway.compaction.measure import (
 )
 from foldaway.compaction.trigger import Moment, decide
 from foldaway.facts.frame import merged_summaries, recognize
-from foldaway.policy import Budget, Policy
-from foldaway.ports import TokenCounter
-from foldaway.report import Urgency
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
 
 _Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]

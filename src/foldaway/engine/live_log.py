@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from foldaway._core.ports import TokenCounter
+from foldaway._core.report import Reference
 from foldaway.compaction.arrival import (
     GrownView,
     ResultPolicy,
@@ -24,8 +26,6 @@ from foldaway.compaction.partition import Anchors
 from foldaway.compaction.references import reference_of
 from foldaway.dialects.registry import dialect_named
 from foldaway.facts.frame import merged_summaries, recognize, summary_of, without_summary
-from foldaway.ports import TokenCounter
-from foldaway.report import Reference
 from foldaway.transcript import (
     Folded,
     Groups,

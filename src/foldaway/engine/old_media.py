@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from foldaway._core.ports import MediaReducer
+from foldaway._core.report import Reference
 from foldaway.compaction.compact import Compaction, Skipped
 from foldaway.compaction.measure import category, compared, message_tokens
 from foldaway.compaction.references import reference_of
@@ -13,8 +15,6 @@ from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking
 from foldaway.compaction.work import CompactionInput
 from foldaway.engine.live_log import GrowingLog
 from foldaway.facts.frame import carried_summary
-from foldaway.ports import MediaReducer
-from foldaway.report import Reference
 from foldaway.transcript import Message, render, rewrite
 
 

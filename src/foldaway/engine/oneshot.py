@@ -9,6 +9,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
+from foldaway._core.policy import Policy
+from foldaway._core.ports import CachedPrefix, Redact, Summarizer, TokenCounter
+from foldaway._core.report import Report
 from foldaway.compaction.compact import Compaction, Plan, Skipped, plan
 from foldaway.compaction.index import FrozenLog
 from foldaway.compaction.measure import message_tokens, tools_tokens
@@ -32,15 +36,11 @@ from foldaway.engine.run import (
 )
 from foldaway.errors import InvalidSetting, UnknownReference
 from foldaway.facts.frame import merged_summaries, recognize, without_summary
-from foldaway.journal import log_event
-from foldaway.policy import Policy
-from foldaway.ports import CachedPrefix, Redact, Summarizer, TokenCounter
-from foldaway.report import Report
+from foldaway.summarizers.cached_prompt import prefix_of
+from foldaway.summarizers.native import write_through
+from foldaway.summarizers.write import WriteContext, add_draft, context_at
+from foldaway.summarizers.writers import Writers, with_request, writers_of
 from foldaway.transcript import Message, Transcript, View, rewrite, whole
-from foldaway.writing.cached_prompt import prefix_of
-from foldaway.writing.native import write_through
-from foldaway.writing.write import WriteContext, add_draft, context_at
-from foldaway.writing.writers import Writers, with_request, writers_of
 
 _NO_STATE = CompactionState()
 

@@ -16,12 +16,12 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import ReferenceKind
 from foldaway.dialects.document import Document, Record, read_document, write_document
 from foldaway.dialects.jsontext import split_list, split_object
 from foldaway.dialects.load import with_messages
 from foldaway.engine.recall import find
 from foldaway.errors import CannotUndo, NotReadable, UnknownReference
-from foldaway.report import ReferenceKind
 from foldaway.transcript import Message, Transcript
 
 VERSION = 1

@@ -8,8 +8,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.exports import __version__
+from foldaway._core.journal import log_event
+from foldaway._core.policy import Budget, Policy, at_size, budget_for, scaled
+from foldaway._core.ports import Redact, TokenCounter
+from foldaway._core.report import Reason, Report, SummaryNote
 from foldaway.caching import Prices, Ttl
-from foldaway.catalog import window_of
+from foldaway.caching.catalog import window_of
 from foldaway.compaction.choose import FOLD_MORE
 from foldaway.compaction.compact import Compaction, Plan, Skipped, finish
 from foldaway.compaction.index import LogIndex, LogReading
@@ -20,15 +25,10 @@ from foldaway.compaction.work import CompactionInput, Options
 from foldaway.dialects.check import wire_rules
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS
-from foldaway.exports import __version__
-from foldaway.journal import log_event
-from foldaway.policy import Budget, Policy, at_size, budget_for, scaled
-from foldaway.ports import Redact, TokenCounter
 from foldaway.redaction import Dressing, RedactionPolicy, Redactor, Span
-from foldaway.report import Reason, Report, SummaryNote
+from foldaway.summarizers.write import Draft, count_added
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
-from foldaway.writing.write import Draft, count_added
 
 _NO_STATE = CompactionState()
 

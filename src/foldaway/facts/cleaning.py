@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from foldaway.ports import Redact
+from foldaway._core.ports import Redact
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult
 
 

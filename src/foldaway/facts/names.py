@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.facts.languages import VOCABULARIES
 from foldaway.facts.tables import WORDS
-from foldaway.regex import Regex
 
 NameKind: TypeAlias = Literal["path", "url", "command", "identifier", "number"]
 

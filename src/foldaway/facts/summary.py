@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import TokenCounter
+from foldaway._core.regex import Regex
 from foldaway.facts.languages import Language, phrases_for
-from foldaway.ports import TokenCounter
-from foldaway.regex import Regex
 
 Section: TypeAlias = Literal[
     "task", "goal", "constraints", "state", "in_progress", "remaining", "blocked", "completed",

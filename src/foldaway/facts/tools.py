@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.facts.tables import read_table
-from foldaway.regex import Regex
 from foldaway.transcript import ToolCall
 
 Family: TypeAlias = Literal[

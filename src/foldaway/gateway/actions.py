@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import Report
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import dialect_named
 from foldaway.engine import Comparison, compare, compress
@@ -50,7 +51,6 @@ from foldaway.gateway.api_values import (
 )
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
-from foldaway.report import Report
 from foldaway.search import Filters
 from foldaway.sessions.details import (
     SessionRow,
@@ -65,8 +65,8 @@ from foldaway.sessions.retention import Retention, find_expired
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import Show, redactor_of
 from foldaway.stores import NewSession, SessionFilter, SessionInfo, Store, StoredMessage
+from foldaway.summarizers.writers import Writers
 from foldaway.transcript import Message, Transcript
-from foldaway.writing.writers import Writers
 
 SOURCE = "api"
 """The source of sessions that `POST /foldaway/compact` begins: its keys are not those of agents."""

@@ -22,8 +22,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
 from foldaway import errors
+from foldaway._core.exports import __version__
+from foldaway._core.journal import log_event
 from foldaway.dialects.jsontext import dump, parse
-from foldaway.exports import __version__
 from foldaway.gateway import actions, previewing
 from foldaway.gateway.actions import ApiContext, NotThere
 from foldaway.gateway.api_values import (
@@ -36,7 +37,6 @@ from foldaway.gateway.api_values import (
 from foldaway.gateway.asked import unpacked
 from foldaway.gateway.audit import CHANGED
 from foldaway.gateway.events import SessionChanged, TooManyReaders
-from foldaway.journal import log_event
 from foldaway.sessions.answers import beginning
 from foldaway.sessions.details import SessionRow
 from foldaway.sessions.showing import PLACEHOLDER, as_it_is, show_json

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Raw, Struct
 
+from foldaway._core.report import Report
 from foldaway.engine import Comparison, Fate
-from foldaway.report import Report
 from foldaway.search import Sort
 from foldaway.sessions.details import SessionDetails, SessionRow, ViewRow
 from foldaway.sessions.finding import AROUND, Hit

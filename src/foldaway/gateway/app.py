@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from foldaway.exports import __version__
+from foldaway._core.exports import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes
 from foldaway.gateway.conversations import Conversations, GatewayOptions

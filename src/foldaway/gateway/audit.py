@@ -12,9 +12,9 @@ from pathlib import Path
 
 from starlette.types import Message, Scope, Send
 
+from foldaway._core.disk import PRIVATE, make_private_folder
+from foldaway._core.journal import log_event
 from foldaway.dialects.jsontext import dump
-from foldaway.disk import PRIVATE, make_private_folder
-from foldaway.journal import log_event
 
 CHANGED = "foldaway.changed"
 """Where a request has the ids of the sessions that it changed."""

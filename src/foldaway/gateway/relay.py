@@ -22,6 +22,7 @@ import aiohttp
 from msgspec import Struct
 from yarl import URL
 
+from foldaway._core.journal import log_event
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.errors import NotReadable
 from foldaway.gateway.answering import own_answer, with_records_opened
@@ -34,7 +35,6 @@ from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
 from foldaway.gateway.spans import span_writer
 from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
-from foldaway.journal import log_event
 from foldaway.sessions.too_long import Refusal, RefusedRequest, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]

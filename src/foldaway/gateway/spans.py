@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec import to_builtins
 
+from foldaway._core.journal import log_event
 from foldaway.gateway.figures import Outcome
-from foldaway.journal import log_event
 
 AddSpan: TypeAlias = Callable[[Outcome, Mapping[str, str], int, int], None]
 """Takes a request with its headers, and when it began and ended, in nanoseconds since 1970."""

@@ -10,7 +10,7 @@ from weakref import ref
 
 from msgspec import Struct
 
-from foldaway.report import Report, Urgency
+from foldaway._core.report import Report, Urgency
 from foldaway.sessions.session import Session
 
 Publish: TypeAlias = Callable[[Any], None]

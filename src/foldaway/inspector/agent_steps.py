@@ -15,9 +15,9 @@ from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_use
 from foldaway.sessions.details import recorded_usage
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show
-from foldaway.spending.judging import SUMMARY_ALONE
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
+from foldaway.usage.judging import SUMMARY_ALONE
 
 
 class AgentCompaction(Struct, frozen=True):

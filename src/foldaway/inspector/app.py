@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
+from foldaway._core.exports import __version__
 from foldaway.errors import NotReadable
-from foldaway.exports import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes, mounted
 from foldaway.gateway.app import listen, server_of

@@ -8,9 +8,9 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.report import Report
 from foldaway.caching import TTL_SECONDS, usd
-from foldaway.catalog import PriceList, window_of
-from foldaway.report import Report
+from foldaway.caching.catalog import PriceList, window_of
 from foldaway.stores import TurnUsage
 
 

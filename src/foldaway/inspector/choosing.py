@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 from starlette.datastructures import QueryParams
 
-from foldaway.spending.figures import CountedAnswer
-from foldaway.spending.record import SpentSession
 from foldaway.stores import SessionFilter
+from foldaway.usage.figures import CountedAnswer
+from foldaway.usage.record import SpentSession
 
 _MOST_CHARS = 1_000
 """Of a value in an address: longer than any path that a session ran in."""

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from starlette.requests import Request
 
-from foldaway.catalog import PriceList
+from foldaway.caching.catalog import PriceList
 from foldaway.inspector.agent_steps import agent_step
 from foldaway.inspector.rendering import one_line
 from foldaway.inspector.session_page import MOST_EXPORTED, about

@@ -18,8 +18,8 @@ from foldaway.lab.figures import COST, glossary, title_of
 from foldaway.lab.results import OURS, ScoreLine
 from foldaway.sessions.details import SessionDetails, session_details
 from foldaway.sessions.library import name_in_words
-from foldaway.spending.numbers import full, money, short
 from foldaway.stores import SessionFilter
+from foldaway.usage.numbers import full, money, short
 
 _MOST_CHOICES = 200
 """Sessions that can be chosen from the list; a page of any other has a link to here."""

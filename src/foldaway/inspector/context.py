@@ -8,6 +8,7 @@ from itertools import takewhile
 
 import msgspec
 
+from foldaway._core.report import Report
 from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
 from foldaway.inspector.kinds import (
@@ -20,7 +21,6 @@ from foldaway.inspector.kinds import (
     only_around,
     plus,
 )
-from foldaway.report import Report
 from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView
 from foldaway.transcript import Item
 

@@ -13,9 +13,9 @@ from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts.frame import carried_summary
 from foldaway.sessions.rows import frame_of
-from foldaway.spending.judging import SUMMARY_ALONE
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
+from foldaway.usage.judging import SUMMARY_ALONE
 
 FateKind: TypeAlias = Literal["kept", "rewritten", "folded"]
 

@@ -13,6 +13,7 @@ from itertools import accumulate, takewhile
 from operator import add, sub
 from typing import Final, Literal, TypeAlias
 
+from foldaway._core.report import Category
 from foldaway.compaction.measure import (
     carried_tokens,
     category,
@@ -22,7 +23,6 @@ from foldaway.compaction.measure import (
 )
 from foldaway.facts.frame import recognize
 from foldaway.memory import extract_user_words
-from foldaway.report import Category
 from foldaway.sessions.exporting import framed
 from foldaway.sessions.rows import decoded, frame_of
 from foldaway.stores import OutlineRow, SessionInfo, Store, TokenSum

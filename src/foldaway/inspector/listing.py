@@ -15,8 +15,8 @@ from foldaway.inspector.sums import AnswerSums
 from foldaway.inspector.window_strips import WindowStrip, file_strip, stored_strip
 from foldaway.sessions.library import name_in_words
 from foldaway.sessions.showing import Show
-from foldaway.spending.record import SpentSession
 from foldaway.stores import SessionFilter, SessionInfo
+from foldaway.usage.record import SpentSession
 
 Key = tuple[str, str]
 _AT_ONCE = 200

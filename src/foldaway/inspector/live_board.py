@@ -12,16 +12,16 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.catalog import PriceList
+from foldaway.caching.catalog import PriceList
 from foldaway.errors import FoldawayError
 from foldaway.gateway.events import SessionChanged
 from foldaway.gateway.figures import GatewayFault, Outcome
 from foldaway.gateway.standings import CompactionTold, ConversationState
 from foldaway.sessions.showing import Show
-from foldaway.spending.live import LiveState, live_state
-from foldaway.spending.newest import last_session, newest_files, written_at
-from foldaway.spending.numbers import money, short
-from foldaway.spending.record import SpentSession
+from foldaway.usage.live import LiveState, live_state
+from foldaway.usage.newest import last_session, newest_files, written_at
+from foldaway.usage.numbers import money, short
+from foldaway.usage.record import SpentSession
 
 MOST_CONVERSATIONS = 50
 """That are remembered; those that were quiet for longest go first. Chosen: a page of them."""

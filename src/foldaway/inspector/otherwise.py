@@ -6,13 +6,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import usd
-from foldaway.catalog import PriceList, window_of
+from foldaway.caching.catalog import PriceList, window_of
 from foldaway.sessions.details import recorded_usage
 from foldaway.sessions.exporting import transcript_of
-from foldaway.spending.judging import MOST_PROMPTS, replayed
-from foldaway.spending.prompts import SYSTEM
-from foldaway.spending.reading import spent_of_store
 from foldaway.stores import SessionInfo, Store
+from foldaway.usage.judging import MOST_PROMPTS, replayed
+from foldaway.usage.prompts import SYSTEM
+from foldaway.usage.reading import spent_of_store
 
 _RECORDED = 0.9
 """Share of the answers whose requests must be recorded, or what was paid is called a part; chosen:

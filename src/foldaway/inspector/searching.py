@@ -22,9 +22,9 @@ from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of
 from foldaway.inspector.window_strips import WIDTH
 from foldaway.search import Sort
 from foldaway.sessions.finding import Hit, ShownMessage
-from foldaway.spending.record import SpentSession
 from foldaway.stores import SessionInfo
 from foldaway.transcript import Folded
+from foldaway.usage.record import SpentSession
 
 ROLES = ("user", "assistant", "tool", "system")
 SORTS: tuple[tuple[Sort, str], ...] = (

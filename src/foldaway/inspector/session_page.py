@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 
-from foldaway.catalog import PriceList
+from foldaway.caching.catalog import PriceList
 from foldaway.errors import UnknownPosition, UnknownReference
 from foldaway.gateway.api import ROOT as API
 from foldaway.inspector.conversation import log_rows, seen_rows
@@ -30,8 +30,8 @@ from foldaway.sessions.answers import beginning
 from foldaway.sessions.library import name_in_words
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import shown_text
-from foldaway.spending.numbers import short
 from foldaway.stores import OutlineRow, SessionInfo
+from foldaway.usage.numbers import short
 
 CHUNK = 40
 """Messages that are drawn at once: a few screens."""

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from foldaway.agents.importers import sessions_in
 from foldaway.errors import UnknownSession
 from foldaway.gateway.actions import ApiContext
-from foldaway.importers import sessions_in
 from foldaway.inspector.file_copies import FileCopies
 from foldaway.sessions.importing import take_all
-from foldaway.spending.record import SpentSession
 from foldaway.stores import SessionInfo, Store, open_store
+from foldaway.usage.record import SpentSession
 
 COPIES = "/inspector/copies"
 """Where the API for copies of sessions is."""

@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from foldaway import errors
+from foldaway._core.journal import log_event
 from foldaway.dialects.jsontext import dump, dump_text
 from foldaway.gateway.actions import NotThere
 from foldaway.gateway.api import ApiProblem, ErrorAnswer
@@ -32,10 +33,9 @@ from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
-from foldaway.journal import log_event
 from foldaway.reduction import plural
-from foldaway.spending.figures import dollars
-from foldaway.spending.numbers import full, money, short
+from foldaway.usage.figures import dollars
+from foldaway.usage.numbers import full, money, short
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway.catalog import PriceList
+from foldaway._core.report import Category, Report
+from foldaway.caching.catalog import PriceList
 from foldaway.compaction.arrival import is_on_arrival
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.references import payload_bytes
@@ -19,7 +20,6 @@ from foldaway.gateway.actions import NotThere
 from foldaway.inspector.balance import Spared, StepBalance, balance, spared_by
 from foldaway.inspector.entries import ShownSummary, summary_in
 from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.report import Category, Report
 from foldaway.sessions.details import ViewRow, view_rows
 from foldaway.sessions.rows import decoded
 from foldaway.sessions.showing import Show, redactor_of

@@ -29,8 +29,8 @@ from foldaway.sessions.details import (
     view_rows,
 )
 from foldaway.sessions.rows import frame_of
-from foldaway.spending.live import usual_threshold, window_for
 from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
+from foldaway.usage.live import usual_threshold, window_for
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.

@@ -17,9 +17,9 @@ from foldaway.inspector.store_survey import OwnCompaction
 from foldaway.inspector.sums import AnswerSums, by_day
 from foldaway.inspector.window_strips import WindowPart, kind_of, parts_of
 from foldaway.sessions.showing import Show
-from foldaway.spending.figures import CountedAnswer, Key, Period, UsageRow, dollars
-from foldaway.spending.numbers import short_paths
-from foldaway.spending.overview import Overview, overview
+from foldaway.usage.figures import CountedAnswer, Key, Period, UsageRow, dollars
+from foldaway.usage.numbers import short_paths
+from foldaway.usage.overview import Overview, overview
 
 Span: TypeAlias = tuple[date, date]
 MOST_DAYS = 100

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.catalog import PriceList, window_of
+from foldaway._core.journal import log_event
+from foldaway.agents.importers import ImportedSession
+from foldaway.caching.catalog import PriceList, window_of
 from foldaway.errors import FoldawayError, NotReadable
-from foldaway.importers import ImportedSession
-from foldaway.journal import log_event
 from foldaway.lab.figures import COST, LESS_IS_BETTER
 from foldaway.lab.reading import lab_session
 from foldaway.lab.replay import ReplayTerms
@@ -27,9 +27,9 @@ from foldaway.lab.session_rows import TrialTerms, session_rows
 from foldaway.lab.simulate import THRESHOLDS, StrategyCost, simulate, strategies_for
 from foldaway.lab.strategies import PLAIN, choose_strategies
 from foldaway.sessions.exporting import transcript_of
-from foldaway.spending.judging import recordings_of, system_tokens_of
-from foldaway.spending.reading import spent_of_store
 from foldaway.stores import SessionInfo, Store
+from foldaway.usage.judging import recordings_of, system_tokens_of
+from foldaway.usage.reading import spent_of_store
 
 TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
 """Strategies of the lab that keep usable text within a budget."""

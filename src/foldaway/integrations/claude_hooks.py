@@ -15,7 +15,7 @@ from typing import Any
 
 from claude_agent_sdk import HookMatcher
 
-from foldaway.hooks import HookOptions, dropped_facts, framed_facts, session_facts
+from foldaway.agents.hooks import HookOptions, dropped_facts, framed_facts, session_facts
 from foldaway.integrations.host_sessions import HostSessions
 
 __all__ = ["foldaway_hooks"]

@@ -18,14 +18,14 @@ from typing import Any, Literal, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
+from foldaway.agents.plugins import Built, GivenList, ListForm, given_list, host_edits
 from foldaway.config import open_store
 from foldaway.dialects.jsontext import dump
 from foldaway.dialects.registry import dialect_named
-from foldaway.ends import Built, GivenList, ListForm, given_list, host_edits
 from foldaway.engine import TOOLS, tools_in
 from foldaway.gateway.identity import named_by_start
 from foldaway.gateway.wires import WIRES
-from foldaway.journal import log_event
 from foldaway.sessions.following import Followed
 from foldaway.sessions.session import Session
 from foldaway.sessions.standing import find_by_key

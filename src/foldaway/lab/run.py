@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway.disk import write_whole
+from foldaway._core.disk import write_whole
 from foldaway.errors import NotWritable
 from foldaway.lab.measures import DEFAULT_PRICES
 from foldaway.lab.results import RunManifest, ScoreRow

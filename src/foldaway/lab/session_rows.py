@@ -11,6 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.policy import Policy
 from foldaway.caching import Prices
 from foldaway.engine import Compressor
 from foldaway.errors import FoldawayError
@@ -38,7 +39,6 @@ from foldaway.lab.scoring.statements import judge
 from foldaway.lab.scoring.tally import StatementTally, tally
 from foldaway.lab.scoring.truth import StatementTruth, truth_at
 from foldaway.lab.strategies import Shrink, Strategy, foldaway_view, text_view
-from foldaway.policy import Policy
 from foldaway.tokens import estimate_text
 
 STEPS = (1, 2, 4, 8)

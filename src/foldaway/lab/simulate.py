@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.policy import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
 from foldaway.caching import TTL_SECONDS, Bill
 from foldaway.compaction.choose import HEAD_SHARE
 from foldaway.compaction.measure import message_tokens
@@ -25,7 +26,6 @@ from foldaway.lab.replay import (
     ReplayTerms,
     replay,
 )
-from foldaway.policy import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
 from foldaway.tokens import Estimator
 
 MASK_TOKENS = 16

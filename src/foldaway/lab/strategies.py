@@ -15,6 +15,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import Summarizer
 from foldaway.caching import Prices
 from foldaway.engine import Compressed, compress
 from foldaway.errors import FoldawayError, UnknownName
@@ -35,9 +36,8 @@ from foldaway.lab.scoring.session import (
     text_parts,
     without_system,
 )
-from foldaway.ports import Summarizer
+from foldaway.summarizers.writers import Writers, writers_of
 from foldaway.tokens import estimate_text
-from foldaway.writing.writers import Writers, writers_of
 
 Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]
 """Takes the messages before the cut and a number of tokens; gives what the model would see."""

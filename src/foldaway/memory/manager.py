@@ -12,12 +12,12 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from foldaway._core.ports import Redact
 from foldaway.errors import InvalidSetting
 from foldaway.memory.fence import fence_text, strip_fenced
 from foldaway.memory.messages import extract_user_words, redact_value
 from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
 from foldaway.memory.runner import ProviderRunner, ProviderStatus, collect_tools
-from foldaway.ports import Redact
 from foldaway.redaction import RedactionPolicy, Redactor
 
 _SURELY = 0.85

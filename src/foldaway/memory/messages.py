@@ -12,11 +12,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
+from foldaway._core.ports import Redact
 from foldaway.dialects.jsontext import dump_text, parse
 from foldaway.dialects.load import load
 from foldaway.errors import NotReadable
 from foldaway.facts.frame import recognize
-from foldaway.ports import Redact
 from foldaway.transcript import is_ask
 
 GONE = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway.ports import Redact
+from foldaway._core.ports import Redact
 
 
 class MemoryTurn(Struct, frozen=True, kw_only=True):

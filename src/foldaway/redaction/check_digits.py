@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from base64 import b64decode
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.names import WORDS
-from foldaway.regex import Regex
 
 
 def luhn(value: bytes) -> bool:

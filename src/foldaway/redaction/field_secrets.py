@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.fields import (
     MAX_VALUE,
     Candidate,
@@ -30,7 +31,6 @@ from foldaway.redaction.values import (
     is_named,
     is_unspeakable,
 )
-from foldaway.regex import Regex
 
 MAX_JUDGED = 512
 """How many bytes of a value decide whether it is a secret."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import (
     HEADERS,
@@ -22,7 +23,6 @@ from foldaway.redaction.names import (
     strength_of,
 )
 from foldaway.redaction.text import is_in_string
-from foldaway.regex import Regex
 
 Candidate: TypeAlias = Range
 """Where a secret word starts, and where the separator after it ends."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.check_digits import (
     basic,
     card,
@@ -31,7 +32,6 @@ from foldaway.redaction.values import (
     looks_random,
     real,
 )
-from foldaway.regex import Regex
 
 
 def marked(value: bytes) -> bool:

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.fields import MAX_VALUE, is_unbalanced
 from foldaway.redaction.gates import (
     bare_password,
@@ -35,7 +36,6 @@ from foldaway.redaction.values import (
     looks_random,
     real,
 )
-from foldaway.regex import Regex
 
 T = TypeVar("T")
 

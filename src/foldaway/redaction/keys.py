@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.values import real
-from foldaway.regex import Regex
 
 BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
 ENDS = ("-----end ", "---- end ")

@@ -10,9 +10,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import AnyStr
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.policy import DEFAULT_KEY
 from foldaway.redaction.text import LINE, PLACEHOLDER, PRIVATE_KEY
-from foldaway.regex import Regex
 
 _UNTAGGED = frozenset((PRIVATE_KEY, LINE))
 PUBLIC_TAG_BYTES = 2

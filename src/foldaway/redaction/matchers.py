@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.gates import GATES, unnamed
 from foldaway.redaction.keys import KeySearch
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.policy import SecretRule
 from foldaway.redaction.text import PRIVATE_KEY, MatchResult, Span
 from foldaway.redaction.values import is_unspeakable, looks_random
-from foldaway.regex import Regex
 
 REACH = 8192
 """No rule looks further than this from its anchor, except over the body of a private key."""

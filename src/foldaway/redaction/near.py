@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.gates import is_uuid, mixed, unnamed
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import WORDS
 from foldaway.redaction.text import LINE, PRIVATE_KEY, Span
 from foldaway.redaction.values import describes_password, is_named
-from foldaway.regex import Regex
 
 NEAR = 320
 """How many bytes before and after a secret are searched for ids: about six lines of settings."""

@@ -15,12 +15,12 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.errors import InvalidSetting, NotReadable, UnknownName
 from foldaway.redaction.matching import Pattern, re2
 from foldaway.redaction.near import KIND
 from foldaway.redaction.policy import STRUCTURES, SecretRule
 from foldaway.redaction.text import LINE, PRIVATE_KEY
-from foldaway.regex import Regex
 
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
 _FOLDER = __file__.removesuffix(".py")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.matchers import RuleMatcher
 from foldaway.redaction.matching import Pattern, PatternSet, Range
 from foldaway.redaction.policy import SecretRule
-from foldaway.regex import Regex
 
 Find: TypeAlias = "Callable[[bytes, int], Range | None]"
 """Returns the first place of a text that starts at an offset or after it."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.gates import mixed, password, unnamed
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import kind_of, strength_of
 from foldaway.redaction.text import MatchResult, Span
 from foldaway.redaction.values import looks_random, real
-from foldaway.regex import Regex
 
 COOKIES = (
     "cookie:", 'cookie":', "cookie':", 'cookie\\":', "cookie=", 'cookie",', "--cookie ", "-b ",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.fields import FieldLink, FieldValue
 from foldaway.redaction.gates import bare_password, mixed, password
 from foldaway.redaction.judge import Check, first_check
@@ -31,7 +32,6 @@ from foldaway.redaction.values import (
     is_numbered_name,
     real,
 )
-from foldaway.regex import Regex
 
 MAX_WORD = 40
 """Longest value that is judged as a word, or as words with hyphens: four of ten letters."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.matching import Hit, Pattern, Range
-from foldaway.regex import Regex
 
 PRIVATE_KEY = "private-key"
 LINE = "line"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log2
 
+from foldaway._core.regex import Regex
 from foldaway.redaction.matching import Pattern
 from foldaway.redaction.names import (
     FOREIGN_WORDS,
@@ -19,7 +20,6 @@ from foldaway.redaction.names import (
     SECRET_LABELS,
     WORDS,
 )
-from foldaway.regex import Regex
 
 AT_ONCE = 8
 """Size of the caches here: a value is judged several times in a row and then never again."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.lines import plain
 from foldaway.reduction.ranking import reduce_log
 from foldaway.reduction.reduced import (
@@ -20,7 +21,6 @@ from foldaway.reduction.reduced import (
     plural,
     shortened,
 )
-from foldaway.regex import Regex
 
 GENERATED: Final = Regex(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?"

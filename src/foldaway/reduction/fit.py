@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import TokenCounter
 from foldaway.errors import InvalidSetting, UnknownName
-from foldaway.ports import TokenCounter
 from foldaway.reduction.code import reduce_code
 from foldaway.reduction.diff import reduce_diff
 from foldaway.reduction.json_values import reduce_json, reduce_json_lines

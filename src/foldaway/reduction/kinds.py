@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.lines import plain, raw_json
 from foldaway.reduction.reduced import Kind
-from foldaway.regex import Regex
 
 BY_SUFFIX: Final[dict[str, Kind]] = {
     **dict.fromkeys(("json", "geojson", "ipynb", "har", "application/json"), "json"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.lines import indices, line_starts
 from foldaway.reduction.ranking import line_render, rank_lines, reduce_log
@@ -20,7 +21,6 @@ from foldaway.reduction.reduced import (
     shortened,
 )
 from foldaway.reduction.signals import error_spans
-from foldaway.regex import Regex
 
 _MATCH = Regex(r"([^\s:][^:\n]{0,300}?):(\d{1,7}):(?:(\d{1,5}):)?")
 _CONTEXT = Regex(r"([^\s:][^:\n]{0,300}?)-(\d{1,7})-")

@@ -9,6 +9,7 @@ from typing import Final, cast
 
 import msgspec
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import Lines
 from foldaway.reduction.fit import REDUCERS
 from foldaway.reduction.json_values import PRIORITY_KEYS
@@ -18,7 +19,6 @@ from foldaway.reduction.listings import read_matches
 from foldaway.reduction.ranking import reduce_log
 from foldaway.reduction.reduced import ReductionRequest, gap, plural, shortened
 from foldaway.reduction.signals import error_lines, exit_status, failing_tests, test_counts
-from foldaway.regex import Regex
 
 MOST_CHARS: Final = 4_000
 """About how long the rendering of one result may be."""

@@ -10,10 +10,10 @@ from itertools import chain
 from math import log
 from typing import Final
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.ranking import line_render, rank_lines, ranking_of
 from foldaway.reduction.reduced import ReductionRequest, Render
-from foldaway.regex import Regex
 
 _SENTENCE_END = Regex(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9À-ÞА-Я`*])|(?<=[。！？])"

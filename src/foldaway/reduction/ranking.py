@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.lines import indices, line_starts, places
 from foldaway.reduction.reduced import (
@@ -30,7 +31,6 @@ from foldaway.reduction.signals import (
     status_spans,
     summary_spans,
 )
-from foldaway.regex import Regex
 
 
 def reduce_log(text: str, ask: ReductionRequest) -> Render:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.lines import indices, line_starts
 from foldaway.reduction.listings import reduce_search
@@ -23,7 +24,6 @@ from foldaway.reduction.ranking import (
 )
 from foldaway.reduction.reduced import ReductionDraft, ReductionRequest, Render, plural, shortened
 from foldaway.reduction.signals import failing_packages, failing_spans, failing_tests
-from foldaway.regex import Regex
 
 _TEST = RankSettings(
     noise=(

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.lines import Signs, line_at, matches, places, plain
 from foldaway.reduction.shapes import (
     CODE_LINE,
@@ -24,7 +25,6 @@ from foldaway.reduction.shapes import (
     GLYPHS,
     SHAPES,
 )
-from foldaway.regex import Regex
 
 SHOWN_CHARS: Final = 400
 """The most of a line that is given back."""

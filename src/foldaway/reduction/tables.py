@@ -8,10 +8,10 @@ from math import sqrt
 
 import msgspec
 
+from foldaway._core.regex import Regex
 from foldaway.reduction.excerpt import read_lines
 from foldaway.reduction.ranking import line_render, ranking_of, scattered
 from foldaway.reduction.reduced import ReductionRequest, Render
-from foldaway.regex import Regex
 
 _FAILED = Regex(r"\b(?:error|failed|failure|fatal|critical|exception|timeout)\b", re.I)
 _MARKS = ("\t", ",", ";", "|")

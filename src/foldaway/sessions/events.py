@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway._core.report import Report
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.trigger import Decision
 from foldaway.errors import FailureKind
-from foldaway.report import Report
 from foldaway.stores import SessionInfo
-from foldaway.writing.failures import remedy_for
+from foldaway.summarizers.failures import remedy_for
 
 EventKind: TypeAlias = Literal[
     "pressure", "prepared", "compacted", "deferred", "failed", "ineffective", "summarizer_skipped"

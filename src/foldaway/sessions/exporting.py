@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from foldaway._core.policy import Policy
 from foldaway.compaction.arrival import ResultPolicy
 from foldaway.compaction.index import LogReading
 from foldaway.dialects.convert import convert_transcript
@@ -20,7 +21,6 @@ from foldaway.dialects.repair import repair_transcript
 from foldaway.engine import GrowingLog, unpack_view
 from foldaway.errors import CannotRepair
 from foldaway.facts.frame import merged_summaries, recognize, without_summary
-from foldaway.policy import Policy
 from foldaway.sessions.markdown import as_markdown
 from foldaway.sessions.rows import decoded, frame_of, payloads
 from foldaway.stores import SessionInfo, Store, StoredMessage

@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Raw, Struct, ValidationError
 from msgspec.structs import replace
 
+from foldaway._core.report import Report
 from foldaway.caching import KEY, mark_of, marked_as
 from foldaway.dialects.jsontext import dump, gaps, parse, split_list, split_object
 from foldaway.dialects.load import list_key, load_parsed, not_a_message, plain
 from foldaway.dialects.registry import DIALECTS, LIST_KEYS, detect, dialect_named
 from foldaway.dialects.shape import kind_of
 from foldaway.errors import NotReadable
-from foldaway.report import Report
 from foldaway.transcript import Payload
 
 _MARK = re.compile(f'"{KEY}"'.encode())

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from foldaway._core.ports import TokenCounter
+from foldaway._core.report import Reference
 from foldaway.compaction.references import reference_of
 from foldaway.engine import BRIEF_TOKENS
 from foldaway.facts.effects.calls import effects_of_call, text_of
 from foldaway.facts.effects.effect import normalize
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.facts.tools import ARGUMENTS, arguments_given
-from foldaway.ports import TokenCounter
-from foldaway.report import Reference
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.delegations import fenced
 from foldaway.sessions.rows import decoded

@@ -8,15 +8,15 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
+from foldaway._core.exports import __version__
+from foldaway._core.journal import log_event
+from foldaway._core.report import Report
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.dialects.load import load
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from foldaway.engine import unpack_view
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting
-from foldaway.exports import __version__
-from foldaway.journal import log_event
-from foldaway.report import Report
 from foldaway.sessions.following import (
     Course,
     Edit,

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway._core.journal import log_event
+from foldaway.agents.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from foldaway.compaction.measure import message_tokens
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
-from foldaway.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
-from foldaway.journal import log_event
 from foldaway.sessions.matching import digest
 from foldaway.sessions.rows import decoded, new_message, tool_names
 from foldaway.stores import Descent, NewMessage, NewSession, SessionInfo, Store, TurnUsage, plain

@@ -14,6 +14,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
+from foldaway._core.report import Report
 from foldaway.compaction.arrival import ResultPolicy
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.trigger import Decision
@@ -29,8 +31,6 @@ from foldaway.engine import (
     unpack_view,
 )
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError
-from foldaway.journal import log_event
-from foldaway.report import Report
 from foldaway.sessions.delegations import delegations, worth_telling
 from foldaway.sessions.events import CompactionCheck, EventKind, events_of, prepared_event
 from foldaway.sessions.following import shown_dialect

@@ -15,8 +15,8 @@ from weakref import WeakSet
 
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
 from foldaway.errors import StoreError
-from foldaway.journal import log_event
 from foldaway.stores import Held, Lease, Store
 
 TTL_SECONDS = 60.0

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from foldaway._core.policy import Policy, budget_for
+from foldaway._core.report import Report
 from foldaway.caching import TTL_SECONDS
-from foldaway.catalog import window_of
+from foldaway.caching.catalog import window_of
 from foldaway.compaction.trigger import Decision
 from foldaway.compaction.work import Options
 from foldaway.engine import model_of
 from foldaway.memory import MemoryManager
-from foldaway.policy import Policy, budget_for
-from foldaway.report import Report
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of

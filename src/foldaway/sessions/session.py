@@ -10,7 +10,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from foldaway.catalog import known_prices, window_of
+from foldaway._core.policy import Policy
+from foldaway._core.ports import MediaReducer, Redact, Summarizer
+from foldaway._core.report import Reference, Report
+from foldaway.caching.catalog import known_prices, window_of
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.media import without_older_media
 from foldaway.compaction.trigger import Decision
@@ -29,9 +32,6 @@ from foldaway.engine import (
     tools_in,
 )
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting, NotReadable, UnknownSession
-from foldaway.policy import Policy
-from foldaway.ports import MediaReducer, Redact, Summarizer
-from foldaway.report import Reference, Report
 from foldaway.sessions.delegations import (
     DONE,
     Delegated,
@@ -52,8 +52,8 @@ from foldaway.sessions.standing import find_by_key, unchanged
 from foldaway.sessions.too_long import refusal_of
 from foldaway.sessions.tracking import Same
 from foldaway.stores import Descent, NewSession, SessionInfo, Store, open_store
+from foldaway.summarizers.writers import Writers
 from foldaway.transcript import Message, Payload, Text, ToolResult
-from foldaway.writing.writers import Writers
 
 T = TypeVar("T")
 _NOBODY = Hooks()

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.journal import log_event
 from foldaway.dialects.jsontext import dump, parse
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
-from foldaway.journal import log_event
 from foldaway.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
 from foldaway.sessions.rows import INBOX, payloads
 from foldaway.sessions.session import Session

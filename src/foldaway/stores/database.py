@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from foldaway._core.exports import __version__
 from foldaway.errors import StoreUnavailable
-from foldaway.exports import __version__
 from foldaway.search import Match, Reveal, Wanted
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from foldaway._core.report import Reference
 from foldaway.errors import Conflict
-from foldaway.report import Reference
 from foldaway.stores.bodies import pack, unpack, unpack_written
 from foldaway.stores.database import MessageRow, Packed, Statements
 from foldaway.stores.rows import (

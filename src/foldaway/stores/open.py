@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from foldaway.disk import make_private_folder
+from foldaway._core.disk import make_private_folder
+from foldaway._core.journal import log_event
 from foldaway.errors import MissingExtra, StoreUnavailable
-from foldaway.journal import log_event
 from foldaway.stores.store import Store
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")

@@ -11,8 +11,8 @@ from typing import Self, TypeVar
 
 import zstandard
 
+from foldaway._core.report import Reference
 from foldaway.errors import StoreUnavailable
-from foldaway.report import Reference
 from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores import erasing, lineage, log, upkeep, views
 from foldaway.stores.database import Database, Statements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from foldaway._core.report import Reference
 from foldaway.errors import (
     Conflict,
     InvalidSetting,
@@ -12,7 +13,6 @@ from foldaway.errors import (
     NothingToUndo,
     UnknownPosition,
 )
-from foldaway.report import Reference
 from foldaway.stores.bodies import expand, squeeze
 from foldaway.stores.database import Row, Statements, Value
 from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, update

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.errors import SummarizerFailed
-from foldaway.ports import SummaryAnswer, SummaryRequest
 
 Script: TypeAlias = str | SummaryAnswer | BaseException
 Writer: TypeAlias = Callable[[SummaryRequest], Script]

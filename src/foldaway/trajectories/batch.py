@@ -19,10 +19,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from foldaway._core.ports import TokenCounter
 from foldaway.dialects.jsontext import parse
 from foldaway.dialects.load import load_parsed
 from foldaway.errors import FoldawayError
-from foldaway.ports import TokenCounter
+from foldaway.summarizers import prompts
 from foldaway.trajectories.compress import compress_transcript
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import (
@@ -67,7 +68,6 @@ from foldaway.trajectories.summaries import (
 )
 from foldaway.trajectories.workers import WorkerSetup, do_shards
 from foldaway.transcript import Message
-from foldaway.writing import prompts
 
 _NO_LIMITS = RequestLimits()
 

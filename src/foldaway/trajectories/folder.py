@@ -21,9 +21,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.disk import sync_folder
+from foldaway._core.disk import sync_folder
+from foldaway._core.exports import __version__
 from foldaway.errors import FoldawayError, NotReadable, NotWritable
-from foldaway.exports import __version__
 from foldaway.trajectories.policy import BatchSettings, Tally
 
 try:

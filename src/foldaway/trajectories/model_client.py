@@ -16,15 +16,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.errors import BatchStopped, InvalidSetting, NotWritable, SummarizerFailed
-from foldaway.ports import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway.summarizers.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
+from foldaway.summarizers.models.named import summarizer_named
+from foldaway.summarizers.prompts import VERSION
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import write_synced
 from foldaway.trajectories.policy import BatchSettings, RequestLimits
 from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion, SummaryModel
-from foldaway.writing.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
-from foldaway.writing.models.named import summarizer_named
-from foldaway.writing.prompts import VERSION
 
 TRIES = 5
 """How often a question is put that nobody answers: for half a minute, by the pauses below."""

@@ -19,12 +19,12 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import zstandard
 from msgspec import Struct
 
+from foldaway.agents.importers.imported import PARTIAL, ImportedSession
+from foldaway.agents.importers.read import is_native_value, is_one_session, read_file, read_value
 from foldaway.dialects.convert import convert_transcript
 from foldaway.dialects.jsontext import dump, parse, split_list
 from foldaway.dialects.registry import LIST_KEYS
 from foldaway.errors import FoldawayError, MissingExtra, NotReadable, NotWritable
-from foldaway.importers.imported import PARTIAL, ImportedSession
-from foldaway.importers.read import is_native_value, is_one_session, read_file, read_value
 from foldaway.trajectories.folder import MANIFEST, STATE
 from foldaway.trajectories.policy import BatchSettings
 

@@ -10,10 +10,10 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
+from foldaway._core.ports import TokenCounter
 from foldaway.dialects.jsontext import parse
 from foldaway.dialects.load import load_parsed
 from foldaway.errors import FoldawayError
-from foldaway.ports import TokenCounter
 from foldaway.trajectories.counting import record_tokens
 from foldaway.trajectories.reading import RawRecord
 from foldaway.trajectories.record import is_compacted, refuse_unreadable

@@ -10,6 +10,8 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from foldaway._core.policy import Policy
+from foldaway._core.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.compaction.join import joined
 from foldaway.compaction.partition import Partition
@@ -19,13 +21,11 @@ from foldaway.facts.frame import merged_summaries, summary_text
 from foldaway.facts.languages import phrases_for
 from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char, update
 from foldaway.facts.summary import Summary, merged, render_summary
-from foldaway.policy import Policy
-from foldaway.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway.summarizers.asking import Asking, begin, take
+from foldaway.summarizers.gate import Checked, check, evidence_of
+from foldaway.summarizers.material import Material
 from foldaway.trajectories.region import Region
 from foldaway.transcript import Message, is_ask, whole
-from foldaway.writing.asking import Asking, begin, take
-from foldaway.writing.gate import Checked, check, evidence_of
-from foldaway.writing.material import Material
 
 ATTEMPTS = 3
 """How often the same is asked if the answer is of no use."""

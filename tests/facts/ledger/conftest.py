@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from foldaway._core.policy import Policy
+from foldaway._core.ports import Redact
 from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.facts.ledger import Fact, Ledger, update
-from foldaway.policy import Policy
-from foldaway.ports import Redact
 from foldaway.testing import talk
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, whole

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from foldaway import load
+from foldaway._core.policy import Policy
 from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.facts.effects.calls import effects_of_call
 from foldaway.facts.languages import counted, phrases_for
@@ -24,7 +25,6 @@ from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.summary import SECTIONS, parse_summary, render_summary
 from foldaway.facts.tools import arguments_given
-from foldaway.policy import Policy
 from foldaway.reduction.lines import plain
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole

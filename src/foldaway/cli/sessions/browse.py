@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec.structs import replace
 
+from foldaway._core.disk import PRIVATE
 from foldaway.cli import say
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, Piece, text_of
@@ -37,7 +38,6 @@ from foldaway.cli.stores import (
     store_options,
 )
 from foldaway.dialects.registry import DIALECTS
-from foldaway.disk import PRIVATE
 from foldaway.sessions.finding import AROUND, SessionReading, ShownMessage
 from foldaway.sessions.finding import read as read_session
 from foldaway.sessions.finding import scroll as scroll_session

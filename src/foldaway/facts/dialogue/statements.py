@@ -8,6 +8,7 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.cues import (
     CueTable,
     cue_table,
@@ -29,7 +30,6 @@ from foldaway.facts.dialogue.text import (
 from foldaway.facts.frame import QUOTED_SUMMARY
 from foldaway.facts.languages import VOCABULARIES, Language, phrases_for
 from foldaway.facts.tables import WORDS
-from foldaway.regex import Regex
 
 MOST_CONSTRAINTS = 40
 """Of one message; chosen, a summary has room for fewer."""

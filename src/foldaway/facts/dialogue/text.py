@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foldaway._core.regex import Regex
 from foldaway.facts.tables import WORDS
-from foldaway.regex import Regex
 
 _WIDE_BLANKS = "\u2014\u2013\u2026\u201c\u201d\u2022\u00a0\u00a1\u00ab\u00bb\u00bf\u201e"
 """Marks of other alphabets that stand directly at words."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from foldaway._core.regex import Regex
 from foldaway.facts.effects.commands import files, programs, text
 from foldaway.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
 from foldaway.facts.effects.invocation import (
@@ -17,7 +18,6 @@ from foldaway.facts.effects.invocation import (
     unwrap,
 )
 from foldaway.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
-from foldaway.regex import Regex
 
 _SHORT_CHARS = 200
 """Results of shorter commands are cached; chosen."""

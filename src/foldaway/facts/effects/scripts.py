@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from foldaway._core.regex import Regex
 from foldaway.facts.effects.effect import Action, Effect
 from foldaway.facts.tables import read_table
-from foldaway.regex import Regex
 
 _MAX_CHARS = 200_000
 """Of a script; chosen, it bounds the time."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.statements import constraints
 from foldaway.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from foldaway.facts.ledger.lines import terms_of
 from foldaway.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
-from foldaway.regex import Regex
 
 _RANKED: dict[Section, FactKind] = {
     "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import Redact
+from foldaway._core.regex import Regex
 from foldaway.facts.effects.effect import Effect
-from foldaway.ports import Redact
-from foldaway.regex import Regex
 
 FactKind: TypeAlias = Literal[
     "ask", "instructions", "constraint", "question", "decision", "said", "reply",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.facts.tables import WORDS
 from foldaway.reduction import plain
-from foldaway.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = Regex(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w")

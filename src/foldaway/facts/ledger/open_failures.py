@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from foldaway._core.regex import Regex
 from foldaway.facts.ledger.fact import Fact, Ledger
 from foldaway.facts.ledger.lines import cut
 from foldaway.facts.summary import FAILURE, MUST, Entry, EntryPiece, of_pieces
-from foldaway.regex import Regex
 
 _NAME_CHARS = (70, 24)
 """How much of the name of what failed is shown: the first that leaves room for every failure."""

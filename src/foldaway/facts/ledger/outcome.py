@@ -7,11 +7,11 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from foldaway._core.regex import Regex
 from foldaway.facts.ledger.lines import cut, whole_words
 from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family
 from foldaway.reduction import Signs, signals
-from foldaway.regex import Regex
 
 _LOOKS = Regex(
     r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"

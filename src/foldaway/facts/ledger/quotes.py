@@ -6,10 +6,10 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.statements import is_order
 from foldaway.facts.ledger.fact import NOTHING_FOUND, Fact, Ledger
 from foldaway.facts.summary import Entry, EntryPiece, of_pieces
-from foldaway.regex import Regex
 
 _LEAST_LISTED = 3
 """Paths that are told by their folder and names; chosen, it pays from two on."""

@@ -12,9 +12,9 @@ from heapq import heappop, heappush
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.facts.ledger.fact import ROW, Fact, Ledger
 from foldaway.facts.rows import shorten_row
-from foldaway.regex import Regex
 
 _ENTRY_CHARS = 6
 """What stands around a line."""

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.statements import constraints, is_rule
 from foldaway.facts.effects.calls import SOURCES, effects_of_call, text_of
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
@@ -47,7 +48,6 @@ from foldaway.facts.tools import (
     scalar_words,
 )
 from foldaway.reduction import signals
-from foldaway.regex import Regex
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _TARGET_CHARS = 160

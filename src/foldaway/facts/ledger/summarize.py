@@ -13,6 +13,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core.ports import TokenCounter
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order, is_rule
 from foldaway.facts.languages import Phrases, phrases_for
@@ -40,7 +41,6 @@ from foldaway.facts.summary import (
     Section,
     Summary,
 )
-from foldaway.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
 """Of the room, for asks; chosen, like the shares below: the most that each kind gets before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.statements import (
     Constraint,
     constraints,
@@ -26,7 +27,6 @@ from foldaway.facts.speakers import (
     speaker_of,
 )
 from foldaway.facts.tools import FAMILIES, family_of
-from foldaway.regex import Regex
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000

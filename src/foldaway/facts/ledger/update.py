@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
+from foldaway._core.regex import Regex
 from foldaway.facts.dialogue.statements import is_question
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger.fact import (
@@ -26,7 +27,6 @@ from foldaway.facts.ledger.fact import (
 from foldaway.facts.ledger.lines import LINE_CHARS, cut
 from foldaway.facts.speakers import goes_on
 from foldaway.facts.tools import ARGUMENTS
-from foldaway.regex import Regex
 
 _LISTS = ARGUMENTS["todo_lists"]
 _WORDS = ARGUMENTS["todo_words"]

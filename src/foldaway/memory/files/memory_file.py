@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from foldaway._core.ports import Redact
 from foldaway.dialects.jsontext import clean_value
 from foldaway.errors import MemoryConflict, MemoryRefused
 from foldaway.memory.files.entries import (
@@ -26,7 +27,6 @@ from foldaway.memory.files.entries import (
 )
 from foldaway.memory.files.history import StoredVersion, Version, Who, to_text
 from foldaway.memory.files.shared_file import SharedFile
-from foldaway.ports import Redact
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search import ScannedText, scan
 from foldaway.tokens import estimate_text

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from foldaway._core.ports import Redact
 from foldaway.dialects.jsontext import dump_text
 from foldaway.errors import FoldawayError, InvalidSetting, MemoryRefused, NotReadable
 from foldaway.memory.files.entries import MemoryEntry
@@ -24,7 +25,6 @@ from foldaway.memory.files.prompt import (
     render_sections,
 )
 from foldaway.memory.provider import MemoryProvider
-from foldaway.ports import Redact
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.tokens import estimate_text
 

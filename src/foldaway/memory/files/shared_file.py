@@ -16,11 +16,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from foldaway.disk import make_private_folder, replace_file, sync_folder
+from foldaway._core.disk import make_private_folder, replace_file, sync_folder
+from foldaway._core.ports import Redact
 from foldaway.errors import MemoryRefused, NotReadable, NotWritable
 from foldaway.memory.files.entries import entries_of, merge
 from foldaway.memory.files.history import History, Version, Who, digest, to_bytes, to_text
-from foldaway.ports import Redact
 
 UNSEEN_SECONDS = 5.0
 """What Foldaway wrote so shortly before an editor saved, nobody can have read in that editor: where

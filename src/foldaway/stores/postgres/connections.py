@@ -13,8 +13,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
+from foldaway._core.journal import log_event
 from foldaway.errors import StoreUnavailable
-from foldaway.journal import log_event
 from foldaway.stores.database import Row, Statements, migrations, note_of_version, refuse_newer
 
 _ADDRESS = "check that the server runs, and the user, password, host and database of the address"

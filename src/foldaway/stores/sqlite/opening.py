@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import apsw
 
+from foldaway._core.journal import log_event
 from foldaway.errors import StoreUnavailable
-from foldaway.journal import log_event
 from foldaway.stores.database import migrations, note_of_version, refuse_newer
 
 T = TypeVar("T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from foldaway._core.regex import Regex
 from foldaway.facts.effects.effect import (
     Effect,
     base_name,
@@ -21,7 +22,6 @@ from foldaway.facts.effects.invocation import (
     Invocation,
     split_options,
 )
-from foldaway.regex import Regex
 
 _INTO = ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--size", "--reference")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from foldaway._core.regex import Regex
 from foldaway.facts.effects.effect import Effect, effects_of_patch, is_device, place
 from foldaway.facts.effects.invocation import (
     FORMATTERS,
@@ -14,7 +15,6 @@ from foldaway.facts.effects.invocation import (
     split_options,
 )
 from foldaway.facts.effects.scripts import effects_of_script
-from foldaway.regex import Regex
 
 _SED_LONG = {"--in-place": "i", "--expression": "e", "--file": "f"}
 _BSD_SUFFIX = Regex(r"\.[\w~-]{1,12}")

@@ -1,0 +1,1 @@
+"""What every package may use: settings and reports as values, protocols, files, the log."""

@@ -1,0 +1,1 @@
+"""Other programs: their files, hooks, settings and plug-ins, and how they are started."""

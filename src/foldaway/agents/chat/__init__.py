@@ -1,0 +1,25 @@
+"""A chat in the terminal; hosts can copy its model, tools and turns, which do not know it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway._core.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.agents.chat.demo import ASKS, DEMO_TOOL, POLICY, WINDOW, DemoModel
+    from foldaway.agents.chat.host import Host
+    from foldaway.agents.chat.model import ChatModel
+    from foldaway.agents.chat.screen import Screen
+    from foldaway.agents.chat.tools import Toolbox, read_servers
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "demo": "ASKS DEMO_TOOL DemoModel POLICY WINDOW",
+        "host": "Host",
+        "model": "ChatModel",
+        "screen": "Screen",
+        "tools": "Toolbox read_servers",
+    },
+)

@@ -1,0 +1,21 @@
+"""Engines behind the contract of a host: ours, memory beside it, and other packages'."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway._core.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.agents.engines.contract import ContextEngine
+    from foldaway.agents.engines.hermes import HermesEngine
+    from foldaway.agents.engines.registered import engine_named, engine_names
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "contract": "ContextEngine",
+        "hermes": "HermesEngine",
+        "plugins": "engine_named engine_names",
+    },
+)

@@ -1,0 +1,314 @@
+"""The default engine behind the contract: a `Session` under Hermes' method names."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from foldaway._core.journal import log_event
+from foldaway._core.report import Reason
+from foldaway.agents.engines.contract import ContextEngine
+from foldaway.compaction.compact import Skipped, plan
+from foldaway.compaction.work import Options
+from foldaway.engine import TOOLS, Model, answer_tokens_of, figures_of, model_of, prompt_tokens_of
+from foldaway.errors import FoldawayError
+from foldaway.sessions.following import Followed
+from foldaway.sessions.hooks import Hooks, told
+from foldaway.sessions.session import Session
+from foldaway.stores import SessionInfo, Store, open_store
+from foldaway.transcript import Message
+
+_IN_VAIN: frozenset[Reason] = frozenset(
+    ("cannot", "cooldown", "ineffective", "nothing to compact", "not smaller")
+)
+"""Reasons for which the same list would not become smaller the next time either."""
+
+
+class HermesEngine(ContextEngine):
+    """A session for hosts that call engines: it follows their list and keeps the figures that they
+    read. A deep copy works on the same session, once that has begun.
+
+    Such hosts report usage at every turn, and hand their list over when it is to be compacted. So a
+    report is about messages that are not known yet: it corrects no estimates. How much of it is
+    outside the messages (system prompt, tools) is a difference, taken when the list is known.
+    """
+
+    last_real_prompt_tokens: int = 0
+    """What the provider counted last; Hermes writes its own estimate into `last_prompt_tokens`."""
+    awaiting_real_usage_after_compression: bool = False
+    """Set by Hermes after a compaction, until the provider counts again."""
+
+    def __init__(
+        self,
+        *,
+        store: Store | str | os.PathLike[str] | None = None,
+        key: str = "",
+        model: str | Model = "",
+        output_tokens: int = 0,
+        **settings: Any,
+    ) -> None:
+        """Make one with the keywords of a `Session`; `output_tokens` as hosts give it."""
+        if store is None or isinstance(store, (str, os.PathLike)):
+            store = open_store(store or ":memory:")
+        self._store = store
+        self._key, self._memory_context = key, ""
+        given = model_of(model)
+        given = replace(given, output_tokens=output_tokens or given.output_tokens)
+        self._settings: dict[str, Any] = {**settings, "model": given}
+        self._last_compress_aborted = False
+        self._last_compression_made_progress = False
+        self._last_summary_error: str | None = None
+        self._forget_counts()
+        self._work_on(key)
+
+    def _forget_counts(self) -> None:
+        self.last_real_prompt_tokens, self._outside_tokens = 0, 0
+        self._counted: Literal["", "list", "result"] = ""
+        """What the last count was of: a list that is handed over later, or our last result."""
+        self._rough_tokens, self._rough_error = 0, 0
+        self._in_vain_at = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HermesEngine:
+        """Return another handle: hosts copy an engine for each of their agents."""
+        made = copy.copy(self)
+        made._work_on(*self._name)
+        return made
+
+    def _work_on(self, key: str, session_id: str = "", **changed: Any) -> None:
+        """Open a session, perhaps with other settings; the figures of hosts are its own."""
+        settings = {**self._settings, **changed}
+        hooks = replace(settings.get("hooks", Hooks()), before_compaction=self._before_compaction)
+        session = Session(self._store, key, session_id=session_id, **{**settings, "hooks": hooks})
+        engine = session.engine
+        budget, policy = engine.settings.budget, engine.settings.policy
+        self.session, self._settings = session, settings
+        self.context_length, self.threshold_tokens = budget.context_length, budget.threshold_tokens
+        self.threshold_percent = budget.threshold_tokens / budget.context_length
+        self.protect_first_n, self.protect_last_n = policy.protect_first, policy.protect_last
+        self.compression_count = engine.state.count
+
+    @property
+    def _name(self) -> tuple[str, str]:
+        """The key and the id that open the session again; no id before its first message."""
+        session = self.session
+        return session.key, session.id if session.engine.length else ""
+
+    def _before_compaction(self, info: SessionInfo) -> str:
+        """Return what the model that writes a summary is shown beside the messages."""
+        hooks: Hooks = self._settings.get("hooks", Hooks())
+        said = (told(hooks.before_compaction, info), self._memory_context)
+        return "\n\n".join(text for text in said if isinstance(text, str) and text)
+
+    @property
+    def name(self) -> str:
+        """Its name among engines."""
+        return "compressor"
+
+    def update_from_response(self, usage: object) -> None:
+        """Take what the provider reported for the last call: `Session.used` under the name that
+        hosts have for it.
+        """
+        self.awaiting_real_usage_after_compression = False
+        figures = figures_of(usage)
+        if (prompt := prompt_tokens_of(figures)) <= 0:
+            return
+        self.session.used(figures, corrects=False)
+        engine = self.session.engine
+        engine.note_use()
+        if self._counted == "result":
+            self._note_outside(prompt - engine.log.view_tokens)
+        self._counted = "list"
+        if self._rough_tokens:
+            self._rough_error = self._rough_tokens - prompt
+        self.last_prompt_tokens = self.last_real_prompt_tokens = prompt
+        self.last_completion_tokens = answer_tokens_of(figures)
+        self.last_total_tokens = prompt + self.last_completion_tokens
+
+    def _note_outside(self, tokens: int) -> None:
+        self._outside_tokens = max(tokens, 0)
+        self.session.engine.take_outside(self._outside_tokens)
+
+    def _prompt_tokens(self, said: int | None) -> int | None:
+        """Return a host's figure for the next prompt. If it is an estimate of its own, it is as
+        wrong as the last one, which the provider has counted since.
+        """
+        if said is None or said == self.last_real_prompt_tokens:
+            return said
+        return max(said - self._rough_error, 0)
+
+    def should_defer_preflight_to_real_usage(self, rough_tokens: int) -> bool:
+        """Return whether a host's estimate is over the threshold, and the provider's count is not;
+        or if a compaction has just been made that nobody has counted yet.
+        """
+        self._rough_tokens = rough_tokens
+        if rough_tokens < self.threshold_tokens:
+            return False
+        if self.awaiting_real_usage_after_compression:
+            return True
+        tokens = self._prompt_tokens(rough_tokens) or 0
+        return bool(self.last_real_prompt_tokens) and tokens < self.threshold_tokens
+
+    def should_compress(self, prompt_tokens: int | None = None) -> bool:
+        """Return whether an automatic compaction is due, and pays if the prices are known."""
+        tokens = self._prompt_tokens(prompt_tokens)
+        if tokens is not None and self._in_vain_at:
+            # the log does not know what came since then
+            return tokens >= self.threshold_tokens and not self._is_vain(tokens)
+        return self.session.engine.would_compact(tokens)
+
+    def _automatic_compression_blocked(self) -> bool:
+        """Return whether a compaction was in vain, and little has come since; Hermes asks."""
+        return self._is_vain(max(self.last_prompt_tokens, 0))
+
+    def _is_vain(self, tokens: int) -> bool:
+        budget = self.session.engine.settings.budget
+        enough = self._in_vain_at + budget.tail_tokens
+        return self._in_vain_at > 0 and tokens < min(enough, budget.effective_window)
+
+    def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
+        """Return whether `messages` are over the threshold by estimate."""
+        return self._take(messages) and self.should_compress()
+
+    def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
+        """Return whether a run by hand would fold anything."""
+        if not self._take(messages):
+            return False
+        return not isinstance(plan(self.session.engine.work_with(Options())), Skipped)
+
+    def _take(self, messages: Sequence[Any]) -> bool:
+        """Keep what is new in the host's list; False if it is empty."""
+        if messages:
+            self.session.follow(messages, when="never")
+        return bool(messages)
+
+    def compress(
+        self,
+        messages: Sequence[Any],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        force: bool = False,
+        memory_context: str = "",
+    ) -> list[Any]:
+        """Return the host's list made smaller; the same messages if nothing is due."""
+        if not messages:
+            return []
+        self._memory_context = memory_context
+        self._take(messages)
+        followed = self.session.follow(
+            messages, usage=self._measure(self._prompt_tokens(current_tokens or None)),
+            focus=focus_topic or "", force=force or bool(focus_topic), when="due",
+        )  # fmt: skip
+        return self._sent(followed)
+
+    def _measure(self, said: int | None) -> int | None:
+        """Return the tokens of the list that was handed over: what the provider counted last, and
+        what came since the answer to that. What it counted beside the messages is outside of them.
+        """
+        engine = self.session.engine
+        if self._counted != "list":
+            self._note_outside(self._outside_tokens)
+            return said
+        log = engine.log
+        answers = (at for at in range(engine.length - 1, -1, -1) if _is_answer(log.messages[at]))
+        newer = sum(log.tokens[next(answers, engine.length) :])
+        self._note_outside(self.last_real_prompt_tokens - (log.view_tokens - newer))
+        return max(said or 0, self.last_real_prompt_tokens + newer)
+
+    def _sent(self, followed: Followed) -> list[Any]:
+        """Return what to send, and note what hosts read of the run."""
+        report = followed.report
+        if not followed.error:
+            self.compression_count = report.compaction_count
+        is_smaller = report.status == "compacted" and followed.is_changed
+        self._last_compression_made_progress = is_smaller
+        self._in_vain_at = report.prompt_tokens if report.reason in _IN_VAIN else 0
+        if is_smaller:
+            self._counted = "result"
+        self._last_compress_aborted = report.reason == "aborted"
+        self._last_summary_error = followed.error or report.summary_source.failure or None
+        own = {id(message) for message in followed.given}
+        return [one if id(one) in own else _without_sidecars(one) for one in followed.messages]
+
+    def on_session_start(self, session_id: str, **details: Any) -> None:
+        """Open the session of the host's id; after a compaction it goes on under a new one."""
+        if details.get("boundary_reason") == "compression":
+            try:
+                self._rotate(details.get("old_session_id") or self._key, session_id)
+            except (FoldawayError, OSError) as error:
+                if self._settings.get("on_error") != "pass":
+                    raise
+                log_event("session.passed", error=type(error).__name__)
+        else:
+            super().on_session_reset()
+            self._forget_counts()
+            self._work_on(session_id)
+        self._key = session_id
+
+    def _rotate(self, before: str, key: str) -> None:
+        if self._key != before and (self._key or not self.session.engine.length):
+            self._work_on(before)
+        self.session.continue_as(key)
+
+    def on_session_end(self, session_id: str, messages: Sequence[Any]) -> None:
+        """Keep what has not been handed over yet; the session can be opened again."""
+        if session_id == self._key:
+            self._take(messages)
+
+    def on_session_reset(self) -> None:
+        """Begin with nothing; the session before is kept under its key."""
+        super().on_session_reset()
+        self._forget_counts()
+        self._work_on("")
+        self._key = ""
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """Return the recall and search tools; constant."""
+        return [dict(tool) for tool in TOOLS]
+
+    def handle_tool_call(self, name: str, args: Mapping[str, Any], **details: Any) -> str:
+        """Answer a tool, as JSON; a wrong reference gets a sentence, never an error."""
+        return self.session.call(name, args, as_json=True)
+
+    def update_model(self, model: str, context_length: int, **details: Any) -> None:
+        """Take another model: the next check already uses its window."""
+        was: Model = self._settings["model"]
+        given = was if model == was.name else Model(model, cache_ttl=was.cache_ttl)
+        output_tokens = details.get("output_tokens")
+        reserved = was.output_tokens if output_tokens is None else int(output_tokens)
+        given = replace(given, output_tokens=reserved)
+        self._work_on(*self._name, model=given, context_length=context_length)
+
+    def get_status(self) -> dict[str, Any]:
+        """Return what a status line shows."""
+        engine = self.session.engine
+        decision = engine.decide()
+        return {
+            **super().get_status(),
+            "prompt_tokens": decision.prompt_tokens,
+            "prompt_tokens_source": decision.source,
+            "pressure": decision.pressure,
+            "urgency": decision.urgency,
+            "reason": decision.reason,
+            "summarizer": engine.summarizer_name,
+            "notes": engine.notes,
+        }
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant"
+
+
+def _without_sidecars(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message that we changed without the host's notes on the one that it was: Hermes
+    sends `api_content` in the place of the content.
+    """
+    return {
+        name: value
+        for name, value in message.items()
+        if name != "api_content" and not name.startswith("_")
+    }

@@ -1,0 +1,59 @@
+"""Which compactions of a session its agent was told of, for agents that have no event after one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+
+_KEPT_SECONDS = 30 * 86_400
+"""How long it is noted what a session was told; then nobody goes on with it. Chosen."""
+_PIECE_BYTES = 1 << 20
+"""Of a file that are read at once; chosen."""
+
+
+def is_news(transcript: str, sign: str, folder: Callable[[], Path]) -> bool:
+    """Return whether a session was compacted since this was asked last.
+
+    Its file has `sign` once for each compaction. What is known is noted in a folder, which is asked
+    for only if there was one.
+    """
+    known, count = 0, _count(transcript, sign.encode())
+    if not count:
+        return False
+    notes = folder()
+    note = notes / hashlib.sha256(transcript.encode()).hexdigest()[:16]
+    with suppress(FileNotFoundError, ValueError):
+        known = int(note.read_text())
+    if count != known:
+        _forget(notes)
+        make_private_folder(notes)
+        with replacing(note, PRIVATE, private=True) as file:
+            file.write(str(count).encode())
+    return count > known
+
+
+def _count(transcript: str, sign: bytes) -> int:
+    """Return how often a file has some bytes, each of them counted once."""
+    count, held = 0, b""
+    with open(transcript, "rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            held += piece
+            after = 0
+            while (at := held.find(sign, after)) >= 0:
+                count, after = count + 1, at + len(sign)
+            held = held[max(after, len(held) - len(sign) + 1) :]
+    return count
+
+
+def _forget(notes: Path) -> None:
+    """Remove what was noted of sessions that nobody goes on with."""
+    with suppress(OSError):
+        for one in os.scandir(notes):
+            if one.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                os.unlink(one.path)

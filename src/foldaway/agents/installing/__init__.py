@@ -1,0 +1,33 @@
+"""Entries of ours in the settings files of other programs; nothing else is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway._core.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.agents.installing.changes import (
+        FileChange,
+        apply_install,
+        apply_uninstall,
+        entry_text,
+        plan_install,
+        plan_uninstall,
+    )
+    from foldaway.agents.installing.checking import problems_of
+    from foldaway.agents.installing.clients import Addition, Client, client_named, opening_clients
+    from foldaway.agents.installing.json_text import entry
+    from foldaway.agents.installing.plain import NotEditable
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "changes": "FileChange apply_install apply_uninstall entry_text plan_install "
+        "plan_uninstall",
+        "checking": "problems_of",
+        "clients": "Addition Client client_named opening_clients",
+        "json_text": "entry",
+        "plain": "NotEditable",
+    },
+)

@@ -1,0 +1,35 @@
+"""Agents that are started with a gateway in front of them, and the listener that they talk to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldaway._core.exports import import_later
+
+if TYPE_CHECKING:
+    from foldaway.agents.running.agents import (
+        OUTER,
+        PORT,
+        Agent,
+        agent_named,
+        known_agents,
+        start_for,
+    )
+    from foldaway.agents.running.foreground import block_signals, end_as, run_in_foreground
+    from foldaway.agents.running.front import Front
+    from foldaway.agents.running.totals import (
+        RunTotals,
+        Subscription,
+        note_subscription,
+        subscriptions,
+    )
+
+__getattr__ = import_later(
+    __name__,
+    {
+        "agents": "Agent OUTER PORT agent_named known_agents start_for",
+        "foreground": "block_signals end_as run_in_foreground",
+        "front": "Front",
+        "totals": "RunTotals Subscription note_subscription subscriptions",
+    },
+)

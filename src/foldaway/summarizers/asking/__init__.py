@@ -1,0 +1,7 @@
+"""What a model is asked for, how its answer is read, and how notes go on from each other."""
+
+from __future__ import annotations
+
+from foldaway.summarizers.asking.request import Asking, begin, take
+
+__all__ = ["Asking", "begin", "take"]

@@ -1,0 +1,261 @@
+"""The sessions of a machine: the agents' files, each read once and again only after it changed,
+and the sessions of the store that no file holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+from foldaway.agents.importers import ImportedSession, files_in, sessions_in
+from foldaway.errors import NotReadable, UnknownSession
+from foldaway.sessions.rows import decoded, usage_in
+from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
+from foldaway.transcript import Message
+from foldaway.usage.prompts import prompt_figures, spent, title_of
+from foldaway.usage.record import SpentAnswer, SpentSession, mark_of
+
+Tell = Callable[[int, int], None]
+"""Takes how much is done so far, and of how much."""
+FILE_NAME = "usage.cache"
+_SESSIONS_AT_ONCE = 500
+_MARK = "@"
+"""Before the mark that an import adds to an id that another session has already."""
+
+
+class Judgement(Struct, frozen=True, array_like=True, kw_only=True):
+    """What a replay and the lab found in one session; figures in dollars."""
+
+    agent: str = ""
+    source_id: str = ""
+    usd_as_it_was: float = 0.0
+    usd_with_foldaway: float = 0.0
+    used_later: int = 0
+    """Files from before a compaction of the agent that it used afterwards."""
+    named: int = 0
+    """Of those, the ones that its summary names."""
+    compactions: int = 0
+    """Compactions that were looked at."""
+
+
+class ReadSource(Struct, frozen=True, array_like=True):
+    """What a file, folder or stored session held when it had this size and time."""
+
+    state: tuple[int, int, int]
+    sessions: tuple[SpentSession, ...] = ()
+    problem: str = ""
+    judgements: tuple[Judgement, ...] = ()
+
+
+class UsageCache(Struct, array_like=True):
+    """Everything that was read, by path; safe to delete."""
+
+    version: str
+    """That of Foldaway: another one may read the same file in another way."""
+    sources: dict[str, ReadSource] = {}
+
+
+class UsageReader:
+    """Reads sessions through a cache in a private file."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        """Load what this version read before; a file that cannot be read counts as empty."""
+        self._file = folder / FILE_NAME
+        self._cache = _load(self._file, version)
+        self._used: dict[str, ReadSource] = {}
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read, a sentence each."""
+        return [one.problem for one in self._used.values() if one.problem]
+
+    def native(self, places: Iterable[Path], tell: Tell) -> list[SpentSession]:
+        """Return the sessions of all files in these places."""
+        states = {
+            os.path.abspath(path): _state(path) for place in places for path in files_in(place)
+        }
+        waiting = {path: state for path, state in states.items() if not self._has(path, state)}
+        total, done = sum(state[0] for state in waiting.values()), 0
+        for path, state in waiting.items():
+            self._cache.sources[path] = _read(Path(path), state)
+            done += state[0]
+            tell(done, total)
+        self._used |= {path: self._cache.sources[path] for path in states}
+        return [one for path in states for one in self._used[path].sessions]
+
+    def stored(
+        self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None
+    ) -> list[SpentSession]:
+        """Return the sessions of a store without copies of native ones.
+
+        If the agent's file says nothing about usage and the store does, the store counts. `tell`
+        is told the sessions that were looked at.
+        """
+        done, total = 0, store.count(SessionFilter(kind="any"))
+        known = {(one.agent, one.source_id): bool(one.answers) for one in native}
+        found: list[SpentSession] = []
+        after, is_last = "", False
+        while not is_last:
+            page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
+            for info in page.sessions:
+                has_answers = known.get((info.source, info.source_id.partition(_MARK)[0]))
+                turns = () if has_answers else store.usage(info.id)
+                if has_answers is None or turns:
+                    found.append(self._stored(store, info, turns))
+                done += 1
+                tell(done, total)
+            after, is_last = page.next, not page.next
+        return found
+
+    def _stored(
+        self, store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
+    ) -> SpentSession:  # fmt: skip
+        name = f"{store.where}#{info.id}"
+        state = (info.length, int(info.updated * 1e6), len(turns))
+        if not self._has(name, state):
+            found = spent_of_store(store, info, turns)
+            self._cache.sources[name] = ReadSource(state, (found,))
+        self._used[name] = self._cache.sources[name]
+        return self._used[name].sessions[0]
+
+    def _has(self, name: str, state: tuple[int, int, int]) -> bool:
+        """Return whether something was read as it is; what could not be read is tried again."""
+        known = self._cache.sources.get(name)
+        return known is not None and known.state == state and not known.problem
+
+    def judgement(self, session: SpentSession) -> Judgement | None:
+        """Return what was found in a session before; None if it has changed since, or never."""
+        source = self._cache.sources.get(session.path)
+        for one in source.judgements if source else ():
+            if (one.agent, one.source_id) == (session.agent, session.source_id):
+                return one
+        return None
+
+    def keep(self, session: SpentSession, found: Judgement) -> None:
+        """Keep what was found in a session of a file."""
+        source = self._cache.sources.get(session.path)
+        if source is not None:
+            changed = msgspec.structs.replace(source, judgements=(*source.judgements, found))
+            self._cache.sources[session.path] = self._used[session.path] = changed
+
+    def save(self, *, is_whole: bool) -> None:
+        """Write what was read, without what is no longer there if all of it was looked at.
+
+        A home that cannot be written to is no error: everything is read again next time. So is a
+        file whose name or title has half of a surrogate pair.
+        """
+        kept = self._used if is_whole else self._cache.sources
+        try:
+            make_private_folder(self._file.parent)
+            with replacing(self._file, PRIVATE, private=True) as file:
+                file.write(_packed(UsageCache(self._cache.version, kept)))
+        except OSError:
+            return
+
+
+def _packed(cache: UsageCache) -> bytes:
+    """Return a cache as bytes; a name or title that is not valid Unicode is not kept in it."""
+    try:
+        return msgspec.msgpack.encode(cache)
+    except UnicodeEncodeError:
+        kept = {name: one for name, one in cache.sources.items() if _is_unicode((name, one))}
+        return msgspec.msgpack.encode(UsageCache(cache.version, kept))
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _load(file: Path, version: str) -> UsageCache:
+    try:
+        found = msgspec.msgpack.decode(file.read_bytes(), type=UsageCache)
+    except (OSError, msgspec.MsgspecError):
+        found = None
+    return found if found and found.version == version else UsageCache(version, {})
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    """Return the size, newest time and number of the files of a path; a log beside it counts."""
+    inside = [Path(where) / name for where, _, names in os.walk(path) for name in names]
+    size = newest = count = 0
+    for one in inside or (path, path.with_name(f"{path.name}-wal")):
+        try:
+            about = one.stat()
+        except OSError:
+            continue
+        size, newest, count = size + about.st_size, max(newest, about.st_mtime_ns), count + 1
+    return size, newest, count
+
+
+def _read(path: Path, state: tuple[int, int, int]) -> ReadSource:
+    sessions: list[SpentSession] = []
+    problem = ""
+    for one in sessions_in(path):
+        if isinstance(one, NotReadable):
+            problem = str(one)
+        else:
+            sessions.append(msgspec.structs.replace(spent(one), path=str(path)))
+    return ReadSource(state, tuple(sessions), problem)
+
+
+def read_again(session: SpentSession) -> ImportedSession | None:
+    """Return a session with its messages, read from its file; None if it is not there any more."""
+    for one in sessions_in(session.path):
+        if isinstance(one, ImportedSession) and one.source_id == session.source_id:
+            return one
+    return None
+
+
+def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) -> SpentSession:
+    """Return what a stored session used by its requests, or by what its messages say."""
+    rows = store.read(info.id)
+    own = [row for row in rows if row.owner_id in ("", info.id)]
+    messages = list(decoded(rows, info.dialect)) if info.dialect else list[Message]()
+    turns = turns or usage_in(own)
+    calls = [turn.position for turn in turns]
+    views = [at for at, turn in enumerate(turns) if at and turn.view != turns[at - 1].view]
+    generated = [at for at, row in enumerate(rows) if row.generated]
+    first = turns[0].input_tokens if turns else 0
+    return SpentSession(
+        agent=info.source or "foldaway", source_id=info.source_id or info.id,
+        path=f"{store.where}#{info.id}", title=title_of(info.title, messages), project=info.cwd,
+        started=info.started, parent_id=_parent_name(store, info),
+        is_subagent=info.kind == "subagent",
+        answers=tuple(
+            _answer(info, messages, turn, at in views) for at, turn in enumerate(turns)
+        ),
+        prompts=prompt_figures(
+            messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
+            is_part=bool(info.parent_id and info.forked_at),
+        ),
+    )  # fmt: skip
+
+
+def _parent_name(store: Store, info: SessionInfo) -> str:
+    """Return the id that the agent gave the session that this one comes from, "" without one."""
+    try:
+        parent = store.session(info.parent_id) if info.parent_id else None
+    except UnknownSession:
+        parent = None
+    return (parent.source_id or parent.id) if parent else ""
+
+
+def _answer(
+    info: SessionInfo, messages: Sequence[Message], turn: TurnUsage, follows: bool
+) -> SpentAnswer:  # fmt: skip
+    return SpentAnswer(
+        mark=mark_of(info.source, info.id, messages, turn), time=turn.time,
+        model=turn.model or info.model, prompt_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
+        written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,
+        cost=turn.cost, follows_compaction=follows,
+    )  # fmt: skip

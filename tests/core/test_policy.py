@@ -1,0 +1,80 @@
+"""Settings and the budgets that follow from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foldaway._core.policy import Policy, budget_for
+from foldaway.errors import InvalidSetting
+
+
+def test_the_budgets_of_a_window_of_200_000() -> None:
+    """Threshold 100,000, tail 20,000, summary at most 10,000."""
+    budget = budget_for(Policy(), 200_000)
+    assert (budget.threshold_tokens, budget.tail_tokens, budget.summary_max_tokens) == (
+        100_000, 20_000, 10_000,
+    )  # fmt: skip
+    assert (budget.pressure_tokens, budget.hard_tokens) == (85_000, 170_000)
+
+
+@pytest.mark.parametrize("window", [100, 8_000, 63_999, 64_000, 64_001, 75_000])
+def test_a_small_window_gets_a_threshold_below_it(window: int) -> None:
+    """Where the floor would reach the window it is 85 % of it; the floor holds above that."""
+    budget = budget_for(Policy(), window)
+    assert budget.threshold_tokens < window
+    assert budget.threshold_tokens == (64_000 if window > 64_000 else int(window * 0.85))
+
+
+@given(
+    window=st.integers(1, 2_000_000), reserved=st.integers(0, 100_000),
+    threshold=st.floats(0.01, 1), ratio=st.floats(0.1, 0.8), floor=st.integers(0, 200_000),
+)  # fmt: skip
+def test_budgets_fit_into_each_other(
+    window: int, reserved: int, threshold: float, ratio: float, floor: int
+) -> None:
+    """Pressure <= threshold <= hard <= window; the summary has a least and a most,
+    in this order."""
+    policy = Policy(threshold=threshold, target_ratio=ratio, floor_tokens=floor)
+    if window <= reserved:
+        with pytest.raises(InvalidSetting, match="context_length"):
+            budget_for(policy, window, output_tokens=reserved)
+        return
+    budget = budget_for(policy, window, output_tokens=reserved)
+    assert budget.effective_window == window - reserved
+    assert budget.pressure_tokens <= budget.threshold_tokens <= budget.hard_tokens
+    assert budget.hard_tokens <= budget.effective_window
+    assert 1 <= budget.summary_min_tokens <= budget.summary_max_tokens <= 12_000
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("threshold", -0.1), ("threshold", 1.1), ("threshold", float("nan")), ("target_ratio", 0.09),
+    ("target_ratio", 0.81), ("protect_last", 0), ("protect_first", -1), ("min_tail", 0),
+    ("floor_tokens", -1), ("pressure", 2.0), ("summary_max_tokens", 0),
+    ("argument_chars", 1), ("ineffective_limit", 0), ("ineffective_saving", 1.5),
+])  # fmt: skip
+def test_a_setting_out_of_range_is_named(name: str, value: Any) -> None:
+    """With its value and what it must be."""
+    with pytest.raises(InvalidSetting) as caught:
+        Policy(**{name: value})
+    assert caught.value.name == name
+    assert name in str(caught.value)
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("threshold", 0.0), ("threshold", 1.0), ("target_ratio", 0.10), ("target_ratio", 0.80),
+    ("protect_last", 1),
+])  # fmt: skip
+def test_the_ends_of_a_range_belong_to_it(name: str, value: Any) -> None:
+    """Limits are inclusive."""
+    assert getattr(Policy(**{name: value}), name) == value
+
+
+def test_a_target_below_one_is_refused() -> None:
+    """A size must be a size."""
+    with pytest.raises(InvalidSetting, match="target_tokens"):
+        budget_for(Policy(), 200_000, target_tokens=0)
