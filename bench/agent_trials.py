@@ -40,7 +40,7 @@ from msgspec import Struct
 from foldaway.dialects.jsontext import parse, split_list, split_object
 from foldaway.dialects.registry import dialect_named
 from foldaway.facts.frame import carried_summary, without_summary
-from foldaway.gateway.asked import Turn, asked, unpacked
+from foldaway.gateway.requests import Turn, asked, unpacked
 from foldaway.gateway.wires import route_of
 from foldaway.sessions.matching import digest
 from foldaway.stores.open import open_store

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foldaway.dialects.check import check_transcript
+from foldaway.dialects.checking import check_transcript
 from foldaway.dialects.document import Document, read_document
 from foldaway.dialects.profiles import profile_for
 from foldaway.testing import Talk, assistant, call, result, talk, think, user

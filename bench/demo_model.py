@@ -31,7 +31,7 @@ from foldaway.compaction.compact import Plan, plan
 from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.work import CompactionInput, Options
-from foldaway.dialects.check import wire_rules
+from foldaway.dialects.checking import wire_rules
 from foldaway.dialects.profiles import profile_for
 from foldaway.errors import FoldawayError, SummarizerFailed
 from foldaway.facts.frame import recognize

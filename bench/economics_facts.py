@@ -15,14 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway._core.policy import Policy, Saving
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.lab.recording import RecordedMessage, Recording, record
 from foldaway.lab.replay import CallState, Player, Prompt, ReplayCompaction, ReplayTerms, replay
 from foldaway.lab.results import mean, mean_interval
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import CutCase, cases_of, score
 from foldaway.lab.scoring.session import LabSession, Message, is_system, render_all
-from foldaway.lab.simulate import ReplayStrategy, append_only, masking, planner
+from foldaway.lab.simulation import ReplayStrategy, append_only, masking, planner
 from foldaway.lab.strategies import PLACEHOLDER, foldaway_view
 from foldaway.tokens.estimate import estimate_text
 from halves.parallel import in_parallel

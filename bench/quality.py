@@ -31,7 +31,7 @@ from foldaway.lab.results import ScoreRow, summarize
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
-from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import DRIFTING, PLAIN, Strategy, by_foldaway, choose_strategies
 from halves.oracle import oracle_of
 from halves.parallel import in_parallel

@@ -153,9 +153,9 @@ def best_of(
 
 def _ours(options: argparse.Namespace) -> Any:
     sys.path.insert(0, str(SOURCE))
-    from foldaway.dialects.jsontext import dump as dump_json
+    from foldaway.dialects.jsontext import dump_bytes as dump_json
     from foldaway.dialects.jsontext import parse
-    from foldaway.dialects.load import dump, load_parsed
+    from foldaway.dialects.loading import dump, load_parsed
     from foldaway.redaction import RedactionPolicy, Redactor
     from foldaway.trajectories.compress import CompressionTools, compress_transcript
     from foldaway.trajectories.counting import Remembering

@@ -17,7 +17,7 @@ from foldaway import compress
 from foldaway.compaction import choose
 from foldaway.compaction.blocks import BlockGroup, BlockPiece
 from foldaway.compaction.worth import named, worth_of
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.facts.speakers import speaker_of
 from foldaway.transcript import Message, ToolCall, ToolResult, texts
 

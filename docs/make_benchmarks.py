@@ -56,7 +56,7 @@ from foldaway.lab.report.verdict import (
     write_headline,
 )
 from foldaway.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
-from foldaway.lab.run import read_rows
+from foldaway.lab.runs import read_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "benchmarks-"

@@ -46,9 +46,9 @@ def test_the_public_names_are_sorted_few_and_there() -> None:
 
 
 PUBLIC_MODULES = (
-    "caching", "commands", "errors", "importers", "integrations.host_sessions", "memory", "parts",
+    "agents.importers", "caching", "commands", "errors", "integrations.host_sessions", "memory",
     "redaction", "reduction", "sessions", "stores", "summarizers", "testing",
-    "testing.model_server", "tokens", "trajectories",
+    "testing.model_server", "tokens", "trajectories", "transcript",
 )  # fmt: skip
 """What is promised beside `import foldaway`; docs/architecture.md says the same."""
 

@@ -19,9 +19,17 @@ MODULES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
-PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
-MOST_LINES = 115_936
-MOST_PAST_DOORS = 748
+PACKAGES = sorted(
+    ({name.split(".")[1] for name in MODULES if name.count(".") > 1} - {"agents"})
+    | {
+        ".".join(name.split(".")[1:3])
+        for name in MODULES
+        if name.startswith("foldaway.agents.") and name.count(".") > 2
+    }
+)
+"""The rooms: packages at the top, and those in `agents`, which are on different floors."""
+MOST_LINES = 116_786
+MOST_PAST_DOORS = 0
 """1,182 before there were doors; 0 in the end."""
 EXPLAINED = ("compaction", "engine", "facts", "writing")
 """Packages whose numbers all say what they decide; more may follow."""
@@ -78,6 +86,12 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         visit(name, ())
 
 
+def room_of(module: str) -> str:
+    """Return the package of `PACKAGES` that a module is in."""
+    own = module.partition(".")[2]
+    return next((room for room in PACKAGES if f"{own}.".startswith(f"{room}.")), own)
+
+
 def past_doors() -> list[str]:
     """Return the imports from one package that name a module inside another one."""
     doors = {name for name, path in MODULES.items() if path.name == "__init__.py"}
@@ -89,7 +103,7 @@ def past_doors() -> list[str]:
         and node.module in MODULES
         and node.module.count(".") > 1
         and node.module not in doors
-        and node.module.split(".")[1] != name.partition(".")[2].split(".")[0]
+        and room_of(node.module) != room_of(name)
     ]
 
 

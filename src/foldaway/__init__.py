@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import __version__ as __version__
-from foldaway._core.exports import import_later
+from foldaway._core import __version__ as __version__
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway._core.policy import Policy
-    from foldaway._core.ports import Summarizer
-    from foldaway._core.report import Report
+    from foldaway._core import Policy, Report, Summarizer
     from foldaway.agents.engines import ContextEngine
-    from foldaway.compaction.work import Options
+    from foldaway.compaction import Options
     from foldaway.config import open_engine, open_memory, open_store
-    from foldaway.dialects.check import check
-    from foldaway.dialects.convert import Converted, convert
-    from foldaway.dialects.load import dump, load
-    from foldaway.dialects.repair import Repaired, repair
+    from foldaway.dialects import Converted, Repaired, check, convert, dump, load, repair
     from foldaway.engine import Compressed, Compressor, Model, compress, reduce
     from foldaway.errors import FoldawayError
     from foldaway.integrations import wrap
     from foldaway.redaction import Redacted, Redactor, redact
     from foldaway.reduction import Reduced
-    from foldaway.sessions.chat import Chat
-    from foldaway.sessions.session import Session, warm
+    from foldaway.sessions import Chat, Session, warm
     from foldaway.stores import Store
     from foldaway.transcript import Message, Transcript, Violation
 
@@ -71,10 +65,10 @@ __getattr__ = import_later(
         "foldaway.agents.engines.contract": "ContextEngine",
         "foldaway.compaction.work": "Options",
         "foldaway.config": "open_engine open_memory open_store",
-        "foldaway.dialects.check": "check",
-        "foldaway.dialects.convert": "Converted convert",
-        "foldaway.dialects.load": "dump load",
-        "foldaway.dialects.repair": "Repaired repair",
+        "foldaway.dialects.checking": "check",
+        "foldaway.dialects.conversion": "Converted convert",
+        "foldaway.dialects.loading": "dump load",
+        "foldaway.dialects.repairing": "Repaired repair",
         "foldaway.engine.compressor": "Compressor",
         "foldaway.engine.oneshot": "Compressed compress",
         "foldaway.engine.reducing": "reduce",

@@ -226,8 +226,8 @@ def test_marks_are_wanted_for_claude_on_two_providers(
 
 def test_a_marked_request_keeps_the_rules_of_the_provider() -> None:
     """What we mark passes the check of cache markers."""
-    from foldaway.dialects.check import check_transcript
-    from foldaway.dialects.load import load
+    from foldaway.dialects.checking import check_transcript
+    from foldaway.dialects.loading import load
     from foldaway.dialects.profiles import profile_for
 
     request = {

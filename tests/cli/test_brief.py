@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foldaway.agents.installing.clients import clients, opening_clients
+from foldaway.agents.installing.programs import clients, opening_clients
 from foldaway.cli import brief as command
 
 pytestmark = pytest.mark.usefixtures("home")

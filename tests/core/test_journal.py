@@ -245,6 +245,6 @@ def test_a_process_that_asks_for_no_log_gets_none() -> None:
 
 def test_every_event_is_documented() -> None:
     """With its level, in the table of the operators' page."""
-    page = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
     for event, (level, _) in EVENTS.items():
         assert f"| `{event}` | {logging.getLevelName(level).lower()} |" in page

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.dialects.check import check
+from foldaway.dialects.checking import check
 from foldaway.dialects.profiles import PROFILES
 from foldaway.errors import NotReadable, UnknownName
 

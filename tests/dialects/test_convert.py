@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from foldaway.dialects.convert import convert, convert_transcript, with_real_ids
-from foldaway.dialects.load import load
+from foldaway.dialects.conversion import convert, convert_transcript, with_real_ids
+from foldaway.dialects.loading import load
 from foldaway.dialects.loss import first_difference
 from foldaway.errors import NotReadable, UnknownName
 from foldaway.transcript import (

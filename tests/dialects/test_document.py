@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from foldaway.dialects.document import Document, read_document, write_document
-from foldaway.dialects.load import with_messages
+from foldaway.dialects.loading import with_messages
 from foldaway.errors import NotReadable
 from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.transcript import Message, Text, Transcript

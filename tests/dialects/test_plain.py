@@ -12,7 +12,7 @@ import pytest
 
 import foldaway
 from foldaway import check, convert, load, repair
-from foldaway.dialects.load import DEEPEST, plain
+from foldaway.dialects.loading import DEEPEST, plain
 from foldaway.errors import CannotRepair, FoldawayError, NotReadable, WrongDialect
 
 USER = {"role": "user", "content": "Which tests fail?"}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foldaway.dialects.check import check
-from foldaway.dialects.load import dump, load
+from foldaway.dialects.checking import check
+from foldaway.dialects.loading import dump, load
 from foldaway.dialects.profiles import PROFILES, profile_named
-from foldaway.dialects.repair import repair, repair_transcript
+from foldaway.dialects.repairing import repair, repair_transcript
 from foldaway.errors import CannotRepair
 from foldaway.transcript import survey
 

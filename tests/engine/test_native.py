@@ -18,9 +18,9 @@ from foldaway._core.ports import NativeAnswer, NativeRequest
 from foldaway._core.report import Report
 from foldaway.caching.prices import Prices
 from foldaway.compaction.measure import message_tokens
-from foldaway.dialects.check import check
-from foldaway.dialects.convert import convert
-from foldaway.dialects.load import load
+from foldaway.dialects.checking import check
+from foldaway.dialects.conversion import convert
+from foldaway.dialects.loading import load
 from foldaway.engine.compressor import Compressor
 from foldaway.errors import FailureKind, SummarizerFailed, UnknownName
 from foldaway.facts.frame import SUMMARY_OPEN

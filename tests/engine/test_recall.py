@@ -9,7 +9,7 @@ import pytest
 from foldaway import load
 from foldaway._core.report import Reference
 from foldaway.dialects.jsontext import dump_text
-from foldaway.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall, tools_in
+from foldaway.engine.recall_tools import TOOLS, AnswerPage, answer_tool, find, recall, tools_in
 from foldaway.errors import UnknownName, UnknownReference
 from foldaway.sessions.session import Session
 from foldaway.testing import assistant, call, result, talk, user

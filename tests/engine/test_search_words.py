@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foldaway.dialects.load import load
-from foldaway.engine.recall import look_for
+from foldaway.dialects.loading import load
+from foldaway.engine.recall_tools import look_for
 
 LOG = load(
     [

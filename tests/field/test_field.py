@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from foldaway.dialects.check import check
-from foldaway.dialects.load import load
+from foldaway.dialects.checking import check
+from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import PROFILES
-from foldaway.dialects.repair import repair
+from foldaway.dialects.repairing import repair
 from foldaway.errors import CannotRepair
 from foldaway.transcript import groups
 

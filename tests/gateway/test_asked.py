@@ -12,9 +12,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.gateway.asked import Passing, Turn, asked, unpacked
 from foldaway.gateway.conversations import GatewayOptions, deadline
 from foldaway.gateway.identity import agent_of
+from foldaway.gateway.requests import Passing, Turn, asked, unpacked
 from foldaway.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
 
 LIMIT = 1 << 20

@@ -14,9 +14,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.dialects.load import load
-from foldaway.gateway.asked import asked
+from foldaway.dialects.loading import load
 from foldaway.gateway.client_compactions import is_sealed, opened, sealed, signs
+from foldaway.gateway.requests import asked
 from foldaway.gateway.wires import route_of
 from foldaway.sessions.matching import told_in
 from foldaway.stores.open import open_store

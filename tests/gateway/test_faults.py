@@ -20,8 +20,8 @@ from aiohttp import web
 
 from foldaway._core.policy import Policy
 from foldaway.errors import StoreUnavailable
-from foldaway.gateway.asked import Turn
 from foldaway.gateway.conversations import Conversation
+from foldaway.gateway.requests import Turn
 from foldaway.sessions.too_long import SIGNS
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-from foldaway.gateway.asked import Turn
+from foldaway.gateway.requests import Turn
 from foldaway.gateway.standings import Standings
 from foldaway.sessions.session import Session
 

@@ -29,7 +29,7 @@ from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.gateway.unix_socket import listen_on_path
 from foldaway.inspector.app import pages_beside
-from foldaway.inspector.gateway_pages import LazyPages, gateway_pages
+from foldaway.inspector.beside_gateway import LazyPages, gateway_pages
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 

@@ -12,7 +12,7 @@ from foldaway.gateway.app import listen, make_server
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.inspector.app import pages_beside
-from foldaway.inspector.gateway_pages import gateway_pages
+from foldaway.inspector.beside_gateway import gateway_pages
 from foldaway.stores.open import open_store
 from foldaway.testing.model_server import ModelServer
 

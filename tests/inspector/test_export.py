@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.inspector.app import pages_beside
+from foldaway.inspector.beside_gateway import gateway_pages
 from foldaway.inspector.export import bundle, standalone
-from foldaway.inspector.gateway_pages import gateway_pages
 from foldaway.inspector.site import HERE, asset
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store

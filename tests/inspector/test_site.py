@@ -15,7 +15,7 @@ from foldaway.gateway.app import make_app
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.guard import Owner
 from foldaway.inspector.app import PAGES, pages_beside
-from foldaway.inspector.gateway_pages import gateway_pages
+from foldaway.inspector.beside_gateway import gateway_pages
 from foldaway.inspector.site import HERE, POLICY, as_json
 from foldaway.sessions import Session
 from foldaway.stores import open_store

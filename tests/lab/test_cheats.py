@@ -11,7 +11,7 @@ from foldaway.lab.figures import OVER
 from foldaway.lab.results import ScoreRow, summarize
 from foldaway.lab.scoring.needed import Elsewhere
 from foldaway.lab.scoring.session import JudgedView, LabSession, Message
-from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import PLAIN, Strategy, message_view, text_view
 
 NOTHING = Elsewhere(frozenset(), frozenset())

@@ -21,7 +21,7 @@ from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import CutCase, case_at, cases_of, score
 from foldaway.lab.scoring.session import LabSession, OwnSummary
 from foldaway.lab.scoring.signals import changed_values, stale_share
-from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import (
     PLACEHOLDER,
     PLAIN,

@@ -7,7 +7,7 @@ from typing import Any
 
 from foldaway._core.policy import Policy, budget_for
 from foldaway.caching.prices import Prices
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.lab.recording import PlanRequest, PlanResult, plan_for, record
 
 SONNET = Prices(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.testing.strategies import PROVIDERS, valid_bodies, valid_lists
 
 from foldaway.caching.prices import Prices, bill
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.lab.cost_plots import cost_plot
 from foldaway.lab.recording import Recording, record
 from foldaway.lab.replay import (
@@ -24,7 +24,7 @@ from foldaway.lab.replay import (
     ReplayTerms,
     replay,
 )
-from foldaway.lab.simulate import (
+from foldaway.lab.simulation import (
     ReplayStrategy,
     append_only,
     at_calls,

@@ -19,7 +19,7 @@ from foldaway.errors import NotReadable, NotWritable
 from foldaway.lab.output import read_summary
 from foldaway.lab.reading import read_sessions
 from foldaway.lab.results import RunManifest, ScoreRow
-from foldaway.lab.run import (
+from foldaway.lab.runs import (
     CUTS,
     PROGRESS,
     ROWS,
@@ -30,7 +30,7 @@ from foldaway.lab.run import (
 )
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
-from foldaway.lab.session_rows import TrialTerms
+from foldaway.lab.scoring_rows import TrialTerms
 from foldaway.lab.strategies import PLAIN, choose_strategies
 
 FROZEN = Path(__file__).parent / "frozen"

@@ -14,7 +14,7 @@ import pytest
 from tests.testing.laws import broken_laws
 
 from foldaway import repair
-from foldaway.dialects.convert import convert
+from foldaway.dialects.conversion import convert
 from foldaway.engine.oneshot import compress
 from foldaway.transcript import Message
 

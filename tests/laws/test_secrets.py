@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from foldaway import Compressor, compress, load
 from foldaway._core.policy import Policy
-from foldaway.dialects.convert import convert
+from foldaway.dialects.conversion import convert
 from foldaway.facts.frame import recognize, summary_text
 from foldaway.testing import ScriptedSummarizer
 from foldaway.transcript import Text, ToolResult

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from foldaway.search.find import ScannedText, scan
+from foldaway.search.finding import ScannedText, scan
 from foldaway.search.values import Match
 
 FILLER = [f"It rained on day {day}." for day in range(20)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.search.find import ScannedText, scan
+from foldaway.search.finding import ScannedText, scan
 from foldaway.search.query import parse_query
 from foldaway.search.words import holds
 

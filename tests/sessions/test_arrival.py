@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from foldaway._core.policy import ArrivalLevel, Policy
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects.jsontext import dump_bytes
 from foldaway.sessions.events import SessionEvent
 from foldaway.sessions.exporting import export
 from foldaway.sessions.hooks import Hooks
@@ -97,7 +97,7 @@ def test_an_export_of_the_view_is_what_the_model_sees(store: Store) -> None:
     """And one of the log is what came."""
     session = begun(store)
     made = export(store, session.info, "jsonl", what="view")
-    assert made.data == b"".join(dump(one) + b"\n" for one in session.messages)
+    assert made.data == b"".join(dump_bytes(one) + b"\n" for one in session.messages)
     log = export(store, session.info, "jsonl")
     assert json.loads(log.data.splitlines()[4])["content"] == ROWS
 

@@ -22,7 +22,7 @@ from tests.testing.long_lists import Exchange, written
 
 from foldaway import Model, Policy, check
 from foldaway.caching.prices import Prices
-from foldaway.dialects.convert import convert
+from foldaway.dialects.conversion import convert
 from foldaway.errors import Conflict, InvalidSetting
 from foldaway.sessions.following import Insert, Keep, Replace, applied
 from foldaway.sessions.session import Session

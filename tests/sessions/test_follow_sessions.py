@@ -16,7 +16,7 @@ import pytest
 from tests.sessions.test_follow import DATA, DIALECTS, DISGUISES, dumped
 
 from foldaway import Policy
-from foldaway.dialects.convert import convert
+from foldaway.dialects.conversion import convert
 from foldaway.dialects.registry import LIST_KEYS
 from foldaway.sessions.following import Followed, applied
 from foldaway.sessions.session import Session

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from foldaway.agents.importers import ImportedSession, read_file, sessions_in
-from foldaway.dialects.check import check_transcript
-from foldaway.dialects.convert import convert_transcript
-from foldaway.dialects.load import load
+from foldaway.dialects.checking import check_transcript
+from foldaway.dialects.conversion import convert_transcript
+from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import profile_for
 from foldaway.errors import NotReadable
 from foldaway.sessions.exporting import export, transcript_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foldaway._core.policy import Policy
-from foldaway.dialects.check import check
+from foldaway.dialects.checking import check
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, SessionInfo

@@ -19,7 +19,7 @@ from typing import Any
 
 from foldaway._core.policy import Policy
 from foldaway.cli import run as foldaway
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects.jsontext import dump_bytes
 from foldaway.errors import FoldawayError
 from foldaway.memory.files.history import History
 from foldaway.memory.files.memory_file import Limit, MemoryFile
@@ -105,7 +105,7 @@ def sha(data: bytes) -> str:
 def standing(store: Store, session: Session) -> list[Any]:
     """Return the messages of a log, and what the model sees of it."""
     log = [sha(row.body) for row in store.read(session.id)]
-    return [log, sha(dump(session.messages))]
+    return [log, sha(dump_bytes(session.messages))]
 
 
 def command(*arguments: str) -> None:

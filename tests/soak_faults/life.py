@@ -10,7 +10,7 @@ from pathlib import Path
 from home import NAMES, SOURCE_MESSAGES, State, command, memory_of, resume, sha, standing, turns
 
 from foldaway.agents.importers import ImportedSession, sessions_in
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects.jsontext import dump_bytes
 from foldaway.sessions.importing import take
 from foldaway.stores.open import open_store
 
@@ -86,7 +86,7 @@ class Life:
             self._sessions[name].append(*new)
             return self._state(name)
 
-        log = [*self._log(name), *(sha(dump(one)) for one in new)]
+        log = [*self._log(name), *(sha(dump_bytes(one)) for one in new)]
         self._run("append", {f"session {name}": [log, None]}, work)
 
     def _compact(self, name: str) -> State:

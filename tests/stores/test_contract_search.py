@@ -125,7 +125,7 @@ def test_a_search_can_be_limited_to_folders(store: Store, query: str) -> None:
 
 
 LONG = 700
-"""More hits than one search weighs: `foldaway.search.find.NEWEST`."""
+"""More hits than one search weighs: `foldaway.search.finding.NEWEST`."""
 
 
 @pytest.mark.parametrize("query", ["deploy", '"deploy it"', "run_it.py", "deplo*", "deploy 部署"])

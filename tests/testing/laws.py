@@ -15,8 +15,8 @@ import msgspec
 
 from foldaway._core.report import Report
 from foldaway.compaction.measure import message_tokens, tools_tokens
-from foldaway.dialects.check import check
-from foldaway.dialects.load import load
+from foldaway.dialects.checking import check
+from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import profile_named
 from foldaway.engine.compressor import Compressor
 from foldaway.redaction import RedactionPolicy, Redactor

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.testing.trajectories import trajectories
 
 from foldaway import check
-from foldaway.dialects.load import dump, load
+from foldaway.dialects.loading import dump, load
 from foldaway.errors import NotReadable
 from foldaway.facts.frame import SUMMARY_OPEN, mark_text, summary_text
 from foldaway.trajectories.compress import compress_trajectory

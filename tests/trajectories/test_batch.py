@@ -18,7 +18,7 @@ from foldaway.trajectories.batch import BatchResult, compress_batch
 from foldaway.trajectories.folder import claim_folder, read_report
 from foldaway.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import cut_shards, find_sources, read_records
-from foldaway.trajectories.verify import verify
+from foldaway.trajectories.verification import verify
 from foldaway.trajectories.workers import WorkerSetup, do_shards
 
 

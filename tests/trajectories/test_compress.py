@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.testing.trajectories import trajectories
 
 from foldaway import check
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.errors import InvalidSetting, NotReadable
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.testing import assistant, call, result, system, talk, user

@@ -26,7 +26,7 @@ from foldaway.trajectories.model_client import TRIES, ClientSettings, ModelClien
 from foldaway.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
 from foldaway.trajectories.summaries import ModelAnswer, ModelQuestion
-from foldaway.trajectories.verify import verify
+from foldaway.trajectories.verification import verify
 
 if TYPE_CHECKING:
     from foldaway.testing.model_server import ModelRequest, ModelServer, Reply

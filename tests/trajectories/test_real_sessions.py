@@ -14,7 +14,7 @@ from foldaway import convert
 from foldaway.trajectories.batch import compress_batch
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
-from foldaway.trajectories.verify import verify
+from foldaway.trajectories.verification import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("FOLDAWAY_DATA", ROOT.parent / "shared" / "data")) / "sessions"

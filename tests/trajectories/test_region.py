@@ -11,7 +11,7 @@ from tests.testing.strategies import logs
 from tests.testing.trajectories import trajectories
 
 from foldaway.compaction.measure import text_length
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.trajectories.policy import LEAST_SUMMARY_TOKENS
 from foldaway.trajectories.region import RecordRoom, choose_regions
 from foldaway.transcript import Groups, Message, Text, ToolCall, ToolResult

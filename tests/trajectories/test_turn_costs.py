@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.trajectories.counting import TurnCosts, turn_tokens
 
 

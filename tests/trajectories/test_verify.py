@@ -12,7 +12,7 @@ import pytest
 from foldaway.trajectories.batch import compress_batch
 from foldaway.trajectories.policy import BatchSettings, TrajectoryPolicy
 from foldaway.trajectories.reading import find_sources
-from foldaway.trajectories.verify import read_over_target, verify
+from foldaway.trajectories.verification import read_over_target, verify
 
 JOB = BatchSettings(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
 

@@ -14,17 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.agents.engines import ContextEngine, HermesEngine
 from foldaway.config import compressor_settings, open_store, read_settings
 from foldaway.engine import Model
 from foldaway.errors import FoldawayError
-from foldaway.sessions.finding import recall_from
-from foldaway.sessions.library import Library
-from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
-from foldaway.sessions.standing import find_by_key
-from foldaway.sessions.tools import TOOLS, answer
+from foldaway.sessions import TOOLS, Library, Session, answer, find_by_key, recall_from, redactor_of
 from foldaway.stores import NewSession, SessionInfo, Store
 
 if TYPE_CHECKING:  # Hermes' own are not typed, and need not be here

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from foldaway.errors import MissingExtra
-from foldaway.sessions.library import Library
-from foldaway.sessions.tools import MARK, TOOLS, answer
+from foldaway.sessions import MARK, TOOLS, Library, answer
 
 if TYPE_CHECKING:
     from mcp.server import Server

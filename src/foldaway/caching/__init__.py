@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.caching.breakpoints import (
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
         prefix_key,
         wants_breakpoints,
         with_breakpoints,
+    )
+    from foldaway.caching.catalog import (
+        PriceList,
+        context_window,
+        known_prices,
+        prices_of,
+        window_of,
     )
     from foldaway.caching.economics import (
         Situation,
@@ -58,6 +65,7 @@ __getattr__ = import_later(
     {
         "breakpoints": "CacheHint KEY NEWEST_CARRIERS cache_hints mark_of marked_as prefix_key "
         "wants_breakpoints with_breakpoints",
+        "catalog": "PriceList context_window known_prices prices_of window_of",
         "economics": "Situation Sum Verdict amount reread_needed usd weigh",
         "prices": "Bill NAMES Prices TTL_SECONDS Ttl bill minimum_for paid prices_from "
         "ratio_prices",

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from foldaway._core.policy import ASSUMED_CONTEXT_LENGTH
-from foldaway.caching import NAMES, Prices, minimum_for, paid, prices_from
+from foldaway._core import ASSUMED_CONTEXT_LENGTH
+from foldaway.caching.prices import NAMES, Prices, minimum_for, paid, prices_from
 from foldaway.errors import MissingExtra
 
 

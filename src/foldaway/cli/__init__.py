@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.errors import FoldawayError
 
 COMMANDS = {

@@ -35,9 +35,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
 from foldaway.engine import BRIEF_TOKENS, Brief, LoggingRedactor, brief_of, handoff_prompt
-from foldaway.sessions.briefs import stored_brief
-from foldaway.sessions.markdown import show_controls
-from foldaway.sessions.showing import redactor_of
+from foldaway.sessions import redactor_of, show_controls, stored_brief
 
 SHOWN_BRIEFS = 5
 """Sessions of a file that are printed; each takes a screen or two."""

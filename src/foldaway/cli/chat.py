@@ -127,9 +127,7 @@ async def _run(
 ) -> None:  # fmt: skip
     """Make the parts that both have, and chat until the end."""
     from foldaway.agents.chat import Host, Screen, Toolbox
-    from foldaway.sessions.chat import Chat
-    from foldaway.sessions.hooks import Hooks
-    from foldaway.sessions.showing import redactor_of
+    from foldaway.sessions import Chat, Hooks, redactor_of
 
     is_person = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     screen = Screen(redactor_of(store), is_terminal=is_person)

@@ -13,7 +13,7 @@ from typing import TypeVar
 import click
 from msgspec import Struct, UnsetType
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Cell, Mark, Picture, Piece, cell_of, text_of
 from foldaway.cli.files import (
@@ -39,12 +39,15 @@ from foldaway.cli.inputs import (
     refuse_contradiction,
     report_unreadable,
 )
-from foldaway.dialects.check import check_transcript
-from foldaway.dialects.document import write_document
-from foldaway.dialects.profiles import PROFILES
-from foldaway.dialects.repair import repair_transcript
-from foldaway.dialects.rule import Action, Profile
-from foldaway.dialects.rules.results import RESULTS_ADJACENT
+from foldaway.dialects import (
+    PROFILES,
+    RESULTS_ADJACENT,
+    Action,
+    Profile,
+    check_transcript,
+    repair_transcript,
+    write_document,
+)
 from foldaway.errors import CannotRepair, NotReadable
 from foldaway.transcript import Transcript, Violation
 

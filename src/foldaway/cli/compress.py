@@ -12,7 +12,7 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway._core.report import Reference, Report, SummaryNote
+from foldaway._core import Reference, Report, SummaryNote
 from foldaway.cli import NOT_DONE
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, saving, size
@@ -52,11 +52,9 @@ from foldaway.cli.settings import (
     window_for,
     writers_for,
 )
-from foldaway.compaction.work import Options
+from foldaway.compaction import Options
 from foldaway.config import Settings, redaction_policy
-from foldaway.dialects.document import write_document
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.repair import repair_transcript
+from foldaway.dialects import dump_bytes, repair_transcript, write_document
 from foldaway.engine import (
     Compressed,
     Generation,
@@ -71,8 +69,7 @@ from foldaway.engine import (
 )
 from foldaway.engine import compress as compress_once
 from foldaway.errors import CannotRepair, InvalidSetting, NotWritable
-from foldaway.summarizers.cached_prompt import check_cached_prompt
-from foldaway.summarizers.writers import NativeCompaction, Writers
+from foldaway.summarizers import NativeCompaction, Writers, check_cached_prompt
 from foldaway.tokens import exact_counter
 from foldaway.transcript import Transcript, Violation
 
@@ -360,7 +357,7 @@ def _write(
             raise _with_written(error, written) from None
         written.append(asked.output)
     if asked.options["report_file"]:
-        rows = [dump(row) + b"\n" for row in _reports(source, asked, records)]
+        rows = [dump_bytes(row) + b"\n" for row in _reports(source, asked, records)]
         try:
             write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(source.name))
         except NotWritable as error:

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from foldaway.agents.importers import ImportedSession, read_native, sessions_in
-from foldaway.agents.importers.imported import PARTIAL
+from foldaway.agents.importers import PARTIAL, ImportedSession, read_native, sessions_in
 from foldaway.cli.files import STANDARD, counted, label, read_bytes
 from foldaway.cli.inputs import Input, input_limits
 from foldaway.config import open_store, read_settings
-from foldaway.dialects.document import Document, document_of, read_document
-from foldaway.dialects.profiles import RULES, dialect_for, profile_for
-from foldaway.dialects.repair import repair_transcript
-from foldaway.dialects.rule import Profile
+from foldaway.dialects import (
+    RULES,
+    Document,
+    Profile,
+    dialect_for,
+    document_of,
+    profile_for,
+    read_document,
+    repair_transcript,
+)
 from foldaway.errors import AmbiguousSession, NotReadable, StoreUnavailable, UnknownSession
 from foldaway.transcript import Transcript
 
@@ -130,7 +135,7 @@ def _plain(transcript: Transcript) -> Transcript:
 def _stored(name: str) -> Document:
     """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
     from foldaway.cli.stores import session_name  # a plain file needs no store
-    from foldaway.sessions.exporting import transcript_of
+    from foldaway.sessions import transcript_of
 
     with stored_session(name) as (store, info):
         transcript = transcript_of(store, info, what="view")

@@ -30,10 +30,7 @@ from foldaway.cli.inputs import (
     print_json,
     reading,
 )
-from foldaway.dialects.convert import Converted, convert_transcript
-from foldaway.dialects.document import write_document
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.loss import Loss
+from foldaway.dialects import Converted, Loss, convert_transcript, dump_bytes, write_document
 
 SHOWN_LOSSES = 20
 """Losses that are listed; about a screen."""
@@ -87,14 +84,14 @@ def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
     values = [one.messages for one in converted]
     match given.document.layout:
         case "value":
-            return dump(values[0]) + b"\n"
+            return dump_bytes(values[0]) + b"\n"
         case "message lines":
             listed = cast("list[Any]", values[0] if isinstance(values[0], list) else values)
-            return b"".join(dump(element) + b"\n" for element in listed)
+            return b"".join(dump_bytes(element) + b"\n" for element in listed)
         case "record lines":
-            return b"".join(dump(value) + b"\n" for value in values)
+            return b"".join(dump_bytes(value) + b"\n" for value in values)
         case "record list":
-            return dump(values) + b"\n"
+            return dump_bytes(values) + b"\n"
 
 
 def show_conversion(

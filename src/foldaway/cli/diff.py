@@ -16,10 +16,9 @@ from foldaway.cli.inputs import (
     print_json,
     reading,
 )
-from foldaway.engine import Comparison, ViewDifference, compare
-from foldaway.engine.difference import difference
+from foldaway.engine import Comparison, ViewDifference, compare, difference
 from foldaway.errors import NotReadable
-from foldaway.facts.frame import recognize
+from foldaway.facts import recognize
 
 
 @click.command()

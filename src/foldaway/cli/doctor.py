@@ -16,11 +16,9 @@ from urllib.request import urlopen
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway._core.exports import __version__
-from foldaway._core.policy import Policy
+from foldaway._core import Policy, __version__
 from foldaway.agents.engines import engine_names
-from foldaway.agents.installing import problems_of
-from foldaway.agents.installing.clients import clients
+from foldaway.agents.installing import clients, problems_of
 from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
@@ -39,7 +37,7 @@ from foldaway.config import (
 )
 from foldaway.errors import FoldawayError, StoreUnavailable, UnknownName
 from foldaway.memory import Bounds, memory_files, memory_folder
-from foldaway.sessions.salvaging import salvage as salvage_store
+from foldaway.sessions import salvage as salvage_store
 from foldaway.stores import Health, clear_drafts
 
 _MB = 1_000_000

@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from foldaway._core.disk import PRIVATE, replacing
-from foldaway.dialects.limits import Limits, read_whole
+from foldaway._core import PRIVATE, replacing
+from foldaway.dialects import Limits, read_whole
 from foldaway.errors import NotReadable, NotWritable
 
 STANDARD = "-"

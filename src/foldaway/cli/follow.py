@@ -11,7 +11,7 @@ from foldaway.agents.plugins import FORMS, AgentSessions, EndOptions, serve_end
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import opened, store_options
 from foldaway.config import writers_from
-from foldaway.sessions.session import warm
+from foldaway.sessions import warm
 
 
 @click.command()

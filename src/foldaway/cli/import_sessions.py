@@ -21,7 +21,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_missing, opened, store_options, store_place
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions.importing import Taken, take_all
+from foldaway.sessions import Taken, take_all
 from foldaway.stores import Store
 
 INDEXED_AT_ONCE = 1_000

@@ -13,13 +13,18 @@ from msgspec import UNSET, Struct, UnsetType, to_builtins
 from foldaway.cli import say
 from foldaway.cli.files import STANDARD, label, mode_of, write_bytes, write_output
 from foldaway.config import read_settings
-from foldaway.dialects.document import Document, Record
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.limits import Limits
-from foldaway.dialects.loss import Loss
-from foldaway.dialects.profiles import PROFILES, dialect_for
-from foldaway.dialects.registry import DIALECTS
-from foldaway.dialects.rule import Action, Profile
+from foldaway.dialects import (
+    DIALECTS,
+    PROFILES,
+    Action,
+    Document,
+    Limits,
+    Loss,
+    Profile,
+    Record,
+    dialect_for,
+    dump_bytes,
+)
 from foldaway.errors import NotReadable, WrongDialect
 from foldaway.transcript import Transcript, Violation
 
@@ -197,7 +202,7 @@ def locate(given: Input, record: int, values: Iterable[Found]) -> list[Located[F
 
 def print_json(value: Any, *, err: bool = False) -> None:
     """Print a value, structs in it too, as one line of JSON."""
-    click.echo(dump(to_builtins(value)), err=err)
+    click.echo(dump_bytes(to_builtins(value)), err=err)
 
 
 def report_unreadable(name: str, error: NotReadable, *, as_json: bool, err: bool = False) -> int:

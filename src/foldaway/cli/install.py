@@ -19,11 +19,11 @@ from foldaway.agents.installing import (
     apply_install,
     apply_uninstall,
     client_named,
+    clients,
     entry_text,
     plan_install,
     plan_uninstall,
 )
-from foldaway.agents.installing.clients import clients
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error

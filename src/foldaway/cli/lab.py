@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture, Piece, progress_bar, text_of
 from foldaway.cli.files import counted, label
@@ -30,26 +30,47 @@ from foldaway.cli.inputs import (
 from foldaway.cli.settings import prices_for
 from foldaway.config import home_folder
 from foldaway.errors import NotReadable
-from foldaway.lab.figures import COST, FAULTS, OVER, USED, glossary
-from foldaway.lab.gate import Fall, find_falls
-from foldaway.lab.output import read_summary, write_results
-from foldaway.lab.peers.ask import Peers
-from foldaway.lab.peers.table import MODES
-from foldaway.lab.reader import READ_STRATEGIES, ReaderLosses, reader_cases, reader_lines
-from foldaway.lab.reader_models import ask, open_reader, read_losses, write_texts
-from foldaway.lab.reading import read_sessions
-from foldaway.lab.report.tables import COLUMNS, format_cell, groups, title
-from foldaway.lab.results import OURS, OWN, MeanInterval, RunManifest, ScoreLine, WrittenRun
-from foldaway.lab.run import digest_of, terms_for
-from foldaway.lab.run import run as run_lab
-from foldaway.lab.scoring.session import LabSession
-from foldaway.lab.strategies import (
+from foldaway.lab import (
+    COLUMNS,
+    COST,
     DRIFTING,
+    FAULTS,
+    MODES,
+    OURS,
+    OVER,
+    OWN,
+    READ_STRATEGIES,
+    USED,
+    Fall,
+    LabSession,
+    MeanInterval,
+    Peers,
+    ReaderLosses,
+    RunManifest,
     RunSettings,
+    ScoreLine,
     Strategy,
+    WrittenRun,
     all_strategies,
+    ask,
     choose_strategies,
+    digest_of,
+    find_falls,
+    format_cell,
+    glossary,
+    groups,
+    open_reader,
+    read_losses,
+    read_sessions,
+    read_summary,
+    reader_cases,
+    reader_lines,
+    terms_for,
+    title,
+    write_results,
+    write_texts,
 )
+from foldaway.lab import run as run_lab
 
 if TYPE_CHECKING:
     from rich.table import Table

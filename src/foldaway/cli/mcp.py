@@ -13,10 +13,9 @@ from typing import Any
 
 import click
 
-from foldaway._core.exports import __version__
-from foldaway.agents.installing import Addition, Client
-from foldaway.agents.installing.clients import clients
-from foldaway.agents.mcp_server import Address, make_server, serve_http, serve_stdio
+from foldaway._core import __version__
+from foldaway.agents import Address, make_server, serve_http, serve_stdio
+from foldaway.agents.installing import Addition, Client, clients
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.install import (
@@ -31,9 +30,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import is_own, opened, store_options
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
-from foldaway.sessions.leaving import Project, project_at, project_of
-from foldaway.sessions.library import Library
-from foldaway.sessions.showing import redactor_of
+from foldaway.sessions import Library, Project, project_at, project_of, redactor_of
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535
@@ -87,7 +84,7 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
                 click.echo("foldaway: waiting for an agent on standard input", err=True)
             serve_stdio(server)
             return 0
-        from foldaway.gateway.api_token import make_token, token_file
+        from foldaway.gateway import make_token, token_file
 
         try:
             home = Path(given["home"]) if given["home"] else home_folder()

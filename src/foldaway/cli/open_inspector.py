@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.cli import say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.settings import settings_from
@@ -44,7 +44,7 @@ def open_inspector(what: str | None, **given: Any) -> int:
     foldaway open session.jsonl
     """
     try:
-        from foldaway.gateway.conversations import GatewayOptions
+        from foldaway.gateway import GatewayOptions
         from foldaway.inspector import ROOT, OpenServer
     except ImportError:
         raise MissingExtra("gateway", "foldaway open") from None

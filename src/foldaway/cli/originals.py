@@ -18,7 +18,7 @@ from foldaway.cli.files import (
     write_output,
 )
 from foldaway.cli.inputs import FILE, PATH, input_limits, options
-from foldaway.dialects.document import read_document
+from foldaway.dialects import read_document
 from foldaway.engine import Generation, read_originals, write_originals
 from foldaway.engine import undo as undo_newest
 from foldaway.errors import CannotUndo, NotReadable

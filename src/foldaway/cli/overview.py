@@ -18,10 +18,7 @@ from foldaway.cli.usage import (
     late_bar,
     show_legend,
 )
-from foldaway.usage.figures import Key, UsageRow, dollars
-from foldaway.usage.judging import judge
-from foldaway.usage.numbers import money, short
-from foldaway.usage.overview import Overview, overview
+from foldaway.usage import Key, Overview, UsageRow, dollars, judge, money, overview, short
 
 JUDGING_SECONDS = 8.0
 """How long sessions are replayed; the first look at one's data should take less than a minute."""

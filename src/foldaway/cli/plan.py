@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import click
 from msgspec import Struct, to_builtins
 
-from foldaway._core.policy import Policy, Saving
+from foldaway._core import Policy, Saving
 from foldaway.caching import Prices, Sum, amount, usd
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, progress_bar
@@ -45,11 +45,20 @@ from foldaway.cli.settings import (
     window_of,
 )
 from foldaway.config import Settings
-from foldaway.dialects.document import Record
-from foldaway.lab.recording import PlanRequest, PlanResult, Recording, plan_for, record
-from foldaway.lab.replay import ReplayTerms
-from foldaway.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
-from foldaway.lab.simulate import simulate as run_all
+from foldaway.dialects import Record
+from foldaway.lab import (
+    THRESHOLDS,
+    PlanRequest,
+    PlanResult,
+    Recording,
+    ReplayTerms,
+    StrategyCost,
+    plan_for,
+    quantiles,
+    record,
+    strategies_for,
+)
+from foldaway.lab import simulate as run_all
 
 SHOWN_PLANS = 5
 """Transcripts of a file whose plans are drawn; each takes half a screen."""
@@ -268,7 +277,7 @@ def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str]
     if not target:
         return None
     check_writable(target)
-    from foldaway.lab.cost_plots import cost_plot
+    from foldaway.lab import cost_plot
 
     return cost_plot
 

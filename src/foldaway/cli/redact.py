@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from foldaway._core.disk import replacing
+from foldaway._core import replacing
 from foldaway.cli.files import STANDARD, check_writable, counted, is_terminal, label, mode_of
 from foldaway.cli.inputs import FILE, PATH, options, output_option, usage_error
 from foldaway.cli.redact_input import source_of

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from foldaway.cli.draw import progress_bar
 from foldaway.cli.files import STANDARD, is_terminal, label
 from foldaway.cli.inputs import input_limits
-from foldaway.dialects.limits import unpacks_too_large
+from foldaway.dialects import unpacks_too_large
 from foldaway.errors import NotReadable
 
 PIECE = 1 << 20

@@ -17,7 +17,7 @@ from foldaway.cli.inputs import (
     output_option,
     print_json,
 )
-from foldaway.dialects.limits import unpack
+from foldaway.dialects import unpack
 from foldaway.engine import reduce as reduce_text
 from foldaway.errors import NotReadable
 from foldaway.reduction import KINDS, Kind, Reduced

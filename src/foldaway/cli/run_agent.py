@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from foldaway._core.policy import Saving
+from foldaway._core import Saving
 from foldaway.agents.running import PORT, Agent, agent_named, known_agents, start_for
 from foldaway.cli import say
 from foldaway.cli.files import counted
@@ -186,7 +186,7 @@ def _given(options: Sequence[str]) -> Mapping[str, Any]:
 def _token(options: Sequence[str]) -> str:
     """Return the owner's token of a gateway with these options, "" if there is none."""
     from foldaway.config import home_folder
-    from foldaway.gateway.api_token import read_token
+    from foldaway.gateway import read_token
 
     named = _given(options)["home"] if "--home" in " ".join(options) else None
     with suppress(FoldawayError):

@@ -14,12 +14,12 @@ from foldaway.cli.files import STANDARD, counted, printable, shortened, write_by
 from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
 from foldaway.cli.originals import load_originals
 from foldaway.cli.stores import narrowed, opened, short_id, span_options, store_options
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
+from foldaway.engine import recall as recall_from
 from foldaway.engine import search as search_in
-from foldaway.engine.originals import recall as recall_from
 from foldaway.errors import UnknownReference
 from foldaway.search import Filters
-from foldaway.sessions.finding import AROUND, Hit, discover
+from foldaway.sessions import AROUND, Hit, discover
 from foldaway.stores import Store
 
 SHOWN_AROUND = 1

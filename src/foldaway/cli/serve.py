@@ -18,7 +18,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.agents.running import PORT
 from foldaway.caching import NAMES
 from foldaway.cli import say
@@ -27,9 +27,9 @@ from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.settings import SAVE_ROW, prices_for, settings_from
 from foldaway.cli.stores import opened, store_options
 from foldaway.config import home_folder, writers_from
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.errors import MissingExtra
-from foldaway.sessions.retention import keep_limits
+from foldaway.sessions import keep_limits
 
 _UPSTREAM = re.compile(
     r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
@@ -87,12 +87,9 @@ def serve(**given: Any) -> int:
     """
     gc.disable()  # what is loaded stays, and looking through it takes a tenth of the start
     try:
-        from foldaway.gateway.api_token import make_token, token_file
-        from foldaway.gateway.app import serve as run
-        from foldaway.gateway.audit import Audit
-        from foldaway.gateway.conversations import GatewayOptions
-        from foldaway.gateway.guard import Owner
-        from foldaway.inspector.gateway_pages import gateway_pages
+        from foldaway.gateway import Audit, GatewayOptions, Owner, make_token, token_file
+        from foldaway.gateway import serve as run
+        from foldaway.inspector import gateway_pages
     except ImportError:
         raise MissingExtra("gateway", "foldaway serve") from None
     finally:

@@ -9,19 +9,18 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import ASSUMED_CONTEXT_LENGTH, Budget, Saving, budget_for
-from foldaway.caching import NAMES, Prices, prices_from
-from foldaway.caching.catalog import context_window, prices_of
+from foldaway._core import ASSUMED_CONTEXT_LENGTH, Budget, Saving, budget_for
+from foldaway.caching import NAMES, Prices, context_window, prices_from, prices_of
 from foldaway.cli import say
 from foldaway.cli.files import label
 from foldaway.cli.inputs import PATH, options, usage_error
 from foldaway.config import Settings, read_settings, writers_from
-from foldaway.dialects.document import Record
+from foldaway.dialects import Record
 from foldaway.errors import InvalidSetting, MissingExtra
 from foldaway.transcript import Transcript
 
 if TYPE_CHECKING:
-    from foldaway.summarizers.writers import NativeCompaction, Writers
+    from foldaway.summarizers import NativeCompaction, Writers
 
 _MODEL = (
     ("--model", "model.name", str, "M", "The model, whose window is looked up."),
@@ -173,7 +172,7 @@ def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
     """
     if spec is None:
         return None
-    from foldaway.summarizers.writers import native_of
+    from foldaway.summarizers import native_of
 
     kind, colon, model = spec.partition(":")
     if kind == "openai":  # only one of its interfaces compacts
@@ -190,7 +189,7 @@ def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
 
 def check_native(native: NativeCompaction, rules: str, transcript: Transcript, file: str) -> None:
     """Raise why a conversation is not for the provider that would compact it."""
-    from foldaway.summarizers.native import why_never
+    from foldaway.summarizers import why_never
 
     why = why_never(native, rules, transcript.messages)
     if why:

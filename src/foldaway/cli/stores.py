@@ -19,8 +19,7 @@ from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from foldaway.config import Settings, home_folder, open_store, read_settings
 from foldaway.errors import StoreUnavailable
-from foldaway.sessions import details
-from foldaway.sessions.leaving import project_at
+from foldaway.sessions import details, project_at
 from foldaway.stores import FIRST_ASK_CHARS, SessionInfo, Store
 
 Use: TypeAlias = Literal["read", "search", "write", "create"]

@@ -58,7 +58,7 @@ from foldaway.trajectories import (
     stats_of,
 )
 from foldaway.trajectories import sample as draw_sample
-from foldaway.trajectories.verify import verify as verify_batch
+from foldaway.trajectories import verify as verify_batch
 
 ASKED_FROM_USD = 1.0
 """What a run may cost without a question, if nothing else is said."""

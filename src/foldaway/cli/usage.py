@@ -14,8 +14,8 @@ from typing import Any
 import click
 from msgspec import Struct, UnsetType, to_builtins
 
-from foldaway._core.exports import __version__
-from foldaway.caching.catalog import PriceList
+from foldaway._core import __version__
+from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
 from foldaway.cli.files import counted, is_terminal, on_one_line, printable
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
@@ -29,19 +29,22 @@ from foldaway.cli.stores import (
 )
 from foldaway.config import agent_places, home_folder, open_store
 from foldaway.errors import StoreUnavailable
-from foldaway.usage.figures import (
+from foldaway.usage import (
     CountedAnswer,
     Key,
     Period,
+    SpentSession,
+    Tell,
+    UsageReader,
     UsageRow,
     add_up,
     count_once,
     dollars,
+    full,
+    short,
+    short_paths,
     sum_of,
 )
-from foldaway.usage.numbers import full, short, short_paths
-from foldaway.usage.reading import Tell, UsageReader
-from foldaway.usage.record import SpentSession
 
 SHOWN_ROWS = 30
 """Rows that are shown without `--all`: a screen."""

@@ -17,22 +17,28 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from foldaway.agents.importers import fields, usage_of
 from foldaway.agents.importers import read_bytes as read_sessions
-from foldaway.agents.importers.files import fields
-from foldaway.agents.importers.usage import usage_of
 from foldaway.agents.running import OUTER, Subscription, subscriptions
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
 from foldaway.cli.files import counted, is_terminal, on_one_line, read_bytes
 from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
 from foldaway.config import home_folder
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import NotReadable, StoreUnavailable
-from foldaway.usage.live import LiveState, live_state
-from foldaway.usage.newest import last_session, newest_files, written_at
-from foldaway.usage.numbers import money, short
-from foldaway.usage.record import SpentSession, answers_of
+from foldaway.usage import (
+    LiveState,
+    SpentSession,
+    answers_of,
+    last_session,
+    live_state,
+    money,
+    newest_files,
+    short,
+    written_at,
+)
 
 STORE_SECONDS = 120.0
 """A session of the store must be newer than every file by this much."""
@@ -160,7 +166,7 @@ def newest(file: str | None) -> Running | None:
 def _newest_stored(since: float) -> Running | None:
     from foldaway.config import open_store, read_settings
     from foldaway.stores import SessionFilter
-    from foldaway.usage.reading import spent_of_store
+    from foldaway.usage import spent_of_store
 
     settings = read_settings()
     try:

@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foldaway._core.report import Report
+from foldaway._core import Report
 from foldaway.commands.lines import BadLine, CommandLine, CompressLine, compress_line
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
-from foldaway.compaction.work import Options
-from foldaway.facts.frame import summary_body
+from foldaway.compaction import Options
+from foldaway.facts import summary_body
 from foldaway.reduction import plural
-from foldaway.sessions.session import Session
+from foldaway.sessions import Session
 
 
 def compress_options(session: Session, asked: CompressLine) -> Options:

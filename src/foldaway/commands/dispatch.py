@@ -14,8 +14,7 @@ from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Completion
 from foldaway.errors import FoldawayError
 from foldaway.memory import MemoryManager
-from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
+from foldaway.sessions import Session, redactor_of
 
 Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
 """With the session that is current from then on, if that may be another."""

@@ -7,9 +7,7 @@ from foldaway.commands.lines import BadLine, CommandLine
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.reduction import plural
-from foldaway.sessions.answers import beginning, date_of
-from foldaway.sessions.library import name_in_words
-from foldaway.sessions.session import Session
+from foldaway.sessions import Session, beginning, date_of, name_in_words
 from foldaway.stores import OutlineRow, SessionInfo
 
 _MOST = 10

@@ -5,16 +5,21 @@ from __future__ import annotations
 from foldaway.commands.lines import SPECS, BadLine, CommandLine
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named
 from foldaway.reduction import plural
 from foldaway.search import Filters
-from foldaway.sessions.answers import beginning, date_of
-from foldaway.sessions.details import recorded_usage, request_rows, request_totals
-from foldaway.sessions.exporting import export as export_session
-from foldaway.sessions.finding import discover
-from foldaway.sessions.session import Session
-from foldaway.sessions.showing import shown_text
-from foldaway.usage.numbers import short
+from foldaway.sessions import (
+    Session,
+    beginning,
+    date_of,
+    discover,
+    recorded_usage,
+    request_rows,
+    request_totals,
+    shown_text,
+)
+from foldaway.sessions import export as export_session
+from foldaway.usage import short
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foldaway.caching.catalog import window_of
+from foldaway.caching import window_of
 from foldaway.commands.lines import CommandLine
 from foldaway.commands.values import CommandAnswer, Figure
-from foldaway.sessions.session import Session
+from foldaway.sessions import Session
 
 
 def name(session: Session, line: CommandLine, *_: object) -> CommandAnswer:

@@ -7,8 +7,7 @@ from msgspec import Struct
 from foldaway.commands.lines import BadLine
 from foldaway.errors import UnknownSession
 from foldaway.memory import MemoryManager
-from foldaway.sessions.finding import message_at
-from foldaway.sessions.showing import Show
+from foldaway.sessions import Show, message_at
 from foldaway.stores import SessionFilter, SessionInfo, Store
 
 _NONE = "no conversation {name!r}; /resume lists them"

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from foldaway._core.policy import ArrivalLevel, Policy
-from foldaway._core.ports import TokenCounter
+from foldaway._core import ArrivalLevel, Policy, TokenCounter
 from foldaway.compaction.measure import message_tokens
 from foldaway.compaction.references import reference_of
-from foldaway.facts.frame import carried_summary, mark_text, origin_of
-from foldaway.facts.tools import family_of
+from foldaway.facts import carried_summary, family_of, mark_text, origin_of
 from foldaway.reduction import without_spaces
 from foldaway.transcript import (
     Kept,

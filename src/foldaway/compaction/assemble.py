@@ -8,15 +8,21 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Reason, Reference, ReferenceKind
+from foldaway._core import Reason, Reference, ReferenceKind
 from foldaway.compaction.choose import Selection
 from foldaway.compaction.measure import by_category, message_tokens, text_length
 from foldaway.compaction.partition import Partition, is_native, newest_request, system_stop
 from foldaway.compaction.references import reference_of, reference_to
 from foldaway.compaction.thinking import results_as_text, stays_from, strip_thinking
 from foldaway.compaction.work import CompactionInput
-from foldaway.facts.frame import mark_text, merged_summaries, recognize, summary_text
-from foldaway.facts.summary import Summary, render_summary
+from foldaway.facts import (
+    Summary,
+    mark_text,
+    merged_summaries,
+    recognize,
+    render_summary,
+    summary_text,
+)
 from foldaway.transcript import (
     Folded,
     Item,

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact, TokenCounter
-from foldaway._core.regex import Regex
+from foldaway._core import Redact, Regex, TokenCounter
 from foldaway.compaction.measure import message_tokens, text_length
 from foldaway.compaction.media import without_media
 from foldaway.compaction.worth import (
@@ -27,11 +26,22 @@ from foldaway.compaction.worth import (
     named,
     worth_of,
 )
-from foldaway.facts.frame import GAP, gap_mark, origin_of, part_text, shown_part
-from foldaway.facts.ledger.lines import terms_of
-from foldaway.facts.rows import data_rows
-from foldaway.facts.speakers import Speaker, report_told, without_blocks
-from foldaway.facts.tools import ARGUMENTS, family_of, first_of, read_arguments
+from foldaway.facts import (
+    ARGUMENTS,
+    GAP,
+    Speaker,
+    data_rows,
+    family_of,
+    first_of,
+    gap_mark,
+    origin_of,
+    part_text,
+    read_arguments,
+    report_told,
+    shown_part,
+    terms_of,
+    without_blocks,
+)
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, texts
 
 Leaf: TypeAlias = tuple[str | int, ...]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Reason
+from foldaway._core import Reason
 from foldaway.compaction.arrival import Copy, as_shown, note_whole
 from foldaway.compaction.blocks import (
     BlockGroup,
@@ -41,7 +41,7 @@ from foldaway.compaction.references import reference_of
 from foldaway.compaction.thinking import has_results, loop_start, unseen_from, words_alone
 from foldaway.compaction.work import CompactionInput
 from foldaway.compaction.worth import SIZES
-from foldaway.facts.frame import summary_text
+from foldaway.facts import summary_text
 from foldaway.reduction import plural
 from foldaway.transcript import Folded, Groups, Message, Rewritten, Text, is_ask
 

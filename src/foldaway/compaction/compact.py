@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Category, Reference
+from foldaway._core import Category, Reference
 from foldaway.compaction.assemble import Assembled, Problem, assemble, verify
 from foldaway.compaction.choose import (
     Selection,
@@ -28,6 +28,7 @@ from foldaway.compaction.measure import Costs, by_category, compared
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.thinking import is_looping, is_stuck, keeps_stale
 from foldaway.compaction.work import CompactionInput, Options
+from foldaway.facts import Summary, aimed, focused, render_summary, stating
 from foldaway.facts.ledger import (
     Around,
     Fact,
@@ -37,7 +38,6 @@ from foldaway.facts.ledger import (
     tokens_per_char,
     update,
 )
-from foldaway.facts.summary import Summary, aimed, focused, render_summary, stating
 from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})

@@ -8,12 +8,11 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from foldaway._core.policy import Policy
-from foldaway._core.ports import Redact, TokenCounter
+from foldaway._core import Policy, Redact, TokenCounter
 from foldaway.compaction.arrival import ShortResult
 from foldaway.compaction.measure import Costs, by_category, text_length
 from foldaway.compaction.partition import Anchors
-from foldaway.facts.cleaning import cleaned, cleaned_call, words_of
+from foldaway.facts import Speaker, cleaned, cleaned_call, speaker_of, terms_of, words_looked_at
 from foldaway.facts.ledger import (
     KEPT_ASKS,
     Fact,
@@ -25,8 +24,6 @@ from foldaway.facts.ledger import (
     update,
     without_secrets,
 )
-from foldaway.facts.ledger.lines import terms_of
-from foldaway.facts.speakers import Speaker, speaker_of
 from foldaway.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
 
 _LINES_OF_CHARS = 100_000
@@ -61,7 +58,7 @@ class LogReading(Struct, frozen=True):
         The words are cleaned before they are read: what makes a secret one may stand beside it.
         Of calls only those that are answered here are read.
         """
-        clean = self.are_clean(words_of(message, calls))
+        clean = self.are_clean(words_looked_at(message, calls))
         row = (message, calls) if clean else self.cleaned(message, calls)
         return facts_of(*row, speaker=speaker)
 
@@ -247,9 +244,9 @@ class LogIndex(ABC):
         if readings.redact is str or at in self._clean or not any(map(is_piece, found)):
             return found
         if doubtful is not None:
-            doubtful += words_of(*row, outputs=False)
+            doubtful += words_looked_at(*row, outputs=False)
             return found
-        clean = readings.are_clean(words_of(*row, outputs=False))
+        clean = readings.are_clean(words_looked_at(*row, outputs=False))
         return found if clean else read(*readings.cleaned(*row))
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
@@ -268,7 +265,7 @@ class LogIndex(ABC):
         unseen = [at for at in positions if at not in self._looked]
         for at in unseen:
             some.append(at)
-            words += words_of(self._log[at], self._answered(at))
+            words += words_looked_at(self._log[at], self._answered(at))
             chars += text_length(self._log[at])
             if chars > _TOGETHER_CHARS or at == unseen[-1]:
                 self._looked.update(some)

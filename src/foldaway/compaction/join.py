@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.facts.names import Known, likeness, names_in
-from foldaway.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, Entry, Section, Summary
+from foldaway.facts import (
+    NOTES_WITHOUT_MODEL,
+    SECTIONS,
+    Entry,
+    Known,
+    Section,
+    Summary,
+    likeness,
+    names_in,
+)
 
 PROSE_WEIGHTS: dict[Section, float] = {
     "task": 95.0, "goal": 90.0, "constraints": 85.0, "pending": 80.0, "decisions": 75.0,

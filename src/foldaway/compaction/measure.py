@@ -10,9 +10,8 @@ from typing import cast
 
 import msgspec
 
-from foldaway._core.ports import MediaCounter, TokenCounter
-from foldaway._core.report import Category
-from foldaway.facts.frame import carried_summary, without_summary
+from foldaway._core import Category, MediaCounter, TokenCounter
+from foldaway.facts import carried_summary, without_summary
 from foldaway.tokens import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from foldaway.compaction.references import reference_of
-from foldaway.facts.frame import mark_text
+from foldaway.facts import mark_text
 from foldaway.transcript import Media, Message, Part, Text, ToolResult
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from foldaway.facts.speakers import Speaker, asks_back, goes_on, own_words, speaker_of
+from foldaway.facts import Speaker, asks_back, goes_on, own_words, speaker_of
 from foldaway.transcript import Groups, Message, Opaque, Part, Text, ToolCall, texts
 
 

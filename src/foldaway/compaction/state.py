@@ -8,12 +8,10 @@ from functools import reduce
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import NativeItem
-from foldaway._core.report import Reference
+from foldaway._core import NativeItem, Reference
 from foldaway.errors import FailureKind
-from foldaway.facts.frame import summary_of
+from foldaway.facts import Summary, merged, parse_summary, summary_of
 from foldaway.facts.ledger import Ledger
-from foldaway.facts.summary import Summary, merged, parse_summary
 from foldaway.transcript import Message
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foldaway.compaction.work import CompactionInput
-from foldaway.facts.frame import RESULT_OPEN
+from foldaway.facts import RESULT_OPEN
 from foldaway.transcript import (
     Media,
     Message,

@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact
+from foldaway._core import Redact
 from foldaway.transcript import Message, ToolCall, ToolResult, Transcript
 
 

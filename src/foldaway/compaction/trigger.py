@@ -6,8 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foldaway._core.policy import Budget, Policy
-from foldaway._core.report import Reason, Urgency
+from foldaway._core import Budget, Policy, Reason, Urgency
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.policy import Budget, Policy
-from foldaway._core.ports import Redact, TokenCounter, WireRules
+from foldaway._core import Budget, Policy, Redact, TokenCounter, WireRules
 from foldaway.compaction.index import LogIndex
 from foldaway.compaction.measure import Costs
 from foldaway.compaction.state import CompactionState

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.facts.tables import read_table
+from foldaway.facts import read_table
 
 BlockKind: TypeAlias = Literal[
     "person",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from foldaway.memory import MemoryManager, MemoryProvider
     from foldaway.redaction import RedactionPolicy
     from foldaway.stores import Store
-    from foldaway.summarizers.writers import Progress, Writers
+    from foldaway.summarizers import Progress, Writers
 
 
 def agent_places() -> list[tuple[str, Path]]:
@@ -83,8 +83,7 @@ def open_memory(
     """
     from foldaway.memory import FilesProvider, MemoryManager, memory_folder
     from foldaway.redaction import Redactor
-    from foldaway.sessions.finding import recall_from
-    from foldaway.sessions.showing import redactor_of
+    from foldaway.sessions import recall_from, redactor_of
 
     chosen = read_settings(environment=environment) if settings is None else settings
     redact = None if store is None else redactor_of(store, policy=redaction_policy(chosen))
@@ -160,7 +159,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
 
     Raises what names the mistake in them.
     """
-    from foldaway.summarizers.writers import writers_of
+    from foldaway.summarizers import writers_of
 
     return writers_of(
         settings.summarizer,

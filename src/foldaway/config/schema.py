@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec.structs import fields
 
-from foldaway._core.policy import Policy
+from foldaway._core import Policy
 from foldaway.config.sections import (
     ONE_OF,
     SECTIONS,

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
-from foldaway._core.policy import Policy
-from foldaway.dialects.limits import Limits
+from foldaway._core import Policy
+from foldaway.dialects import Limits
 from foldaway.errors import InvalidSetting
 
 Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits", "names"]

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, cast
 
-from foldaway._core.journal import log_event
-from foldaway._core.policy import Policy
+from foldaway._core import Policy, log_event
 from foldaway.config.files import read_files
 from foldaway.config.sections import (
     FIELDS,
@@ -21,7 +20,7 @@ from foldaway.config.sections import (
     check_range,
     parse_text,
 )
-from foldaway.dialects.limits import Limits
+from foldaway.dialects import Limits
 
 PREFIX = "FOLDAWAY_"
 OTHER_VARIABLES = frozenset(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from foldaway._core.disk import PRIVATE, replacing, sync_folder
+from foldaway._core import PRIVATE, replacing, sync_folder
 from foldaway.errors import NotWritable
 
 HOME_VARIABLE = "FOLDAWAY_HOME"

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump as dump_json
+from foldaway.dialects.jsontext import dump_bytes as dump_json
 from foldaway.dialects.jsontext import (
     gaps,
     not_utf8,
@@ -20,8 +20,8 @@ from foldaway.dialects.jsontext import (
     too_deep,
 )
 from foldaway.dialects.limits import DEFAULT_LIMITS, GZIP, Limits, unpack
-from foldaway.dialects.load import dump as dump_value
-from foldaway.dialects.load import load_parsed
+from foldaway.dialects.loading import dump as dump_value
+from foldaway.dialects.loading import load_parsed
 from foldaway.dialects.registry import LIST_KEYS, dialect_named
 from foldaway.dialects.shape import kind_of
 from foldaway.errors import NotReadable

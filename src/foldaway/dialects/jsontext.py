@@ -55,7 +55,7 @@ def refuse_dense(data: bytes) -> None:
         raise NotReadable(f"holds more than {MOST_VALUES:,} values", remedy="split it")
 
 
-def dump(value: Any) -> bytes:
+def dump_bytes(value: Any) -> bytes:
     """Return `value` as compact JSON; lone surrogates are written as escapes."""
     try:
         return msgspec.json.encode(value)
@@ -70,7 +70,7 @@ def _dump_escaped(value: Any) -> bytes:
     if isinstance(value, dict) and any(isinstance(field, Raw) for field in value.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         fields = cast("dict[str, Any]", value)
         pairs = [
-            dump(key) + b":" + (bytes(field) if isinstance(field, Raw) else dump(field))
+            dump_bytes(key) + b":" + (bytes(field) if isinstance(field, Raw) else dump_bytes(field))
             for key, field in fields.items()
         ]
         return b"{" + b",".join(pairs) + b"}"
@@ -82,7 +82,7 @@ def _dump_escaped(value: Any) -> bytes:
 
 def dump_text(value: Any) -> str:
     """Return `value` as compact JSON text."""
-    return dump(value).decode()
+    return dump_bytes(value).decode()
 
 
 def clean_value(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.engine.brief import (
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
         trial_compaction,
     )
     from foldaway.engine.compressor import Compressor, PreviewedRun, Step
-    from foldaway.engine.difference import (
+    from foldaway.engine.differences import (
         Comparison,
         Fate,
         ViewDifference,
         compare,
+        difference,
         difference_made,
         source_position,
     )
@@ -34,28 +35,32 @@ if TYPE_CHECKING:
         added,
         joined,
         read_originals,
+        recall,
         search,
         undo,
         write_originals,
     )
-    from foldaway.engine.recall import COMPACT, TOOLS, tools_in
+    from foldaway.engine.recall_tools import COMPACT, TOOLS, tools_in
     from foldaway.engine.reducing import reduce
     from foldaway.engine.run import STILL_BROKEN, LoggingRedactor, Model, log_run, model_of
     from foldaway.engine.saved import pack_view, unpack_snapshot, unpack_view
+
 
 __getattr__ = import_later(
     __name__,
     {
         "brief": "BRIEF_TOKENS Brief brief_of handoff_prompt trial_compaction",
         "compressor": "Compressor PreviewedRun Step",
-        "difference": "Comparison Fate ViewDifference compare difference_made source_position",
+        "differences": "Comparison Fate ViewDifference compare difference difference_made "
+        "source_position",
         "economy": "Clock",
         "inspection": "Copies Inspection Long inspect_transcript",
         "live_log": "GrowingLog",
         "meter": "answer_tokens_of figures_of first_int prompt_tokens_of",
         "oneshot": "Compressed compress",
-        "originals": "Generation Placed added joined read_originals search undo write_originals",
-        "recall": "COMPACT TOOLS tools_in",
+        "originals": "Generation Placed added joined read_originals recall search undo "
+        "write_originals",
+        "recall_tools": "COMPACT TOOLS tools_in",
         "reducing": "reduce",
         "run": "LoggingRedactor Model STILL_BROKEN log_run model_of",
         "saved": "pack_view unpack_snapshot unpack_view",

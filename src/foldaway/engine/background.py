@@ -6,9 +6,7 @@ import asyncio
 import threading
 
 from foldaway.engine.run import Finished, Run, finish_run
-from foldaway.summarizers.native import awrite_through, write_through
-from foldaway.summarizers.write import WriteContext
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import WriteContext, Writers, awrite_through, write_through
 
 
 class InThread:

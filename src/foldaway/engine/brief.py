@@ -5,15 +5,21 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact
-from foldaway.compaction.compact import Compaction, Skipped, finish, plan, record
-from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.partition import system_stop
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.work import Options
+from foldaway._core import Redact
+from foldaway.compaction import (
+    Compaction,
+    CompactionState,
+    Options,
+    Skipped,
+    finish,
+    message_tokens,
+    plan,
+    record,
+    system_stop,
+)
 from foldaway.engine.oneshot import work_of
 from foldaway.engine.run import Model, settings_for
-from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from foldaway.facts import SUMMARY_CLOSE, SUMMARY_OPEN
 from foldaway.transcript import Transcript
 
 BRIEF_TOKENS = 2_000

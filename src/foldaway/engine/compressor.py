@@ -10,33 +10,48 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.policy import Policy, at_size, expected_after
-from foldaway._core.ports import (
+from foldaway._core import (
     CachedPrefix,
     MediaReducer,
+    Policy,
     Redact,
+    Reference,
+    Report,
     Summarizer,
+    Urgency,
+    at_size,
+    expected_after,
+    log_event,
 )
-from foldaway._core.report import Reference, Report, Urgency
-from foldaway.caching import Prices, Situation, Verdict, weigh
-from foldaway.caching.catalog import window_of
-from foldaway.compaction.arrival import ResultPolicy, arriving_by
-from foldaway.compaction.compact import Compaction, Plan, Skipped, plan, record
-from foldaway.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
-from foldaway.compaction.media import without_older_media
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.thinking import unbound_since
-from foldaway.compaction.trigger import Decision, Moment, decide
-from foldaway.compaction.work import CompactionInput, Options
-from foldaway.dialects.load import load, refuse_strangers
-from foldaway.dialects.registry import detect, dialect_named
+from foldaway.caching import Prices, Situation, Verdict, weigh, window_of
+from foldaway.compaction import (
+    Compaction,
+    CompactionInput,
+    CompactionState,
+    Decision,
+    Moment,
+    Options,
+    Plan,
+    ResultPolicy,
+    Skipped,
+    arriving_by,
+    counted_by,
+    decide,
+    fixed_categories,
+    message_tokens,
+    plan,
+    record,
+    tools_tokens,
+    unbound_since,
+    without_older_media,
+)
+from foldaway.dialects import detect, dialect_named, load, refuse_strangers
 from foldaway.engine.background import InTask, InThread
 from foldaway.engine.economy import Clock, CostCheck
 from foldaway.engine.live_log import GrowingLog, Standing
 from foldaway.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
-from foldaway.engine.recall import (
+from foldaway.engine.recall_tools import (
     ANSWER_SHARE,
     MOST_ANSWER_TOKENS,
     TOOLS,
@@ -58,19 +73,22 @@ from foldaway.engine.run import (
     work_on,
 )
 from foldaway.engine.saved import pack_snapshot, unpack_snapshot
-from foldaway.summarizers.cached_prompt import prefix_of
-from foldaway.summarizers.native import draft_steps, without_native
-from foldaway.summarizers.write import (
+from foldaway.summarizers import (
     Call,
     Steps,
     WriteContext,
+    Writers,
     add_draft,
     arun_calls,
     context_at,
+    draft_steps,
+    prefix_of,
     run_calls,
     window_note,
+    with_request,
+    without_native,
+    writers_of,
 )
-from foldaway.summarizers.writers import Writers, with_request, writers_of
 from foldaway.transcript import (
     Frame,
     Message,

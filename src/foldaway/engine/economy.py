@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from foldaway._core.policy import Budget, Policy
-from foldaway._core.report import Urgency
+from foldaway._core import Budget, Policy, Urgency
 from foldaway.caching import (
     TTL_SECONDS,
     Prices,
     Situation,
     Ttl,
     Verdict,
+    known_prices,
     ratio_prices,
     reread_needed,
 )
-from foldaway.caching.catalog import known_prices
-from foldaway.compaction.compact import Plan, Skipped
-from foldaway.compaction.partition import system_stop
-from foldaway.summarizers.writers import Writers
+from foldaway.compaction import Plan, Skipped, system_stop
+from foldaway.summarizers import Writers
 
 Clock: TypeAlias = Callable[[], float]
 

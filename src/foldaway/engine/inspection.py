@@ -9,22 +9,21 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import Budget, Policy
-from foldaway._core.ports import TokenCounter
-from foldaway._core.report import Urgency
-from foldaway.compaction.index import answered_calls
-from foldaway.compaction.measure import (
+from foldaway._core import Budget, Policy, TokenCounter, Urgency
+from foldaway.compaction import (
     Costs,
+    Moment,
+    answered_calls,
     by_category,
     carried_tokens,
     category,
     compared,
+    decide,
     fixed_categories,
     message_tokens,
     with_sections,
 )
-from foldaway.compaction.trigger import Moment, decide
-from foldaway.facts.frame import merged_summaries, recognize
+from foldaway.facts import merged_summaries, recognize
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
 
 _Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]

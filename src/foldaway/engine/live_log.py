@@ -8,24 +8,26 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.ports import TokenCounter
-from foldaway._core.report import Reference
-from foldaway.compaction.arrival import (
+from foldaway._core import Reference, TokenCounter
+from foldaway.compaction import (
+    Anchors,
+    Costs,
     GrownView,
+    LogIndex,
+    LogReading,
     ResultPolicy,
     ShortResult,
     Whole,
     arrived,
     as_shown,
+    category,
     is_on_arrival,
+    message_tokens,
+    reference_of,
     shown_from,
 )
-from foldaway.compaction.index import LogIndex, LogReading
-from foldaway.compaction.measure import Costs, category, message_tokens
-from foldaway.compaction.partition import Anchors
-from foldaway.compaction.references import reference_of
-from foldaway.dialects.registry import dialect_named
-from foldaway.facts.frame import merged_summaries, recognize, summary_of, without_summary
+from foldaway.dialects import dialect_named
+from foldaway.facts import merged_summaries, recognize, summary_of, without_summary
 from foldaway.transcript import (
     Folded,
     Groups,

@@ -6,15 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from foldaway._core.ports import MediaReducer
-from foldaway._core.report import Reference
-from foldaway.compaction.compact import Compaction, Skipped
-from foldaway.compaction.measure import category, compared, message_tokens
-from foldaway.compaction.references import reference_of
-from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking
-from foldaway.compaction.work import CompactionInput
+from foldaway._core import MediaReducer, Reference
+from foldaway.compaction import (
+    Compaction,
+    CompactionInput,
+    Skipped,
+    category,
+    compared,
+    keeps_stale,
+    message_tokens,
+    reference_of,
+    stays_from,
+    strip_thinking,
+)
 from foldaway.engine.live_log import GrowingLog
-from foldaway.facts.frame import carried_summary
+from foldaway.facts import carried_summary
 from foldaway.transcript import Message, render, rewrite
 
 

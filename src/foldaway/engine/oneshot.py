@@ -9,20 +9,29 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.policy import Policy
-from foldaway._core.ports import CachedPrefix, Redact, Summarizer, TokenCounter
-from foldaway._core.report import Report
-from foldaway.compaction.compact import Compaction, Plan, Skipped, plan
-from foldaway.compaction.index import FrozenLog
-from foldaway.compaction.measure import message_tokens, tools_tokens
-from foldaway.compaction.state import CompactionState, carried_in
-from foldaway.compaction.tool_names import with_safe_names
-from foldaway.compaction.work import CompactionInput, Options
-from foldaway.dialects.load import dump, load, with_messages
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.repair import repair_transcript
-from foldaway.dialects.rules.thinking import drop_settings
+from foldaway._core import CachedPrefix, Policy, Redact, Report, Summarizer, TokenCounter, log_event
+from foldaway.compaction import (
+    Compaction,
+    CompactionInput,
+    CompactionState,
+    FrozenLog,
+    Options,
+    Plan,
+    Skipped,
+    carried_in,
+    message_tokens,
+    plan,
+    tools_tokens,
+    with_safe_names,
+)
+from foldaway.dialects import (
+    drop_settings,
+    dump,
+    load,
+    profile_for,
+    repair_transcript,
+    with_messages,
+)
 from foldaway.engine.run import (
     EngineSettings,
     Finished,
@@ -35,11 +44,17 @@ from foldaway.engine.run import (
     work_on,
 )
 from foldaway.errors import InvalidSetting, UnknownReference
-from foldaway.facts.frame import merged_summaries, recognize, without_summary
-from foldaway.summarizers.cached_prompt import prefix_of
-from foldaway.summarizers.native import write_through
-from foldaway.summarizers.write import WriteContext, add_draft, context_at
-from foldaway.summarizers.writers import Writers, with_request, writers_of
+from foldaway.facts import merged_summaries, recognize, without_summary
+from foldaway.summarizers import (
+    WriteContext,
+    Writers,
+    add_draft,
+    context_at,
+    prefix_of,
+    with_request,
+    write_through,
+    writers_of,
+)
 from foldaway.transcript import Message, Transcript, View, rewrite, whole
 
 _NO_STATE = CompactionState()

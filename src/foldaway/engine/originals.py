@@ -16,11 +16,17 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import ReferenceKind
-from foldaway.dialects.document import Document, Record, read_document, write_document
-from foldaway.dialects.jsontext import split_list, split_object
-from foldaway.dialects.load import with_messages
-from foldaway.engine.recall import find
+from foldaway._core import ReferenceKind
+from foldaway.dialects import (
+    Document,
+    Record,
+    read_document,
+    split_list,
+    split_object,
+    with_messages,
+    write_document,
+)
+from foldaway.engine.recall_tools import find
 from foldaway.errors import CannotUndo, NotReadable, UnknownReference
 from foldaway.transcript import Message, Transcript
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from foldaway._core.plugins import PluginKind
-from foldaway._core.ports import Redact, TokenCounter
+from foldaway._core import PluginKind, Redact, TokenCounter
 from foldaway.reduction import Kind, Reduced, TextReducer, reduce_text
 from foldaway.tokens import Estimator
 

@@ -8,25 +8,40 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.exports import __version__
-from foldaway._core.journal import log_event
-from foldaway._core.policy import Budget, Policy, at_size, budget_for, scaled
-from foldaway._core.ports import Redact, TokenCounter
-from foldaway._core.report import Reason, Report, SummaryNote
-from foldaway.caching import Prices, Ttl
-from foldaway.caching.catalog import window_of
-from foldaway.compaction.choose import FOLD_MORE
-from foldaway.compaction.compact import Compaction, Plan, Skipped, finish
-from foldaway.compaction.index import LogIndex, LogReading
-from foldaway.compaction.measure import fixed_categories, with_sections
-from foldaway.compaction.state import CompactionState, rehydrated
-from foldaway.compaction.trigger import Decision
-from foldaway.compaction.work import CompactionInput, Options
-from foldaway.dialects.check import wire_rules
-from foldaway.dialects.profiles import dialect_for, profile_for
-from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS
+from foldaway._core import (
+    Budget,
+    Policy,
+    Reason,
+    Redact,
+    Report,
+    SummaryNote,
+    TokenCounter,
+    __version__,
+    at_size,
+    budget_for,
+    log_event,
+    scaled,
+)
+from foldaway.caching import Prices, Ttl, window_of
+from foldaway.compaction import (
+    FOLD_MORE,
+    Compaction,
+    CompactionInput,
+    CompactionState,
+    Decision,
+    LogIndex,
+    LogReading,
+    Options,
+    Plan,
+    Skipped,
+    finish,
+    fixed_categories,
+    rehydrated,
+    with_sections,
+)
+from foldaway.dialects import DROP_BLOCK_HEADERS, dialect_for, profile_for, wire_rules
 from foldaway.redaction import Dressing, RedactionPolicy, Redactor, Span
-from foldaway.summarizers.write import Draft, count_added
+from foldaway.summarizers import Draft, count_added
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
 

@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.state import CompactionState
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.compaction import CompactionState
+from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.errors import InvalidView, NotReadable
 from foldaway.tokens import Calibration
 from foldaway.transcript import (
@@ -34,7 +33,7 @@ def pack_view(view: View, dialect: str) -> bytes:
     """Return a view as JSON; what is kept stands there as ranges only, so it stays small."""
     encode = dialect_named(dialect).encode
     items = [_packed(item, encode) for item in view.items]
-    return dump({"length": view.length, "items": items})
+    return dump_bytes({"length": view.length, "items": items})
 
 
 def unpack_view(data: bytes, dialect: str) -> View:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact
+from foldaway._core import Redact
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult
 
 
@@ -24,7 +24,9 @@ def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
     return replace(message, parts=parts)
 
 
-def words_of(message: Message, calls: Mapping[str, ToolCall], *, outputs: bool = True) -> list[str]:
+def words_looked_at(
+    message: Message, calls: Mapping[str, ToolCall], *, outputs: bool = True
+) -> list[str]:
     """Return all that `cleaned` looks at of a message, but not its calls, and the names and
     arguments of the calls that it answers; without `outputs` not what those gave.
     """

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.transcript import Message, Origin, Text, Thinking, ToolCall, ToolResult
 
 SUMMARY_OPEN = "[foldaway summary: reference only]"

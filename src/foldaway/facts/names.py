@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.languages import VOCABULARIES
 from foldaway.facts.tables import WORDS
 
@@ -144,7 +144,7 @@ def _pieces(text: str) -> Iterator[str]:
             yield _stem(run)
 
 
-def terms_of(words: Iterable[str]) -> Iterator[str]:
+def lookup_terms(words: Iterable[str]) -> Iterator[str]:
     """Yield what words in small letters are looked up by: shortened, but names and numbers whole.
 
     Small words are left out, and so are those too long for one.

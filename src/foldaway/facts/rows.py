@@ -8,8 +8,7 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-from foldaway._core.lenient_json import loose_value
-from foldaway._core.regex import Regex
+from foldaway._core import Regex, loose_value
 
 ROW_CHARS = 600
 """Of the line of one item; chosen, an order with its items and payments."""

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import TokenCounter
-from foldaway._core.regex import Regex
+from foldaway._core import Regex, TokenCounter
 from foldaway.facts.languages import Language, phrases_for
 
 Section: TypeAlias = Literal[

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.tables import read_table
 from foldaway.transcript import ToolCall
 

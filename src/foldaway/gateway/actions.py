@@ -13,11 +13,9 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Report
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.registry import dialect_named
-from foldaway.engine import Comparison, compare, compress
-from foldaway.engine.difference import difference
+from foldaway._core import Report
+from foldaway.dialects import dialect_named, dump_bytes
+from foldaway.engine import Comparison, compare, compress, difference
 from foldaway.errors import UnknownReference
 from foldaway.gateway.api_values import (
     CompactAnswer,
@@ -52,20 +50,22 @@ from foldaway.gateway.api_values import (
 from foldaway.gateway.conversations import GatewayOptions
 from foldaway.gateway.events import Events
 from foldaway.search import Filters
-from foldaway.sessions.details import (
+from foldaway.sessions import (
+    Library,
+    Retention,
+    Session,
     SessionRow,
+    Show,
+    discover,
+    find_expired,
+    redactor_of,
     session_details,
     session_row,
+    transcript_of,
     view_rows,
 )
-from foldaway.sessions.exporting import transcript_of
-from foldaway.sessions.finding import discover
-from foldaway.sessions.library import Library
-from foldaway.sessions.retention import Retention, find_expired
-from foldaway.sessions.session import Session
-from foldaway.sessions.showing import Show, redactor_of
 from foldaway.stores import NewSession, SessionFilter, SessionInfo, Store, StoredMessage
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Transcript
 
 SOURCE = "api"
@@ -297,8 +297,8 @@ def compact_list(api: ApiContext, asked: ListAsked) -> ListAnswer:
     if not asked.key:
         done = compress(given, **model)
         return ListAnswer(
-            messages=Raw(dump(done.messages)), is_changed=done.messages is not given, session="",
-            report=done.report,
+            messages=Raw(dump_bytes(done.messages)), is_changed=done.messages is not given,
+            session="", report=done.report,
         )  # fmt: skip
     new = NewSession(dialect="", source=SOURCE, model=asked.model)
     session = Session(api.store, asked.key, new=new, **model)
@@ -310,8 +310,8 @@ def compact_list(api: ApiContext, asked: ListAsked) -> ListAnswer:
     )
     value = followed.body if isinstance(given, dict) else followed.messages
     return ListAnswer(
-        messages=Raw(dump(value)), is_changed=followed.is_changed, session=followed.session_id,
-        report=followed.report,
+        messages=Raw(dump_bytes(value)), is_changed=followed.is_changed,
+        session=followed.session_id, report=followed.report,
     )  # fmt: skip
 
 
@@ -327,7 +327,7 @@ def _rows(rows: Sequence[StoredMessage]) -> list[LoggedMessage]:
 
 def _payloads(messages: Iterable[Message], dialect: str) -> list[Raw]:
     encode = dialect_named(dialect).encode
-    return [Raw(dump(encode(message))) for message in messages]
+    return [Raw(dump_bytes(encode(message))) for message in messages]
 
 
 def compared(

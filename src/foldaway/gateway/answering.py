@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from foldaway.dialects.jsontext import parse, split_list, split_object
-from foldaway.dialects.registry import dialect_named
-from foldaway.gateway.asked import Passing, Turn, unpacked
+from foldaway.dialects import dialect_named, parse, split_list, split_object
 from foldaway.gateway.client_compactions import (
     CompactionSign,
     is_sealed,
@@ -19,6 +17,7 @@ from foldaway.gateway.client_compactions import (
 )
 from foldaway.gateway.conversations import Conversations
 from foldaway.gateway.own_answers import Manner, OwnAnswer, answer_with, compact_answer
+from foldaway.gateway.requests import Passing, Turn, unpacked
 from foldaway.gateway.wires import CHAT, GEMINI, RESPONSES, Route
 
 _MOST_SEARCHED = 16

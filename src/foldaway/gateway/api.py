@@ -22,9 +22,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
 from foldaway import errors
-from foldaway._core.exports import __version__
-from foldaway._core.journal import log_event
-from foldaway.dialects.jsontext import dump, parse
+from foldaway._core import __version__, log_event
+from foldaway.dialects import dump_bytes, parse
 from foldaway.gateway import actions, previewing
 from foldaway.gateway.actions import ApiContext, NotThere
 from foldaway.gateway.api_values import (
@@ -34,12 +33,10 @@ from foldaway.gateway.api_values import (
     NothingAsked,
     PinsAnswer,
 )
-from foldaway.gateway.asked import unpacked
 from foldaway.gateway.audit import CHANGED
 from foldaway.gateway.events import SessionChanged, TooManyReaders
-from foldaway.sessions.answers import beginning
-from foldaway.sessions.details import SessionRow
-from foldaway.sessions.showing import PLACEHOLDER, as_it_is, show_json
+from foldaway.gateway.requests import unpacked
+from foldaway.sessions import PLACEHOLDER, SessionRow, as_it_is, beginning, show_json
 
 ROOT: Final = "/foldaway"
 JSON: Final = "application/json"
@@ -209,7 +206,7 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence
     for session in changed:
         api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
-    body = dump(found)
+    body = dump_bytes(found)
     return (show_json(body, api.show) if hides else body), changed
 
 
@@ -306,7 +303,7 @@ def _problem(api: ApiContext, error: Exception) -> Response:
 
 
 def _refusal(status: int, kind: str, message: str) -> Response:
-    body = dump(ErrorAnswer(ApiProblem(message, kind)))
+    body = dump_bytes(ErrorAnswer(ApiProblem(message, kind)))
     return Response(body, status_code=status, media_type=JSON, headers=_HEADERS)
 
 

@@ -11,7 +11,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+from foldaway._core import PRIVATE, make_private_folder, replacing
 from foldaway.errors import StoreUnavailable
 
 _NAME = "api-token"

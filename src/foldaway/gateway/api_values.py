@@ -9,11 +9,10 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from foldaway._core.report import Report
+from foldaway._core import Report
 from foldaway.engine import Comparison, Fate
 from foldaway.search import Sort
-from foldaway.sessions.details import SessionDetails, SessionRow, ViewRow
-from foldaway.sessions.finding import AROUND, Hit
+from foldaway.sessions import AROUND, Hit, SessionDetails, SessionRow, ViewRow
 from foldaway.stores import Erased, Pin, SessionKind
 
 MOST_NUMBER: Final = 2**31 - 1

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.gateway.actions import ApiContext, make_context
 from foldaway.gateway.api import api_routes
 from foldaway.gateway.conversations import Conversations, GatewayOptions
@@ -26,8 +26,7 @@ from foldaway.gateway.events import Events
 from foldaway.gateway.figures import Figures
 from foldaway.gateway.guard import Guard, Owner, Terms, page_key
 from foldaway.gateway.unix_socket import KnownPeer, listen_on_path, remove_paths
-from foldaway.sessions.retention import Retention
-from foldaway.sessions.session import warm
+from foldaway.sessions import Retention, warm
 from foldaway.stores import Store
 
 _KEEPS_ALL = Retention()

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from starlette.types import Message, Scope, Send
 
-from foldaway._core.disk import PRIVATE, make_private_folder
-from foldaway._core.journal import log_event
-from foldaway.dialects.jsontext import dump
+from foldaway._core import PRIVATE, log_event, make_private_folder
+from foldaway.dialects import dump_bytes
 
 CHANGED = "foldaway.changed"
 """Where a request has the ids of the sessions that it changed."""
@@ -51,7 +50,7 @@ class Audit:
             make_private_folder(self._path.parent)
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
             with os.fdopen(handle, "wb", buffering=0) as file:
-                file.write(dump(line) + b"\n")
+                file.write(dump_bytes(line) + b"\n")
                 is_full = file.tell() > self._most_bytes
                 # another gateway may have renamed it since it was opened
                 if is_full and os.path.samestat(os.fstat(handle), self._path.stat()):

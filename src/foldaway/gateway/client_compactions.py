@@ -18,9 +18,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from foldaway.dialects.jsontext import dump, parse, split_list, split_object
-from foldaway.dialects.registry import dialect_named
-from foldaway.facts.frame import summary_text
+from foldaway.dialects import dialect_named, dump_bytes, parse, split_list, split_object
+from foldaway.facts import summary_text
 from foldaway.gateway.wires import Route
 
 _NEWEST = 32_768
@@ -133,9 +132,13 @@ def without_question(body: bytes, sign: CompactionSign, list_key: str) -> bytes:
     if sign.operation != "compact":
         at, message = _newest(raws)
         rest = None if sign.item else _without_last_text(message)
-        raws[at - sign.drops : at + 1] = [] if rest is None else [Raw(dump(rest))]
+        raws[at - sign.drops : at + 1] = [] if rest is None else [Raw(dump_bytes(rest))]
     fields[list_key] = Raw(b"[" + b",".join(map(bytes, raws)) + b"]")
-    return b"{" + b",".join(dump(name) + b":" + bytes(raw) for name, raw in fields.items()) + b"}"
+    return (
+        b"{"
+        + b",".join(dump_bytes(name) + b":" + bytes(raw) for name, raw in fields.items())
+        + b"}"
+    )
 
 
 def _without_last_text(message: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -184,7 +187,9 @@ def opened(body: bytes, list_key: str) -> bytes:
         record = _record_in(parse(raw)) if is_sealed(raw) else None
         if record is not None:
             text = {"type": "input_text", "text": summary_text(record, "")}
-            body = body.replace(raw, dump({"type": "message", "role": "user", "content": [text]}))
+            body = body.replace(
+                raw, dump_bytes({"type": "message", "role": "user", "content": [text]})
+            )
     return body
 
 

@@ -21,23 +21,18 @@ from weakref import ref
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
-from foldaway.caching import TTL_SECONDS, Prices, Ttl
-from foldaway.caching.catalog import known_prices, window_of
+from foldaway._core import Policy
+from foldaway.caching import TTL_SECONDS, Prices, Ttl, known_prices, window_of
 from foldaway.engine import Clock, Model
 from foldaway.errors import FoldawayError
-from foldaway.gateway.asked import Turn
 from foldaway.gateway.identity import owner_in
 from foldaway.gateway.owners import Owners, stored_key
+from foldaway.gateway.requests import Turn
 from foldaway.gateway.standings import Publish, Standings
 from foldaway.gateway.windows import Windows, windows_in
-from foldaway.sessions.following import Followed
-from foldaway.sessions.last_view import LastView, unpack_last_view
-from foldaway.sessions.session import Session
-from foldaway.sessions.standing import find_by_key
-from foldaway.sessions.too_long import Refusal
+from foldaway.sessions import Followed, LastView, Refusal, Session, find_by_key, unpack_last_view
 from foldaway.stores import NewSession, Store
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.transcript import Kept
 
 T = TypeVar("T")

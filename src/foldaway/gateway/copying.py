@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import aiohttp
 
-from foldaway.gateway.asked import unpacked
+from foldaway.gateway.requests import unpacked
 from foldaway.gateway.wires import usage_in
 
 T = TypeVar("T")

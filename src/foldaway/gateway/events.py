@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects import dump_bytes
 
 MOST_WAITING: Final = 256
 """Events that wait for one reader; a reader that is slower loses the oldest and is told so."""
@@ -146,4 +146,4 @@ class Events:
 
 def _frame(value: Any) -> bytes:
     """Return a value as an event; JSON has no line breaks of its own."""
-    return b"data: " + dump(value) + b"\n\n"
+    return b"data: " + dump_bytes(value) + b"\n\n"

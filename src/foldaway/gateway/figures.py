@@ -9,10 +9,9 @@ from typing import Any
 from msgspec import Struct, to_builtins
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
-from foldaway._core.journal import listens, log_event
-from foldaway.caching import Prices, bill, paid
-from foldaway.caching.catalog import known_prices
-from foldaway.sessions.rows import turn_usage
+from foldaway._core import listens, log_event
+from foldaway.caching import Prices, bill, known_prices, paid
+from foldaway.sessions import turn_usage
 
 _prices = lru_cache(maxsize=256)(known_prices)
 _MOST_REMEMBERED = 4_096

@@ -9,11 +9,10 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from foldaway.dialects.jsontext import dump_text, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_text, parse
 from foldaway.errors import NotReadable
 from foldaway.gateway.wires import Wire
-from foldaway.sessions.matching import digest
+from foldaway.sessions import digest
 
 OWN_HEADER = "x-foldaway-session"
 

@@ -6,7 +6,7 @@ import asyncio
 
 import aiohttp
 
-from foldaway.sessions.too_long import Refusal, find_telling, refusal_in, refusal_of
+from foldaway.sessions import Refusal, find_telling, refusal_in, refusal_of
 
 _SECONDS = 2.0
 """How long an event is waited for after which nothing can be refused. Providers check the length

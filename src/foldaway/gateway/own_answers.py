@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects import dump_bytes
 
 Item: TypeAlias = dict[str, Any]
 _NAME_BYTES = 12
@@ -41,10 +41,10 @@ def answer_with(wire: str, model: str, said: str | Item, manner: Manner) -> OwnA
     """Return a text, or an item of Responses, in the form of a wire."""
     whole, events = _FORMS[wire](model, said)
     if not manner.streams:
-        return OwnAnswer(dump(whole))
+        return OwnAnswer(dump_bytes(whole))
     shown = [(name, data) for name, data in events if manner.with_usage or data.get("choices")]
     if manner.is_array:
-        return OwnAnswer(dump([data for _, data in shown]))
+        return OwnAnswer(dump_bytes([data for _, data in shown]))
     frames = [_frame(name, data) for name, data in shown]
     end = [b"data: [DONE]\n\n"] if wire == "chat" else []
     return OwnAnswer(b"".join([*frames, *end]), "text/event-stream")
@@ -53,11 +53,11 @@ def answer_with(wire: str, model: str, said: str | Item, manner: Manner) -> OwnA
 def compact_answer(item: Item, kept: list[Any]) -> OwnAnswer:
     """Return the answer to `POST /responses/compact`: what the user said, then one item."""
     head = {"id": _name("resp_", item), "object": "response.compaction", "created_at": _now()}
-    return OwnAnswer(dump({**head, "output": [*kept, item], "usage": _RESPONSES_USAGE}))
+    return OwnAnswer(dump_bytes({**head, "output": [*kept, item], "usage": _RESPONSES_USAGE}))
 
 
 def _frame(name: str, data: Item) -> bytes:
-    return (f"event: {name}\n".encode() if name else b"") + b"data: " + dump(data) + b"\n\n"
+    return (f"event: {name}\n".encode() if name else b"") + b"data: " + dump_bytes(data) + b"\n\n"
 
 
 def _name(prefix: str, said: object) -> str:

@@ -15,13 +15,10 @@ from hashlib import blake2b
 from typing import Any, cast
 from urllib.parse import parse_qs
 
-from foldaway.dialects.jsontext import dump, dump_text, parse, split_list, split_object
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes, dump_text, parse, split_list, split_object
 from foldaway.errors import NotReadable
 from foldaway.gateway.identity import in_user_id
-from foldaway.sessions.matching import digest, same_start
-from foldaway.sessions.rows import decoded, frame_of
-from foldaway.sessions.standing import find_by_key
+from foldaway.sessions import decoded, digest, find_by_key, frame_of, same_start
 from foldaway.stores import SessionInfo, Store
 
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -115,7 +112,7 @@ def stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> 
         return key if owner else f"{plain}@"
     frame = frame_of(known)
     noted = {**frame.get("notes", {}), _OWNER: owner}
-    store.change(known.id, frame=dump({**frame, "notes": noted}))
+    store.change(known.id, frame=dump_bytes({**frame, "notes": noted}))
     return plain
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.work import Options
+from foldaway.compaction import Options
 from foldaway.engine import Compressor, Fate, PreviewedRun
 from foldaway.gateway.actions import ApiContext, NotThere, compared
 from foldaway.gateway.api_values import (
@@ -18,8 +18,7 @@ from foldaway.gateway.api_values import (
     PreviewAnswer,
     PreviewAsked,
 )
-from foldaway.sessions.options import SessionOptions
-from foldaway.sessions.trying import engine_before
+from foldaway.sessions import SessionOptions, engine_before
 from foldaway.stores import SessionInfo
 from foldaway.transcript import Folded, Kept, Transcript, View, render
 

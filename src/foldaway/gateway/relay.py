@@ -22,20 +22,20 @@ import aiohttp
 from msgspec import Struct
 from yarl import URL
 
-from foldaway._core.journal import log_event
-from foldaway.dialects.jsontext import dump, parse
+from foldaway._core import log_event
+from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import NotReadable
 from foldaway.gateway.answering import own_answer, with_records_opened
-from foldaway.gateway.asked import Passing, Turn, asked, unpacked
 from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoing, deadline
 from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
 from foldaway.gateway.opening import read_opening
 from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
+from foldaway.gateway.requests import Passing, Turn, asked, unpacked
 from foldaway.gateway.spans import span_writer
 from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
-from foldaway.sessions.too_long import Refusal, RefusedRequest, refusal_of
+from foldaway.sessions import Refusal, RefusedRequest, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -416,7 +416,7 @@ async def _pieces(data: bytes) -> AsyncIterator[bytes]:
 
 
 async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str) -> None:
-    body = dump(refused(wire, status, kind, f"foldaway: {sentence}"))
+    body = dump_bytes(refused(wire, status, kind, f"foldaway: {sentence}"))
     headers = [(b"content-type", b"application/json"), (OWN, b"refused")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import to_builtins
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.gateway.figures import Outcome
 
 AddSpan: TypeAlias = Callable[[Outcome, Mapping[str, str], int, int], None]

@@ -10,8 +10,8 @@ from weakref import ref
 
 from msgspec import Struct
 
-from foldaway._core.report import Report, Urgency
-from foldaway.sessions.session import Session
+from foldaway._core import Report, Urgency
+from foldaway.sessions import Session
 
 Publish: TypeAlias = Callable[[Any], None]
 """Tells an event to whoever listens."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from foldaway._core.disk import PRIVATE, make_private_folder
+from foldaway._core import PRIVATE, make_private_folder
 from foldaway.errors import StoreUnavailable
 from foldaway.gateway.guard import PEER_UID
 from foldaway.gateway.slow_clients import TimedConnection

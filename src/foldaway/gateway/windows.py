@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import NotReadable
 from foldaway.stores import Store
 

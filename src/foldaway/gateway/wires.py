@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import NotReadable
 
 Operation: TypeAlias = Literal["turn", "count", "compact", "models", "other"]

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from foldaway.facts.frame import summary_body
-from foldaway.gateway.actions import NotThere
+from foldaway.facts import summary_body
+from foldaway.gateway import NotThere
 from foldaway.inspector.balance import Spared, balance
 from foldaway.inspector.entries import ShownSummary, sections_of
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools
 from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions.details import recorded_usage
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import Show
+from foldaway.sessions import Show, decoded, recorded_usage
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
-from foldaway.usage.judging import SUMMARY_ALONE
+from foldaway.usage import SUMMARY_ALONE
 
 
 class AgentCompaction(Struct, frozen=True):

@@ -14,14 +14,25 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.errors import NotReadable
-from foldaway.gateway.actions import ApiContext, make_context
-from foldaway.gateway.api import api_routes, mounted
-from foldaway.gateway.app import listen, server_of
-from foldaway.gateway.conversations import GatewayOptions
-from foldaway.gateway.events import Events
-from foldaway.gateway.guard import ENTRY, Guard, Owner, Terms, cookie_for, cookie_name, page_key
+from foldaway.gateway import (
+    ENTRY,
+    ApiContext,
+    Events,
+    GatewayOptions,
+    Guard,
+    Owner,
+    Terms,
+    api_routes,
+    cookie_for,
+    cookie_name,
+    listen,
+    make_context,
+    mounted,
+    page_key,
+    server_of,
+)
 from foldaway.inspector.choosing import WrongAddress
 from foldaway.inspector.compaction_page import (
     compaction_page,
@@ -57,7 +68,7 @@ from foldaway.inspector.site import (
     to_export,
 )
 from foldaway.inspector.spending import SpendingReader
-from foldaway.sessions.retention import Retention
+from foldaway.sessions import Retention
 from foldaway.stores import Store
 
 PAGES: tuple[tuple[str, Handler], ...] = (

@@ -8,9 +8,8 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Report
-from foldaway.caching import TTL_SECONDS, usd
-from foldaway.caching.catalog import PriceList, window_of
+from foldaway._core import Report
+from foldaway.caching import TTL_SECONDS, PriceList, usd, window_of
 from foldaway.stores import TurnUsage
 
 

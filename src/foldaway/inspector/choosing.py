@@ -11,8 +11,7 @@ from msgspec.structs import fields, replace
 from starlette.datastructures import QueryParams
 
 from foldaway.stores import SessionFilter
-from foldaway.usage.figures import CountedAnswer
-from foldaway.usage.record import SpentSession
+from foldaway.usage import CountedAnswer, SpentSession
 
 _MOST_CHARS = 1_000
 """Of a value in an address: longer than any path that a session ran in."""

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from starlette.requests import Request
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.inspector.agent_steps import agent_step
 from foldaway.inspector.rendering import one_line
 from foldaway.inspector.session_page import MOST_EXPORTED, about
@@ -23,7 +23,7 @@ from foldaway.inspector.site import (
     whole_number,
 )
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools, step
-from foldaway.sessions.rows import decoded
+from foldaway.sessions import decoded
 
 LINES = 100
 """Lines of a side that are drawn at once."""

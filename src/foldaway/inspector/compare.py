@@ -14,12 +14,10 @@ from foldaway.inspector.site import Answer, HtmlPage, Inspector, moment, percent
 from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import timeline
 from foldaway.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
-from foldaway.lab.figures import COST, glossary, title_of
-from foldaway.lab.results import OURS, ScoreLine
-from foldaway.sessions.details import SessionDetails, session_details
-from foldaway.sessions.library import name_in_words
+from foldaway.lab import COST, OURS, ScoreLine, glossary, title_of
+from foldaway.sessions import SessionDetails, name_in_words, session_details
 from foldaway.stores import SessionFilter
-from foldaway.usage.numbers import full, money, short
+from foldaway.usage import full, money, short
 
 _MOST_CHOICES = 200
 """Sessions that can be chosen from the list; a page of any other has a link to here."""

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import msgspec
 
-from foldaway._core.report import Report
+from foldaway._core import Report
 from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
 from foldaway.inspector.kinds import (

@@ -8,12 +8,12 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.measure import message_tokens
+from foldaway.compaction import message_tokens
 from foldaway.engine import unpack_view
 from foldaway.inspector.fates import Fate, Fates
 from foldaway.inspector.rendering import render_message
 from foldaway.inspector.shelf import OpenedSession
-from foldaway.sessions.rows import decoded
+from foldaway.sessions import decoded
 from foldaway.stores import StoredMessage
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Message, Rewritten, ToolCall, ToolResult

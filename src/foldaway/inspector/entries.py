@@ -8,15 +8,16 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.facts.frame import carried_summary, summary_body
-from foldaway.facts.languages import phrases_for
-from foldaway.facts.summary import (
+from foldaway.facts import (
     NOTES_WITHOUT_MODEL,
     SECTIONS,
     Section,
+    carried_summary,
     parse_summary,
+    summary_body,
 )
-from foldaway.sessions.showing import Show
+from foldaway.facts.languages import phrases_for
+from foldaway.sessions import Show
 from foldaway.transcript import Folded, Message, Rewritten, View, texts
 
 _PLACE = re.compile(r"m(\d{1,9})")

@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 from typing import Final
 
 from foldaway.inspector.files import file_of
-from foldaway.sessions.showing import Show, as_it_is
+from foldaway.sessions import Show, as_it_is
 
 _ASSET: Final = re.compile(r"/inspector/static/[0-9a-f]{12}/([\w./-]+)")
 _VOID: Final = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link",

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 
 CopyStep: TypeAlias = Literal["waiting", "copying", "ready", "failed"]
 

@@ -12,7 +12,7 @@ from foldaway.inspector.listing import count_sessions, list_sessions
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from foldaway.inspector.totals import Totals, totals_of
 from foldaway.inspector.window_strips import kind_of
-from foldaway.usage.numbers import short_paths
+from foldaway.usage import short_paths
 
 NEWEST = 10
 """Sessions on the first page: as many as fit below the figures."""

@@ -13,18 +13,17 @@ from itertools import accumulate, takewhile
 from operator import add, sub
 from typing import Final, Literal, TypeAlias
 
-from foldaway._core.report import Category
-from foldaway.compaction.measure import (
+from foldaway._core import Category
+from foldaway.compaction import (
     carried_tokens,
     category,
     fixed_categories,
     message_tokens,
     system_shares,
 )
-from foldaway.facts.frame import recognize
+from foldaway.facts import recognize
 from foldaway.memory import extract_user_words
-from foldaway.sessions.exporting import framed
-from foldaway.sessions.rows import decoded, frame_of
+from foldaway.sessions import decoded, frame_of, framed
 from foldaway.stores import OutlineRow, SessionInfo, Store, TokenSum
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, texts

@@ -14,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from foldaway.errors import NotReadable
-from foldaway.gateway.actions import NotThere
+from foldaway.gateway import NotThere
 from foldaway.inspector.site import HEADERS, Answer, Inspector
-from foldaway.lab import report
-from foldaway.lab.output import PAGE, SUMMARY, read_summary
+from foldaway.lab import PAGE, SUMMARY, read_summary, report
 
 _MOST_RUNS = 50
 """That are listed; a folder rarely has more than a few."""

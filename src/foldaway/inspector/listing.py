@@ -7,16 +7,15 @@ from itertools import islice
 
 from msgspec import Struct
 
-from foldaway.gateway.actions import ApiContext
+from foldaway.gateway import ApiContext
 from foldaway.inspector.choosing import Choice, WrongAddress
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import Spending
 from foldaway.inspector.sums import AnswerSums
 from foldaway.inspector.window_strips import WindowStrip, file_strip, stored_strip
-from foldaway.sessions.library import name_in_words
-from foldaway.sessions.showing import Show
+from foldaway.sessions import Show, name_in_words
 from foldaway.stores import SessionFilter, SessionInfo
-from foldaway.usage.record import SpentSession
+from foldaway.usage import SpentSession
 
 Key = tuple[str, str]
 _AT_ONCE = 200

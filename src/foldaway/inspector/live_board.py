@@ -12,16 +12,26 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.errors import FoldawayError
-from foldaway.gateway.events import SessionChanged
-from foldaway.gateway.figures import GatewayFault, Outcome
-from foldaway.gateway.standings import CompactionTold, ConversationState
-from foldaway.sessions.showing import Show
-from foldaway.usage.live import LiveState, live_state
-from foldaway.usage.newest import last_session, newest_files, written_at
-from foldaway.usage.numbers import money, short
-from foldaway.usage.record import SpentSession
+from foldaway.gateway import (
+    CompactionTold,
+    ConversationState,
+    GatewayFault,
+    Outcome,
+    SessionChanged,
+)
+from foldaway.sessions import Show
+from foldaway.usage import (
+    LiveState,
+    SpentSession,
+    last_session,
+    live_state,
+    money,
+    newest_files,
+    short,
+    written_at,
+)
 
 MOST_CONVERSATIONS = 50
 """That are remembered; those that were quiet for longest go first. Chosen: a page of them."""

@@ -15,7 +15,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from foldaway.inspector.code import code_block
 from foldaway.inspector.texts import Rendering, is_web_address, label, visible
-from foldaway.sessions.showing import PLACEHOLDER
+from foldaway.sessions import PLACEHOLDER
 
 _DEEPEST: Final = 32
 """Levels of quotes and lists that are drawn; 16 nested lists. The parser drops what is deeper, so

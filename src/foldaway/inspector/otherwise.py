@@ -5,14 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching import usd
-from foldaway.caching.catalog import PriceList, window_of
-from foldaway.sessions.details import recorded_usage
-from foldaway.sessions.exporting import transcript_of
+from foldaway.caching import PriceList, usd, window_of
+from foldaway.sessions import recorded_usage, transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage.judging import MOST_PROMPTS, replayed
-from foldaway.usage.prompts import SYSTEM
-from foldaway.usage.reading import spent_of_store
+from foldaway.usage import MOST_PROMPTS, SYSTEM, replayed, spent_of_store
 
 _RECORDED = 0.9
 """Share of the answers whose requests must be recorded, or what was paid is called a part; chosen:

@@ -16,8 +16,7 @@ from foldaway.inspector.markdown import markdown
 from foldaway.inspector.texts import Address, Rendering, first_words, label
 from foldaway.inspector.tool_calls import about_call, render_call, render_output, size_of
 from foldaway.reduction import body_start
-from foldaway.sessions.answers import TOOL_CHARS
-from foldaway.sessions.showing import Show, as_it_is
+from foldaway.sessions import TOOL_CHARS, Show, as_it_is
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 MOST_PARTS: Final = 200

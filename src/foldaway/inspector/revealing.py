@@ -5,12 +5,11 @@ from __future__ import annotations
 from msgspec import Struct, convert
 from starlette.requests import Request
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import UnknownPosition
 from foldaway.inspector.site import Answer, Inspector, NotAllowed, body_of
 from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor, Vault
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import PLACEHOLDER, shown_text
+from foldaway.sessions import PLACEHOLDER, decoded, shown_text
 
 
 class SecretAsked(Struct, frozen=True, forbid_unknown_fields=True):

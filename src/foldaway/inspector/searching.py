@@ -12,19 +12,17 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from foldaway.engine import unpack_view
-from foldaway.gateway import actions
-from foldaway.gateway.actions import ApiContext
-from foldaway.gateway.api_values import SearchAsked
+from foldaway.gateway import ApiContext, SearchAsked, actions
 from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import ListedSession, matching_titles, unsearched
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from foldaway.inspector.window_strips import WIDTH
 from foldaway.search import Sort
-from foldaway.sessions.finding import Hit, ShownMessage
+from foldaway.sessions import Hit, ShownMessage
 from foldaway.stores import SessionInfo
 from foldaway.transcript import Folded
-from foldaway.usage.record import SpentSession
+from foldaway.usage import SpentSession
 
 ROLES = ("user", "assistant", "tool", "system")
 SORTS: tuple[tuple[Sort, str], ...] = (

@@ -8,9 +8,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.errors import UnknownPosition, UnknownReference
-from foldaway.gateway.api import ROOT as API
+from foldaway.gateway import ROOT as API
 from foldaway.inspector.conversation import log_rows, seen_rows
 from foldaway.inspector.fates import Fates, fates
 from foldaway.inspector.otherwise import otherwise
@@ -26,12 +26,9 @@ from foldaway.inspector.site import (
 )
 from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import ContextStep, Timeline, columns, timeline
-from foldaway.sessions.answers import beginning
-from foldaway.sessions.library import name_in_words
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import shown_text
+from foldaway.sessions import beginning, decoded, name_in_words, shown_text
 from foldaway.stores import OutlineRow, SessionInfo
-from foldaway.usage.numbers import short
+from foldaway.usage import short
 
 CHUNK = 40
 """Messages that are drawn at once: a few screens."""

@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from foldaway.agents.importers import sessions_in
 from foldaway.errors import UnknownSession
-from foldaway.gateway.actions import ApiContext
+from foldaway.gateway import ApiContext
 from foldaway.inspector.file_copies import FileCopies
-from foldaway.sessions.importing import take_all
+from foldaway.sessions import take_all
 from foldaway.stores import SessionInfo, Store, open_store
-from foldaway.usage.record import SpentSession
+from foldaway.usage import SpentSession
 
 COPIES = "/inspector/copies"
 """Where the API for copies of sessions is."""

@@ -19,11 +19,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from foldaway import errors
-from foldaway._core.journal import log_event
-from foldaway.dialects.jsontext import dump, dump_text
-from foldaway.gateway.actions import NotThere
-from foldaway.gateway.api import ApiProblem, ErrorAnswer
-from foldaway.gateway.guard import Terms
+from foldaway._core import log_event
+from foldaway.dialects import dump_bytes, dump_text
+from foldaway.gateway import ApiProblem, ErrorAnswer, NotThere, Terms
 from foldaway.inspector.choosing import WrongAddress, whole_number
 from foldaway.inspector.export import standalone
 from foldaway.inspector.files import HERE, ROOT, asset, file_names, file_of, files_mark
@@ -34,8 +32,7 @@ from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
 from foldaway.reduction import plural
-from foldaway.usage.figures import dollars
-from foldaway.usage.numbers import full, money, short
+from foldaway.usage import dollars, full, money, short
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -127,7 +124,7 @@ def _response(inspector: Inspector, request: Request, found: Answer) -> Response
     if isinstance(found, Response):
         return found
     if not isinstance(found, HtmlPage):
-        return Response(dump(found), media_type="application/json", headers=HEADERS)
+        return Response(dump_bytes(found), media_type="application/json", headers=HEADERS)
     if is_export(request) and found.status == 200:
         return _exported(inspector, found, request)
     html = rendered(inspector, found, export_address=_export_address(request))
@@ -176,7 +173,7 @@ def _problem(error: Exception, *, is_script: bool) -> Answer:
     """Return what is said instead; it quotes nothing of a conversation."""
     title, said, status = _words_for(error)
     if is_script:
-        body = dump(ErrorAnswer(ApiProblem(said, type(error).__name__)))
+        body = dump_bytes(ErrorAnswer(ApiProblem(said, type(error).__name__)))
         return Response(body, status, HEADERS, "application/json")
     return HtmlPage("problem.html.j2", {"title": title, "said": said}, status)
 

@@ -12,15 +12,20 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.inspector.store_survey import StoreSurvey, survey
 from foldaway.inspector.sums import AnswerSums, by_day, by_session
 from foldaway.stores import Store
-from foldaway.usage.figures import CountedAnswer, count_once
-from foldaway.usage.judging import judge
-from foldaway.usage.overview import Overview, overview
-from foldaway.usage.reading import Judgement, UsageReader
-from foldaway.usage.record import SpentSession
+from foldaway.usage import (
+    CountedAnswer,
+    Judgement,
+    Overview,
+    SpentSession,
+    UsageReader,
+    count_once,
+    judge,
+    overview,
+)
 
 _JUDGING_SECONDS = 8.0
 """How long sessions are replayed for what they would have cost otherwise, as in `foldaway`."""

@@ -8,21 +8,16 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.report import Category, Report
-from foldaway.caching.catalog import PriceList
-from foldaway.compaction.arrival import is_on_arrival
-from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.references import payload_bytes
-from foldaway.compaction.state import CompactionState
+from foldaway._core import Category, Report
+from foldaway.caching import PriceList
+from foldaway.compaction import CompactionState, is_on_arrival, message_tokens, payload_bytes
 from foldaway.engine import Fate, unpack_snapshot, unpack_view
 from foldaway.errors import NotReadable
-from foldaway.gateway.actions import NotThere
+from foldaway.gateway import NotThere
 from foldaway.inspector.balance import Spared, StepBalance, balance, spared_by
 from foldaway.inspector.entries import ShownSummary, summary_in
 from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions.details import ViewRow, view_rows
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import Show, redactor_of
+from foldaway.sessions import Show, ViewRow, decoded, redactor_of, view_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from foldaway.sessions.details import view_rows
-from foldaway.sessions.library import name_in_words
+from foldaway.sessions import name_in_words, view_rows
 from foldaway.stores import SessionFilter, SessionInfo, Store
 
 _SESSIONS_AT_ONCE = 500

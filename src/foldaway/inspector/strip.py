@@ -29,7 +29,7 @@ from foldaway.inspector.kinds import (
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Item, Kept, extend, whole
-from foldaway.usage.live import window_for
+from foldaway.usage import window_for
 
 _AT_ONCE = 500
 """Messages that are added up at a time: a window of 200,000 tokens holds about as many, and they

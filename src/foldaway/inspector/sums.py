@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from foldaway.usage.figures import CountedAnswer, UsageRow, dollars, period_of
+from foldaway.usage import CountedAnswer, UsageRow, dollars, period_of
 
 _QUARTER_SECONDS = 900
 """Midnight of every zone is at a quarter of an hour, so a quarter has one day."""

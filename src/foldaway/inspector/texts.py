@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from foldaway.redaction import HOLD
-from foldaway.sessions.showing import PLACEHOLDER, Show
+from foldaway.sessions import PLACEHOLDER, Show
 
 UNTITLED: Final = "Untitled"
 """What a session without a title and without words of a user is called."""

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from foldaway.gateway.windows import Windows
+from foldaway.gateway import Windows
 from foldaway.inspector.context import Context, last_report
 from foldaway.inspector.kinds import (
     KINDS,
@@ -19,18 +19,18 @@ from foldaway.inspector.kinds import (
     plus,
     scaled,
 )
-from foldaway.sessions.details import (
+from foldaway.sessions import (
     RequestRow,
     RequestTotals,
     ViewRow,
+    frame_of,
     recorded_usage,
     request_rows,
     request_totals,
     view_rows,
 )
-from foldaway.sessions.rows import frame_of
 from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
-from foldaway.usage.live import usual_threshold, window_for
+from foldaway.usage import usual_threshold, window_for
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.

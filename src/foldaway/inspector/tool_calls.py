@@ -7,20 +7,21 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump_text
-from foldaway.facts.effects.calls import list_of, path_of
-from foldaway.facts.tools import (
+from foldaway.dialects import dump_text
+from foldaway.facts import (
     ARGUMENTS,
     FAMILIES,
     command_of,
     family_of,
     first_of,
+    list_of,
+    path_of,
     read_arguments,
 )
 from foldaway.inspector.code import code_block, edit_lines, indented, language_of, lines_block
 from foldaway.inspector.texts import READ_CHARS, Excerpt, Rendering
 from foldaway.reduction import detect_kind
-from foldaway.sessions.answers import TOOL_CHARS
+from foldaway.sessions import TOOL_CHARS
 from foldaway.transcript import ToolCall
 
 _OPEN_CHARS: Final = 1_500

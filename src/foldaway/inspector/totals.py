@@ -16,10 +16,17 @@ from foldaway.inspector.spending import Spending
 from foldaway.inspector.store_survey import OwnCompaction
 from foldaway.inspector.sums import AnswerSums, by_day
 from foldaway.inspector.window_strips import WindowPart, kind_of, parts_of
-from foldaway.sessions.showing import Show
-from foldaway.usage.figures import CountedAnswer, Key, Period, UsageRow, dollars
-from foldaway.usage.numbers import short_paths
-from foldaway.usage.overview import Overview, overview
+from foldaway.sessions import Show
+from foldaway.usage import (
+    CountedAnswer,
+    Key,
+    Overview,
+    Period,
+    UsageRow,
+    dollars,
+    overview,
+    short_paths,
+)
 
 Span: TypeAlias = tuple[date, date]
 MOST_DAYS = 100

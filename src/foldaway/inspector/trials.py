@@ -13,23 +13,32 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.agents.importers import ImportedSession
-from foldaway.caching.catalog import PriceList, window_of
+from foldaway.caching import PriceList, window_of
 from foldaway.errors import FoldawayError, NotReadable
-from foldaway.lab.figures import COST, LESS_IS_BETTER
-from foldaway.lab.reading import lab_session
-from foldaway.lab.replay import ReplayTerms
-from foldaway.lab.results import OURS, ScoreLine, summarize
-from foldaway.lab.scoring.needed import Elsewhere
-from foldaway.lab.scoring.score import CUTS
-from foldaway.lab.session_rows import TrialTerms, session_rows
-from foldaway.lab.simulate import THRESHOLDS, StrategyCost, simulate, strategies_for
-from foldaway.lab.strategies import PLAIN, choose_strategies
-from foldaway.sessions.exporting import transcript_of
+from foldaway.lab import (
+    COST,
+    CUTS,
+    LESS_IS_BETTER,
+    OURS,
+    PLAIN,
+    THRESHOLDS,
+    Elsewhere,
+    ReplayTerms,
+    ScoreLine,
+    StrategyCost,
+    TrialTerms,
+    choose_strategies,
+    lab_session,
+    session_rows,
+    simulate,
+    strategies_for,
+    summarize,
+)
+from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage.judging import recordings_of, system_tokens_of
-from foldaway.usage.reading import spent_of_store
+from foldaway.usage import recordings_of, spent_of_store, system_tokens_of
 
 TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
 """Strategies of the lab that keep usable text within a budget."""

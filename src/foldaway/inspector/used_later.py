@@ -12,20 +12,21 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.lab.scoring.needed import (
+from foldaway.lab import (
     Elsewhere,
+    LabSession,
     NeededFact,
     PreparedSession,
     UsedFact,
     commands_of,
+    is_system,
+    one_line,
     prepare,
+    render,
     surviving_form,
     used_facts,
 )
-from foldaway.lab.scoring.session import LabSession, is_system, render
-from foldaway.lab.scoring.signals import one_line
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import Show
+from foldaway.sessions import Show, decoded
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.transcript import (
     Folded,

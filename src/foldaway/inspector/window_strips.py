@@ -9,14 +9,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.inspector.kinds import KIND_NAMES, KINDS
 from foldaway.inspector.strip import strip
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage.live import live_state
-from foldaway.usage.numbers import short
-from foldaway.usage.prompts import SYSTEM
-from foldaway.usage.record import SpentSession
+from foldaway.usage import SYSTEM, SpentSession, live_state, short
 
 WIDTH = 1000
 """Units of a strip from end to end; it is stretched to the width that there is."""

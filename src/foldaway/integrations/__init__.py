@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.integrations.clients import wrap

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import chain
 from typing import Any
 
-from foldaway.gateway.wires import usage_in
+from foldaway.gateway import usage_in
 from foldaway.integrations.host_sessions import HostTurn
-from foldaway.sessions.too_long import RefusedRequest, find_telling, refusal_in
+from foldaway.sessions import RefusedRequest, find_telling, refusal_in
 
 _LAST = (b"\nevent: response.completed", b"\nevent: response.incomplete",
          b"\nevent: message_stop", b"\ndata: [DONE]")  # fmt: skip

@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import HostSessions
-from foldaway.sessions.rows import new_message
+from foldaway.sessions import new_message
 from foldaway.stores import NewMessage, NewSession, SessionFilter, SessionInfo
 from foldaway.tokens import Estimator
 from foldaway.transcript import Payload
@@ -93,8 +92,8 @@ def _row(entry: dict[str, Any]) -> NewMessage:
         line = {**entry, "message": rest}
         payload = {"role": said["role"], "content": said["content"], "line": line}
     (message,) = dialect_named("anthropic").decode([payload], 0)
-    tokens = Estimator().count(dump(payload["content"]).decode())
-    return new_message(message, tokens, body=dump(payload), key=entry.get("uuid") or "")
+    tokens = Estimator().count(dump_bytes(payload["content"]).decode())
+    return new_message(message, tokens, body=dump_bytes(payload), key=entry.get("uuid") or "")
 
 
 def _entry(payload: Payload) -> dict[str, Any]:

@@ -17,14 +17,12 @@ import sys
 import weakref
 from typing import Any, TypeVar
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import InvalidSetting, NotReadable
-from foldaway.gateway.asked import Turn, asked
-from foldaway.gateway.identity import OWN_HEADER
-from foldaway.gateway.wires import route_of
+from foldaway.gateway import OWN_HEADER, Turn, asked, route_of
 from foldaway.integrations.answer_stream import AnswerStream
 from foldaway.integrations.host_sessions import HostRequest, HostSessions, HostTurn
-from foldaway.sessions.too_long import RefusedRequest
+from foldaway.sessions import RefusedRequest
 from foldaway.stores import Store
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.transcript import Payload
 
 __all__ = ["ConverseForm"]

@@ -25,7 +25,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects import dump_bytes
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,
     HostRequest,
@@ -128,4 +128,4 @@ class ContentForm:
 
     def built(self, messages: Sequence[Payload], own: Any, listed: Sequence[Any]) -> list[Any]:
         """Return messages of the wire format as contents; bytes are base64 in both."""
-        return [types.Content.model_validate_json(dump(one)) for one in messages]
+        return [types.Content.model_validate_json(dump_bytes(one)) for one in messages]

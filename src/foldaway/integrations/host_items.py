@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump
-from foldaway.sessions.rows import payloads
+from foldaway.dialects import dump_bytes
+from foldaway.sessions import payloads
 from foldaway.stores import NewMessage, NewSession, SessionInfo, Store
 
 
 def plain_row(item: Any) -> NewMessage:
     """Return an item as a store takes it; a search finds it in the conversation itself."""
-    return NewMessage(body=dump(item), role=item.get("role") or "assistant")
+    return NewMessage(body=dump_bytes(item), role=item.get("role") or "assistant")
 
 
 class HostItems(Struct, frozen=True):

@@ -18,17 +18,13 @@ from typing import Any, Literal, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.agents.plugins import Built, GivenList, ListForm, given_list, host_edits
 from foldaway.config import open_store
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import TOOLS, tools_in
-from foldaway.gateway.identity import named_by_start
-from foldaway.gateway.wires import WIRES
-from foldaway.sessions.following import Followed
-from foldaway.sessions.session import Session
-from foldaway.sessions.standing import find_by_key
+from foldaway.gateway import WIRES, named_by_start
+from foldaway.sessions import Followed, Session, find_by_key
 from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
 
@@ -433,7 +429,7 @@ def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None
     """
     messages = own if form is None else given_list(own, form).messages
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
-    return named_by_start([Raw(dump(one)) for one in messages], wire)
+    return named_by_start([Raw(dump_bytes(one)) for one in messages], wire)
 
 
 def owned_key(owner: str, name: str) -> str:

@@ -22,8 +22,8 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from foldaway.dialects.registry import dialect_named
-from foldaway.gateway.identity import named_by_client
+from foldaway.dialects import dialect_named
+from foldaway.gateway import named_by_client
 from foldaway.integrations.host_sessions import (
     HostRequest,
     HostSessions,

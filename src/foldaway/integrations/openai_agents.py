@@ -27,7 +27,7 @@ from agents.retry import ModelRetrySettings, RetryDecision
 from agents.run import CallModelData, ModelInputData
 
 from agents import FunctionTool, ModelSettings, RunConfig, RunHooks
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.integrations.host_items import HostItems
 from foldaway.integrations.host_sessions import (
     HOST_TOOLS,

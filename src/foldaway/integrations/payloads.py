@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump_text, parse
+from foldaway.dialects import dump_text, parse
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foldaway.lab.report.panels import GREEN, GREY, ORANGE, PINK, SETTINGS, SKY, svg_text
-from foldaway.lab.simulate import StrategyCost
+from foldaway.lab.simulation import StrategyCost
 
 # after panels, whose import says what to install if matplotlib is missing
 import matplotlib  # isort: skip

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from foldaway.caching import Bill, Prices, bill
-from foldaway.dialects.check import check
-from foldaway.dialects.convert import convert
-from foldaway.dialects.load import load
+from foldaway.dialects import check, convert, load
 from foldaway.errors import FoldawayError
 from foldaway.lab.scoring.score import CutCase
 from foldaway.lab.scoring.session import (
@@ -22,7 +20,7 @@ from foldaway.lab.scoring.session import (
     without_system,
 )
 from foldaway.search import Wanted, parse_query
-from foldaway.sessions.rows import new_message, tool_names
+from foldaway.sessions import new_message, tool_names
 from foldaway.stores import NewSession, open_store
 from foldaway.tokens import estimate_text
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from foldaway._core.disk import write_whole
+from foldaway._core import write_whole
 from foldaway.errors import MissingExtra, NotReadable
 from foldaway.lab.report.tables import markdown
 from foldaway.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarize

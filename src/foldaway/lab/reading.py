@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from foldaway.agents.importers import ImportedSession, sessions_in
-from foldaway.agents.importers.imported import PARTIAL
-from foldaway.dialects.convert import convert_transcript
-from foldaway.dialects.limits import DEFAULT_LIMITS, GZIP, bounded_lines, too_long
+from foldaway.agents.importers import PARTIAL, ImportedSession, sessions_in
+from foldaway.dialects import DEFAULT_LIMITS, GZIP, bounded_lines, convert_transcript, too_long
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
 from foldaway.tokens import estimate_text

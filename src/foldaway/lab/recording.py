@@ -9,11 +9,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import Budget, Policy
+from foldaway._core import Budget, Policy
 from foldaway.caching import Prices, Situation, Ttl, Verdict, weigh
-from foldaway.compaction.measure import message_tokens, tools_tokens
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.repair import repair_transcript
+from foldaway.compaction import message_tokens, tools_tokens
+from foldaway.dialects import profile_for, repair_transcript
 from foldaway.engine import Compressor, Model
 from foldaway.tokens import Estimator
 from foldaway.transcript import Payload, ToolResult, Transcript, is_ask

@@ -15,11 +15,11 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Summarizer
+from foldaway._core import Summarizer
 from foldaway.caching import Prices
 from foldaway.engine import Compressed, compress
 from foldaway.errors import FoldawayError, UnknownName
-from foldaway.facts.frame import summary_body
+from foldaway.facts import summary_body
 from foldaway.lab.peers.ask import Peers
 from foldaway.lab.peers.table import MODES
 from foldaway.lab.peers.worker import Failure, Request
@@ -36,7 +36,7 @@ from foldaway.lab.scoring.session import (
     text_parts,
     without_system,
 )
-from foldaway.summarizers.writers import Writers, writers_of
+from foldaway.summarizers import Writers, writers_of
 from foldaway.tokens import estimate_text
 
 Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]

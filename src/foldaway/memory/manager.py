@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact
+from foldaway._core import Redact
 from foldaway.errors import InvalidSetting
 from foldaway.memory.fence import fence_text, strip_fenced
 from foldaway.memory.messages import extract_user_words, redact_value

@@ -12,11 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from foldaway._core.ports import Redact
-from foldaway.dialects.jsontext import dump_text, parse
-from foldaway.dialects.load import load
+from foldaway._core import Redact
+from foldaway.dialects import dump_text, load, parse
 from foldaway.errors import NotReadable
-from foldaway.facts.frame import recognize
+from foldaway.facts import recognize
 from foldaway.transcript import is_ask
 
 GONE = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact
+from foldaway._core import Redact
 
 
 class MemoryTurn(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.memory.provider import MemoryProvider
 
 T = TypeVar("T")

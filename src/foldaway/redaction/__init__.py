@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 from foldaway.redaction.mask import HIDDEN_LINE, Vault
 from foldaway.redaction.policy import RedactionPolicy, SecretRule
 from foldaway.redaction.redactor import Finding, Redacted, Redactor, redact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.names import WORDS
 
 

@@ -16,7 +16,7 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 
 STRUCTURES = ("fields", "wrapped", "chosen", "manifests")
 """The tables of `examples/fields.toml`, whose examples are found by their structure."""

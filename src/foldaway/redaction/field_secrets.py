@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.fields import (
     MAX_VALUE,
     Candidate,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import (
     HEADERS,

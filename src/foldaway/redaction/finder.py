@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.budget import ANY, Log, Price, SearchBudget
 from foldaway.redaction.field_secrets import secrets_at
 from foldaway.redaction.fields import Candidate, is_value_hidden, next_candidate

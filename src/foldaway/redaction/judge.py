@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.fields import MAX_VALUE, is_unbalanced
 from foldaway.redaction.gates import (
     bare_password,

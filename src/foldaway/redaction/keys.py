@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.values import real
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import AnyStr
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.policy import DEFAULT_KEY
 from foldaway.redaction.text import LINE, PLACEHOLDER, PRIVATE_KEY
 

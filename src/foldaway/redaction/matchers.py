@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.gates import GATES, unnamed
 from foldaway.redaction.keys import KeySearch
 from foldaway.redaction.matching import Pattern, Range

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 
 with open(f"{__file__.removesuffix('names.py')}words.json", "rb") as _file:
     WORDS = msgspec.json.decode(_file.read(), type=dict[str, tuple[str, ...]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.gates import is_uuid, mixed, unnamed
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import WORDS

@@ -15,7 +15,7 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.errors import InvalidSetting, NotReadable, UnknownName
 from foldaway.redaction.matching import Pattern, re2
 from foldaway.redaction.near import KIND

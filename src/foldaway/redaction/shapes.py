@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.matchers import RuleMatcher
 from foldaway.redaction.matching import Pattern, PatternSet, Range
 from foldaway.redaction.policy import SecretRule

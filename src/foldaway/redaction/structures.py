@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.gates import mixed, password, unnamed
 from foldaway.redaction.matching import Pattern, Range
 from foldaway.redaction.names import kind_of, strength_of

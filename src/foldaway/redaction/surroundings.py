@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.fields import FieldLink, FieldValue
 from foldaway.redaction.gates import bare_password, mixed, password
 from foldaway.redaction.judge import Check, first_check

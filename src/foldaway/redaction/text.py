@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.matching import Hit, Pattern, Range
 
 PRIVATE_KEY = "private-key"

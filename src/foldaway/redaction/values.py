@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log2
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.redaction.matching import Pattern
 from foldaway.redaction.names import (
     FOREIGN_WORDS,

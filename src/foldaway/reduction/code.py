@@ -12,7 +12,7 @@ from typing import Final, Protocol, cast
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
 from foldaway.reduction.ranking import line_render, rank_lines, ranking_of, status_lines
 from foldaway.reduction.reduced import ReductionRequest, Render, gap

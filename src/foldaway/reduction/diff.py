@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.lines import plain
 from foldaway.reduction.ranking import reduce_log
 from foldaway.reduction.reduced import (

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import TokenCounter
+from foldaway._core import TokenCounter
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.reduction.code import reduce_code
 from foldaway.reduction.diff import reduce_diff

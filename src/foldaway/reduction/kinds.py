@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.lines import plain, raw_json
 from foldaway.reduction.reduced import Kind
 

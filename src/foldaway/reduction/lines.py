@@ -12,7 +12,7 @@ import msgspec
 from ahocorasick_rs import BytesAhoCorasick
 from msgspec import Raw
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 
 _ESCAPE = Regex(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?"

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 import msgspec
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines
 from foldaway.reduction.fit import REDUCERS
 from foldaway.reduction.json_values import PRIORITY_KEYS

@@ -10,7 +10,7 @@ from itertools import chain
 from math import log
 from typing import Final
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.ranking import line_render, rank_lines, ranking_of
 from foldaway.reduction.reduced import ReductionRequest, Render

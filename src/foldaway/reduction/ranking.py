@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.lines import indices, line_starts, places
 from foldaway.reduction.reduced import (

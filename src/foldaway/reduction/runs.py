@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import Lines, read_lines
 from foldaway.reduction.lines import indices, line_starts
 from foldaway.reduction.listings import reduce_search

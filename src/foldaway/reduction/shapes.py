@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 
 
 class Shape(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.lines import Signs, line_at, matches, places, plain
 from foldaway.reduction.shapes import (
     CODE_LINE,

@@ -8,7 +8,7 @@ from math import sqrt
 
 import msgspec
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
 from foldaway.reduction.ranking import line_render, ranking_of, scattered
 from foldaway.reduction.reduced import ReductionRequest, Render

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.search.find import Postings, Row, ScannedText, scan
+    from foldaway.search.finding import Postings, Row, ScannedText, find, scan
     from foldaway.search.query import parse_query
+    from foldaway.search.snippets import snippet
     from foldaway.search.text import clean, searchable
     from foldaway.search.values import (
         HIDDEN,
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     )
     from foldaway.search.words import WORD, flat, folded, holds, places, stem, words_of
 
+
 __getattr__ = import_later(
     __name__,
     {
-        "find": "Postings Row ScannedText scan",
+        "finding": "Postings Row ScannedText find scan",
         "query": "parse_query",
+        "snippets": "snippet",
         "text": "clean searchable",
         "values": "Filters HIDDEN Match Reveal Revealed Sort Term Wanted Written",
         "words": "WORD flat folded holds places stem words_of",

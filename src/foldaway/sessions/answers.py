@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.sessions.finding import ShownMessage
 from foldaway.sessions.leaving import may_leave
 from foldaway.tokens import estimate_text

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction.compact import Skipped
-from foldaway.compaction.state import CompactionState
+from foldaway.compaction import CompactionState, Skipped
 from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, trial_compaction, unpack_snapshot
-from foldaway.facts.frame import split_summary
+from foldaway.facts import split_summary
 from foldaway.sessions.delegations import delegations, worth_telling
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import ShownMessage, message_at, messages_in

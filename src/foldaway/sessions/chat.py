@@ -9,18 +9,16 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
-from foldaway._core.ports import Redact, Summarizer
-from foldaway._core.report import Report
-from foldaway.dialects.registry import dialect_named
+from foldaway._core import Policy, Redact, Report, Summarizer
+from foldaway.dialects import dialect_named
 from foldaway.engine import COMPACT, TOOLS, Model
-from foldaway.facts.frame import recognize
+from foldaway.facts import recognize
 from foldaway.memory import MemoryManager, Recalled, Switch, inject
 from foldaway.sessions.hooks import Hooks, Switched, told
 from foldaway.sessions.session import Session
 from foldaway.sessions.showing import redactor_of
 from foldaway.stores import NewSession, SessionInfo, Store
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Role, Text, ToolCall, is_ask, texts
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foldaway._core.report import Reference
-from foldaway.compaction.references import reference_to
+from foldaway._core import Reference
+from foldaway.compaction import reference_to
 from foldaway.stores import SessionInfo, Store
 
 DONE: Literal["done"] = "done"

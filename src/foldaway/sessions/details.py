@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.report import Report
-from foldaway.caching.catalog import PriceList
+from foldaway._core import Report
+from foldaway.caching import PriceList
 from foldaway.sessions.rows import usage_in
 from foldaway.stores import Descent, Pin, SessionInfo, SessionKind, Store, StoredView, TurnUsage
 

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.compaction.measure import message_tokens
-from foldaway.dialects.jsontext import dump
+from foldaway.compaction import message_tokens
+from foldaway.dialects import dump_bytes
 from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from foldaway.memory import MemoryProvider
 from foldaway.search import searchable
@@ -47,7 +47,7 @@ MOST_LINES: Final = 200
 _TITLE_BYTES = 1_000
 """Of a title or a note that may be a line of somebody; chosen, longer ones have more in them."""
 _AT_ONCE = 500
-BLANK: Final = dump({"length": 0, "items": []})
+BLANK: Final = dump_bytes({"length": 0, "items": []})
 """A view that shows the log."""
 
 

@@ -7,12 +7,11 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.report import Report
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.trigger import Decision
+from foldaway._core import Report
+from foldaway.compaction import CompactionState, Decision
 from foldaway.errors import FailureKind
 from foldaway.stores import SessionInfo
-from foldaway.summarizers.failures import remedy_for
+from foldaway.summarizers import remedy_for
 
 EventKind: TypeAlias = Literal[
     "pressure", "prepared", "compacted", "deferred", "failed", "ineffective", "summarizer_skipped"

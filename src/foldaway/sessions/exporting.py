@@ -8,19 +8,20 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
-from foldaway.compaction.arrival import ResultPolicy
-from foldaway.compaction.index import LogReading
-from foldaway.dialects.convert import convert_transcript
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.load import dump as dump_value
-from foldaway.dialects.loss import Loss
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.registry import dialect_named
-from foldaway.dialects.repair import repair_transcript
+from foldaway._core import Policy
+from foldaway.compaction import LogReading, ResultPolicy
+from foldaway.dialects import (
+    Loss,
+    convert_transcript,
+    dialect_named,
+    dump_bytes,
+    profile_for,
+    repair_transcript,
+)
+from foldaway.dialects import dump as dump_value
 from foldaway.engine import GrowingLog, unpack_view
 from foldaway.errors import CannotRepair
-from foldaway.facts.frame import merged_summaries, recognize, without_summary
+from foldaway.facts import merged_summaries, recognize, without_summary
 from foldaway.sessions.markdown import as_markdown
 from foldaway.sessions.rows import decoded, frame_of, payloads
 from foldaway.stores import SessionInfo, Store, StoredMessage
@@ -55,12 +56,12 @@ def export(
         return Exported(page, len(transcript.messages))
     if form == "jsonl":
         encode = dialect_named(transcript.dialect).encode
-        lines = [dump(encode(one)) + b"\n" for one in transcript.messages]
+        lines = [dump_bytes(encode(one)) + b"\n" for one in transcript.messages]
         return Exported(b"".join(lines), len(lines))
     made = convert_transcript(transcript, dialect_named(form).name)
     sound, mended = _mended(made.transcript)
     value = made.messages if sound is made.transcript else dump_value(sound)
-    return Exported(dump(value) + b"\n", len(sound.messages), made.losses, mended)
+    return Exported(dump_bytes(value) + b"\n", len(sound.messages), made.losses, mended)
 
 
 def _said(messages: Sequence[Message]) -> Iterator[Message]:

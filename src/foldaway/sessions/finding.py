@@ -8,8 +8,18 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from foldaway.engine import unpack_view
-from foldaway.search import Filters, Match, Reveal, Sort, Term, Wanted, flat, parse_query, places
-from foldaway.search.snippet import snippet
+from foldaway.search import (
+    Filters,
+    Match,
+    Reveal,
+    Sort,
+    Term,
+    Wanted,
+    flat,
+    parse_query,
+    places,
+    snippet,
+)
 from foldaway.sessions.leaving import SPEAKERS
 from foldaway.sessions.showing import Show, as_it_is, redactor_of, revealing
 from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch

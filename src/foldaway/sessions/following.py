@@ -9,12 +9,24 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Raw, Struct, ValidationError
 from msgspec.structs import replace
 
-from foldaway._core.report import Report
+from foldaway._core import Report
 from foldaway.caching import KEY, mark_of, marked_as
-from foldaway.dialects.jsontext import dump, gaps, parse, split_list, split_object
-from foldaway.dialects.load import list_key, load_parsed, not_a_message, plain
-from foldaway.dialects.registry import DIALECTS, LIST_KEYS, detect, dialect_named
-from foldaway.dialects.shape import kind_of
+from foldaway.dialects import (
+    DIALECTS,
+    LIST_KEYS,
+    detect,
+    dialect_named,
+    dump_bytes,
+    gaps,
+    kind_of,
+    list_key,
+    load_parsed,
+    not_a_message,
+    parse,
+    plain,
+    split_list,
+    split_object,
+)
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 
@@ -228,7 +240,7 @@ def _plain_list(messages: Any) -> HostList:
         )  # fmt: skip
     own = cast("Sequence[Any]", messages)
     items = [plain(item) for item in own]
-    return HostList(own, items, [Raw(dump(item)) for item in items])
+    return HostList(own, items, [Raw(dump_bytes(item)) for item in items])
 
 
 def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
@@ -251,7 +263,7 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
     key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
     held = fields[key]
     if _kind(held) == "":
-        held = Raw(dump([{"role": "user", "content": parse(held)}]))
+        held = Raw(dump_bytes([{"role": "user", "content": parse(held)}]))
     raws = split_list(held)
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
@@ -369,7 +381,7 @@ def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
         return {**source, **held, **settings}
     made = source if is_same else _with_list(given, source, edits)
     for name, value in settings.items():
-        made = with_field(made, name, dump(value))
+        made = with_field(made, name, dump_bytes(value))
     return made
 
 
@@ -379,7 +391,7 @@ def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
         if isinstance(edit, Keep):
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
-            pieces.append(dump(edit.payload))
+            pieces.append(dump_bytes(edit.payload))
     return with_elements(source, given.key, pieces, given.raws, given.held)
 
 

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from foldaway._core.ports import TokenCounter
-from foldaway._core.report import Reference
-from foldaway.compaction.references import reference_of
+from foldaway._core import Reference, TokenCounter
+from foldaway.compaction import reference_of
 from foldaway.engine import BRIEF_TOKENS
-from foldaway.facts.effects.calls import effects_of_call, text_of
-from foldaway.facts.effects.effect import normalize
-from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from foldaway.facts.tools import ARGUMENTS, arguments_given
+from foldaway.facts import (
+    ARGUMENTS,
+    SUMMARY_CLOSE,
+    SUMMARY_OPEN,
+    arguments_given,
+    effects_of_call,
+    normalize,
+    text_of,
+)
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.delegations import fenced
 from foldaway.sessions.rows import decoded

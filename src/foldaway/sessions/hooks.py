@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.journal import SESSION, log_event
+from foldaway._core import SESSION, log_event
 from foldaway.sessions.events import LASTING, EventKind, SessionEvent
 from foldaway.stores import Descent, SessionInfo
 

@@ -8,13 +8,15 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from foldaway._core.exports import __version__
-from foldaway._core.journal import log_event
-from foldaway._core.report import Report
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.load import load
-from foldaway.dialects.registry import dialect_named
-from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
+from foldaway._core import Report, __version__, log_event
+from foldaway.dialects import (
+    DROP_BLOCK_HEADERS,
+    dialect_named,
+    drop_settings,
+    dump_bytes,
+    load,
+    parse,
+)
 from foldaway.engine import unpack_view
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting
 from foldaway.sessions.following import (
@@ -234,7 +236,7 @@ class FollowingConversation(KeptConversation):
         start = self._engine.length
         indexes = [*([found.given - 1] if rest else []), *range(found.given, stop)]
         if new:
-            raws = [*map(dump, rest), *given.raws[found.given : stop]]
+            raws = [*map(dump_bytes, rest), *given.raws[found.given : stop]]
             seen = len(new) if is_sent else self._seen_of(new)
             self._append(new[:seen], raws[:seen], arrives=False)
             if seen < len(new):

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.journal import log_event
-from foldaway.agents.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
-from foldaway.compaction.measure import message_tokens
-from foldaway.dialects.jsontext import dump, parse
+from foldaway._core import log_event
+from foldaway.agents.importers import Agent, ImportedSession, Note, Relation, message_keys
+from foldaway.compaction import message_tokens
+from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
 from foldaway.sessions.matching import digest
 from foldaway.sessions.rows import decoded, new_message, tool_names
@@ -407,4 +407,4 @@ def _frame(found: ImportedSession) -> bytes:
         noted = {"key": frame.key, "body": body}
     if found.window_tokens:
         noted["window"] = found.window_tokens
-    return dump(noted) if noted else b""
+    return dump_bytes(noted) if noted else b""

@@ -14,12 +14,9 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.report import Report
-from foldaway.compaction.arrival import ResultPolicy
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.trigger import Decision
-from foldaway.dialects.jsontext import dump, parse
+from foldaway._core import Report, log_event
+from foldaway.compaction import CompactionState, Decision, ResultPolicy
+from foldaway.dialects import dump_bytes, parse
 from foldaway.engine import (
     STILL_BROKEN,
     Compressor,
@@ -330,7 +327,7 @@ class KeptConversation:
             engine.append(*messages, arrives=arrives)
             arrived = engine.arrived(start)
             self._names.update(tool_names(message for message, _ in arrived))
-            bodies = raws or [dump(given) for given in messages]
+            bodies = raws or [dump_bytes(given) for given in messages]
             rows = [
                 new_message(message, tokens, body=body, names=self._names)
                 for body, (message, tokens) in zip(bodies, arrived, strict=True)
@@ -664,7 +661,7 @@ class KeptConversation:
     def _note(self, **facts: Any) -> None:
         """Keep facts with the session."""
         known = frame_of(self._store.session(self._id))  # other handles note facts too
-        self._info = self._store.change(self._id, frame=dump({**known, **facts}))
+        self._info = self._store.change(self._id, frame=dump_bytes({**known, **facts}))
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

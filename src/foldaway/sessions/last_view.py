@@ -12,8 +12,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.errors import NotReadable
 from foldaway.sessions.following import (
     Edit,
@@ -86,7 +85,7 @@ class LastView(Struct, frozen=True, kw_only=True):
 
     def pack(self) -> bytes:
         """Return it as bytes."""
-        return dump(msgspec.to_builtins(self))
+        return dump_bytes(msgspec.to_builtins(self))
 
 
 def keep_from(start: int, length: int) -> tuple[Keep, ...]:

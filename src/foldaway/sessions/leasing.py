@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.errors import StoreError
 from foldaway.stores import Held, Lease, Store
 

@@ -12,12 +12,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway._core.policy import Policy, budget_for
-from foldaway._core.report import Report
-from foldaway.caching import TTL_SECONDS
-from foldaway.caching.catalog import window_of
-from foldaway.compaction.trigger import Decision
-from foldaway.compaction.work import Options
+from foldaway._core import Policy, Report, budget_for
+from foldaway.caching import TTL_SECONDS, window_of
+from foldaway.compaction import Decision, Options
 from foldaway.engine import model_of
 from foldaway.memory import MemoryManager
 from foldaway.sessions.leasing import holder_name, leased

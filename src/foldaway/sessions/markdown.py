@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from foldaway.facts.tools import read_arguments
+from foldaway.facts import read_arguments
 from foldaway.reduction import fenced, render_result
 from foldaway.stores import SessionInfo
 from foldaway.transcript import (

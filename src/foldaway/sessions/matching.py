@@ -14,8 +14,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump_text
-from foldaway.facts.frame import carried_summary, summary_of, without_summary
+from foldaway.dialects import dump_text
+from foldaway.facts import carried_summary, summary_of, without_summary
 from foldaway.transcript import (
     Media,
     Message,

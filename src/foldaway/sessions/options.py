@@ -8,16 +8,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway._core.policy import Policy
-from foldaway._core.ports import MediaReducer, Redact, Summarizer
-from foldaway.compaction.media import without_older_media
-from foldaway.dialects.profiles import dialect_for
+from foldaway._core import MediaReducer, Policy, Redact, Summarizer
+from foldaway.compaction import without_older_media
+from foldaway.dialects import dialect_for
 from foldaway.engine import Clock, Compressor, Model
 from foldaway.errors import InvalidSetting
 from foldaway.sessions.hooks import Hooks
 from foldaway.sessions.leasing import TTL_SECONDS
 from foldaway.sessions.tracking import Same
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.transcript import Payload
 
 

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from msgspec import Raw
 
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.engine import answer_tokens_of, first_int, prompt_tokens_of
 from foldaway.search import clean, searchable
 from foldaway.stores import NewMessage, SessionInfo, StoredMessage, TurnUsage
@@ -38,8 +37,8 @@ def new_message(
         tools = tuple(dict.fromkeys((*tools, *map(clean, answered))))
         role = "tool" if len(results) == len(message.parts) else role
     return NewMessage(
-        body=dump(message.wire) if body is None else body, role=role, text=found.text, tools=tools,
-        time=time, key=key, tokens=tokens, generated=generated,
+        body=dump_bytes(message.wire) if body is None else body, role=role, text=found.text,
+        tools=tools, time=time, key=key, tokens=tokens, generated=generated,
     )  # fmt: skip
 
 

@@ -18,8 +18,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.registry import DIALECTS, dialect_named
+from foldaway.dialects import DIALECTS, dialect_named, dump_bytes
 from foldaway.engine import unpack_view
 from foldaway.errors import FoldawayError, StoreUnavailable
 from foldaway.stores import (
@@ -221,7 +220,7 @@ def _mend(
         lost[session].discard(position)
     for key, tenant, _, _, _, dialect, updated in sessions:
         encode = dialect_named(dialect if dialect in DIALECTS else "openai-chat").encode
-        said = pack(dump(encode(Message("user", (Text(LOST),)))), "")
+        said = pack(dump_bytes(encode(Message("user", (Text(LOST),)))), "")
         body = database.put_bodies(tx, [said])[0] if lost[key] else None
         for at in lost[key]:
             tx.run("DELETE FROM messages WHERE session = ? AND position = ?", (key, at))

@@ -10,17 +10,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
-from foldaway._core.ports import MediaReducer, Redact, Summarizer
-from foldaway._core.report import Reference, Report
-from foldaway.caching.catalog import known_prices, window_of
-from foldaway.compaction.measure import message_tokens
-from foldaway.compaction.media import without_older_media
-from foldaway.compaction.trigger import Decision
-from foldaway.compaction.work import Options
-from foldaway.dialects.jsontext import dump_text, parse
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.registry import dialect_named
+from foldaway._core import MediaReducer, Policy, Redact, Reference, Report, Summarizer
+from foldaway.caching import known_prices, window_of
+from foldaway.compaction import Decision, Options, message_tokens, without_older_media
+from foldaway.dialects import dialect_named, dump_text, parse, profile_for
 from foldaway.engine import (
     COMPACT,
     TOOLS,
@@ -52,7 +45,7 @@ from foldaway.sessions.standing import find_by_key, unchanged
 from foldaway.sessions.too_long import refusal_of
 from foldaway.sessions.tracking import Same
 from foldaway.stores import Descent, NewSession, SessionInfo, Store, open_store
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Payload, Text, ToolResult
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.engine import LoggingRedactor
 from foldaway.redaction import DEFAULT_KEY, HIDDEN_LINE, RedactionPolicy, Redactor
 from foldaway.search import HIDDEN, Reveal, Revealed, Written, searchable
@@ -51,10 +50,13 @@ def _by_members(body: bytes, show: Show) -> bytes:
     if body.startswith(b"{"):
         fields = msgspec.json.decode(body, type=dict[str, Raw])
         if len(fields) > 1:
-            alone = (_by_members(dump({name: value}), show) for name, value in fields.items())
+            alone = (_by_members(dump_bytes({name: value}), show) for name, value in fields.items())
             return b"{%b}" % b",".join(one[1:-1] for one in alone)
         ((name, value),) = fields.items()
-        return b"{%b:%b}" % (show(dump(name).decode()).encode(), _by_members(bytes(value), show))
+        return b"{%b:%b}" % (
+            show(dump_bytes(name).decode()).encode(),
+            _by_members(bytes(value), show),
+        )
     if body.startswith(b"["):
         items = [bytes(item) for item in msgspec.json.decode(body, type=list[Raw])]
         if all(item[:1] in b"{[" for item in items):

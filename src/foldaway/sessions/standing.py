@@ -8,13 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from foldaway._core.exports import __version__
-from foldaway._core.journal import log_event
-from foldaway._core.report import Report
-from foldaway.compaction.arrival import is_on_arrival
-from foldaway.dialects.check import check
-from foldaway.dialects.repair import repair
-from foldaway.dialects.rules.pairs import CALL_ANSWERED, holds_only_results
+from foldaway._core import Report, __version__, log_event
+from foldaway.compaction import is_on_arrival
+from foldaway.dialects import CALL_ANSWERED, check, holds_only_results, repair
 from foldaway.engine import Compressor
 from foldaway.errors import CannotRepair, UnknownSession
 from foldaway.sessions.rows import frame_of

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import parse
+from foldaway.dialects import parse
 from foldaway.errors import NotReadable
 
 TooBig: TypeAlias = Literal["context", "payload"]

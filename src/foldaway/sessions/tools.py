@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
-from foldaway.facts.tables import read_table
+from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
 from foldaway.sessions.answers import (
     LEAST_TOKENS,

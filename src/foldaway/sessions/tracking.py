@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
-from foldaway.facts.frame import carried_summary, recognize, summary_body, summary_of
+from foldaway.dialects import dialect_named, dump_bytes, parse
+from foldaway.facts import carried_summary, recognize, summary_body, summary_of
 from foldaway.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
 from foldaway.sessions.matching import Alignment, align, digest, digest_of_key, same_start
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult, View
@@ -253,7 +252,7 @@ class Tracker:
         follows = self._known[at + 1 : at + 2]
         is_alone = bool(follows) and digests[start + 1 : start + 2] == follows
         was = self._log[at].wire
-        return is_alone and len(dump(parse(given.raws[start]))) >= len(dump(was))
+        return is_alone and len(dump_bytes(parse(given.raws[start]))) >= len(dump_bytes(was))
 
 
 def _begins_with_summary(message: Message) -> bool:

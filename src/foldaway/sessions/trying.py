@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from foldaway.compaction.arrival import ResultPolicy
+from foldaway.compaction import ResultPolicy
 from foldaway.engine import Compressor, unpack_view
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of, payloads

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway.dialects.jsontext import dump, parse
+from foldaway._core import log_event
+from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
 from foldaway.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
 from foldaway.sessions.rows import INBOX, payloads
@@ -66,7 +66,7 @@ class Inbox:
         A command has a turn of its own, and is not appended to the log.
         """
         row = NewMessage(
-            body=dump(_user_message(message)),
+            body=dump_bytes(_user_message(message)),
             role="command" if is_command else "user",
             key=message_id,
         )

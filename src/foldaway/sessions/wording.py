@@ -11,8 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump, parse
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.errors import NotReadable
 from foldaway.sessions.too_long import fields_of
 from foldaway.transcript import (
@@ -71,7 +70,7 @@ class Words:
     def mend(self, data: bytes) -> bytes:
         """Return JSON with `ERASED` in their place."""
         try:
-            return dump(self.mend_value(parse(data)))
+            return dump_bytes(self.mend_value(parse(data)))
         except NotReadable:
             return b"{}"
 

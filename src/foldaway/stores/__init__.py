@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.search import Wanted, parse_query
-    from foldaway.search.snippet import snippet
+    from foldaway.search import Wanted, parse_query, snippet
     from foldaway.stores.bodies import address_of, content_of, expand, pack, unpack
     from foldaway.stores.database import Row, Statements
     from foldaway.stores.erasing import HeldPiece, Rewording
@@ -56,7 +55,7 @@ __getattr__ = import_later(
         "database": "Row Statements",
         "erasing": "HeldPiece Rewording",
         "foldaway.search.query": "parse_query",
-        "foldaway.search.snippet": "snippet",
+        "foldaway.search.snippets": "snippet",
         "foldaway.search.values": "Wanted",
         "log": "FIRST_ASK_CHARS made_ready",
         "open": "is_store_file open_store stores_in",

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
 

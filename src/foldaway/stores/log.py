@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.report import Reference
+from foldaway._core import Reference
 from foldaway.errors import Conflict
 from foldaway.stores.bodies import pack, unpack, unpack_written
 from foldaway.stores.database import MessageRow, Packed, Statements

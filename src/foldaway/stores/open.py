@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from foldaway._core.disk import make_private_folder
-from foldaway._core.journal import log_event
+from foldaway._core import log_event, make_private_folder
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.stores.store import Store
 

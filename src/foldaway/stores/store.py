@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 import zstandard
 
-from foldaway._core.report import Reference
+from foldaway._core import Reference
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores import erasing, lineage, log, upkeep, views

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
-from foldaway._core.report import Reference
+from foldaway._core import Reference
 from foldaway.search import Written
 
 Descent: TypeAlias = Literal["", "compression", "branch", "delegation", "reset"]

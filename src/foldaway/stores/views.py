@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from foldaway._core.report import Reference
+from foldaway._core import Reference
 from foldaway.errors import (
     Conflict,
     InvalidSetting,

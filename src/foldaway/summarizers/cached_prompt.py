@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foldaway._core.ports import CachedPrefix
+from foldaway._core import CachedPrefix
 from foldaway.errors import InvalidSetting
 from foldaway.summarizers.writers import Writers
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from foldaway._core.report import SummaryNote, Urgency
-from foldaway.compaction.state import Breaker
+from foldaway._core import SummaryNote, Urgency
+from foldaway.compaction import Breaker
 from foldaway.errors import FailureKind, SummarizerFailed
 
 OnFailure: TypeAlias = Literal["auto", "ledger", "abort"]

@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact, TokenCounter
-from foldaway.compaction.compact import Plan, ledger_summary
-from foldaway.compaction.partition import Partition
-from foldaway.compaction.state import CompactionState
-from foldaway.compaction.work import Options
-from foldaway.facts.dialogue.cues import language_of
+from foldaway._core import Redact, TokenCounter
+from foldaway.compaction import CompactionState, Options, Partition, Plan, ledger_summary
+from foldaway.facts import Summary, language_of, own_words
 from foldaway.facts.languages import Language
 from foldaway.facts.ledger import Ledger
-from foldaway.facts.speakers import own_words
-from foldaway.facts.summary import Summary
 from foldaway.transcript import Folded, Message, View, is_ask, texts
 
 _LATEST_ASKS = 8

@@ -14,14 +14,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.ports import NativeAnswer, NativeItem, NativeRequest
-from foldaway._core.report import SummaryNote
-from foldaway.compaction.compact import Compaction, Plan, Skipped, finish
-from foldaway.compaction.partition import Partition, is_native, system_stop
-from foldaway.compaction.state import Breaker
-from foldaway.compaction.work import CompactionInput
-from foldaway.dialects.registry import dialect_named
+from foldaway._core import NativeAnswer, NativeItem, NativeRequest, SummaryNote, log_event
+from foldaway.compaction import (
+    Breaker,
+    Compaction,
+    CompactionInput,
+    Partition,
+    Plan,
+    Skipped,
+    finish,
+    is_native,
+    system_stop,
+)
+from foldaway.dialects import dialect_named
 from foldaway.errors import SummarizerFailed
 from foldaway.summarizers.failures import after_failure, failure_note
 from foldaway.summarizers.write import (
@@ -212,8 +217,7 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
-    from foldaway.caching import paid
-    from foldaway.caching.catalog import known_prices
+    from foldaway.caching import known_prices, paid
 
     model = native.compactor.name.partition(":")[2]
     prices = native.prices or known_prices(model)

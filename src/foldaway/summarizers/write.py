@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.policy import Budget
-from foldaway._core.ports import CachedPrefix, Summarizer, SummaryAnswer, SummaryRequest
-from foldaway._core.report import Reason, Report, SummaryNote, Urgency
-from foldaway.compaction.compact import Compaction, Plan, Skipped
+from foldaway._core import (
+    Budget,
+    CachedPrefix,
+    Reason,
+    Report,
+    Summarizer,
+    SummaryAnswer,
+    SummaryNote,
+    SummaryRequest,
+    Urgency,
+    log_event,
+)
+from foldaway.compaction import Compaction, Plan, Skipped
 from foldaway.errors import SummarizerFailed
+from foldaway.facts import Summary
 from foldaway.facts.ledger import Ledger, is_complex
-from foldaway.facts.summary import Summary
 from foldaway.summarizers.failures import (
     Breaker,
     after_failure,

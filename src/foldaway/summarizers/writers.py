@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import NativeCompactor, Summarizer
+from foldaway._core import NativeCompactor, Summarizer
 from foldaway.caching import Prices
-from foldaway.compaction.work import Writer
+from foldaway.compaction import Writer
 from foldaway.errors import InvalidSetting, UnknownName
 from foldaway.summarizers.failures import OnFailure
 from foldaway.transcript import Payload

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from foldaway._core.ports import SummaryAnswer, SummaryRequest
+from foldaway._core import SummaryAnswer, SummaryRequest
 from foldaway.errors import SummarizerFailed
 
 Script: TypeAlias = str | SummaryAnswer | BaseException

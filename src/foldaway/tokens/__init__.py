@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 from foldaway.errors import ExactCountingUnavailable
 from foldaway.tokens.estimate import (
     IMAGE_TOKENS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.trajectories.batch import (
@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     )
     from foldaway.trajectories.reading import RecordSource, find_sources, one_line, read_records
     from foldaway.trajectories.stats import QUANTILES, Stats, sample, stats_of
-    from foldaway.trajectories.verify import Fault, over_target_sentence, read_over_target
-
+    from foldaway.trajectories.verification import (
+        Fault,
+        over_target_sentence,
+        read_over_target,
+        verify,
+    )
 
 __all__ = [
     "Metrics",
@@ -54,6 +58,6 @@ __getattr__ = import_later(
         "RequestLimits Summaries TrajectoryPolicy",
         "reading": "RecordSource find_sources one_line read_records",
         "stats": "QUANTILES Stats sample stats_of",
-        "verify": "Fault over_target_sentence read_over_target",
+        "verification": "Fault over_target_sentence read_over_target verify",
     },
 )

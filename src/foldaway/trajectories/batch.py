@@ -19,9 +19,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from foldaway._core.ports import TokenCounter
-from foldaway.dialects.jsontext import parse
-from foldaway.dialects.load import load_parsed
+from foldaway._core import TokenCounter
+from foldaway.dialects import load_parsed, parse
 from foldaway.errors import FoldawayError
 from foldaway.summarizers import prompts
 from foldaway.trajectories.compress import compress_transcript

@@ -8,11 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact, TokenCounter
-from foldaway.dialects.load import dump, load, with_messages
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.rules.roles import ROLES_ALTERNATE
-from foldaway.facts.frame import recognize
+from foldaway._core import Redact, TokenCounter
+from foldaway.dialects import ROLES_ALTERNATE, dump, load, profile_for, with_messages
+from foldaway.facts import recognize
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator
 from foldaway.trajectories.counting import (

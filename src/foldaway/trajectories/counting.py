@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol
 
-from foldaway._core.ports import TokenCounter
-from foldaway.compaction.measure import message_tokens, text_length, tools_tokens
-from foldaway.dialects.jsontext import dump_text
+from foldaway._core import TokenCounter
+from foldaway.compaction import message_tokens, text_length, tools_tokens
+from foldaway.dialects import dump_text
 from foldaway.errors import ExactCountingUnavailable, MissingExtra, NotReadable
 from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator, ExactCounter, exact_counter
 from foldaway.trajectories.tokenizer_file import counter_of

@@ -21,8 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.disk import sync_folder
-from foldaway._core.exports import __version__
+from foldaway._core import __version__, sync_folder
 from foldaway.errors import FoldawayError, NotReadable, NotWritable
 from foldaway.trajectories.policy import BatchSettings, Tally
 

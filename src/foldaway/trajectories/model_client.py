@@ -16,10 +16,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway._core import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.errors import BatchStopped, InvalidSetting, NotWritable, SummarizerFailed
-from foldaway.summarizers.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
-from foldaway.summarizers.models.named import summarizer_named
+from foldaway.summarizers import (
+    CLASSES,
+    LONGEST_PAUSE,
+    remedy_for,
+    summarizer_named,
+    without_writer,
+)
 from foldaway.summarizers.prompts import VERSION
 from foldaway.trajectories.counting import counter_for
 from foldaway.trajectories.folder import write_synced

@@ -19,11 +19,15 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import zstandard
 from msgspec import Struct
 
-from foldaway.agents.importers.imported import PARTIAL, ImportedSession
-from foldaway.agents.importers.read import is_native_value, is_one_session, read_file, read_value
-from foldaway.dialects.convert import convert_transcript
-from foldaway.dialects.jsontext import dump, parse, split_list
-from foldaway.dialects.registry import LIST_KEYS
+from foldaway.agents.importers import (
+    PARTIAL,
+    ImportedSession,
+    is_native_value,
+    is_one_session,
+    read_file,
+    read_value,
+)
+from foldaway.dialects import LIST_KEYS, convert_transcript, dump_bytes, parse, split_list
 from foldaway.errors import FoldawayError, MissingExtra, NotReadable, NotWritable
 from foldaway.trajectories.folder import MANIFEST, STATE
 from foldaway.trajectories.policy import BatchSettings
@@ -254,7 +258,7 @@ def _sessions(found: Iterable[ImportedSession], source: RecordSource) -> Iterato
                 continue
             made: Any = convert_transcript(one.transcript, "openai-chat").messages
             held = made if isinstance(made, dict) else {"messages": made}
-            data = dump({"id": f"{one.agent}/{one.source_id}", **held})
+            data = dump_bytes({"id": f"{one.agent}/{one.source_id}", **held})
             yield RawRecord(source.name, number, data)
     except FoldawayError as error:
         yield RawRecord(source.name, number + 1, b"", str(error))
@@ -291,7 +295,7 @@ def _holds_turns(value: Any) -> bool:
 def _rows(source: RecordSource) -> Iterator[RawRecord]:
     for number, row in enumerate(_read_parquet(source.path), 1):
         try:
-            yield RawRecord(source.name, number, dump(row))
+            yield RawRecord(source.name, number, dump_bytes(row))
         except (NotReadable, TypeError) as error:
             yield RawRecord(source.name, number, b"", f"cannot be written as JSON ({error})")
 
@@ -337,7 +341,7 @@ def import_parquet() -> tuple[Any, Any]:
 
 def one_line(record: bytes) -> bytes:
     """Return a record without line breaks: one from a JSON file may be on many lines."""
-    return dump(parse(record)) if b"\n" in record or b"\r" in record else record
+    return dump_bytes(parse(record)) if b"\n" in record or b"\r" in record else record
 
 
 class Shard(Struct, frozen=True):

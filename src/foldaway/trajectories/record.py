@@ -9,11 +9,9 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.registry import dialect_named
-from foldaway.dialects.repair import repair_transcript
+from foldaway.dialects import dialect_named, profile_for, repair_transcript
 from foldaway.errors import NotReadable
-from foldaway.facts.frame import merged_summaries, recognize, without_summary
+from foldaway.facts import merged_summaries, recognize, without_summary
 from foldaway.trajectories.counting import SHAREGPT
 from foldaway.transcript import Groups, Message, Text, Transcript
 

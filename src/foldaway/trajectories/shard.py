@@ -25,9 +25,8 @@ import msgspec
 import zstandard
 from msgspec import Struct, to_builtins
 
-from foldaway.dialects.jsontext import dump as dump_json
-from foldaway.dialects.jsontext import parse
-from foldaway.dialects.load import dump, load_parsed
+from foldaway.dialects import dump, load_parsed, parse
+from foldaway.dialects import dump_bytes as dump_json
 from foldaway.errors import BatchStopped, FoldawayError, NotWritable
 from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor
 from foldaway.trajectories.compress import CompressionTools, compress_transcript

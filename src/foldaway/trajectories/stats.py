@@ -10,9 +10,8 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from foldaway._core.ports import TokenCounter
-from foldaway.dialects.jsontext import parse
-from foldaway.dialects.load import load_parsed
+from foldaway._core import TokenCounter
+from foldaway.dialects import load_parsed, parse
 from foldaway.errors import FoldawayError
 from foldaway.trajectories.counting import record_tokens
 from foldaway.trajectories.reading import RawRecord

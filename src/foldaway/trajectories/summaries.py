@@ -10,20 +10,23 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from foldaway._core.policy import Policy
-from foldaway._core.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter
-from foldaway.compaction.index import FrozenLog, LogReading
-from foldaway.compaction.join import joined
-from foldaway.compaction.partition import Partition
-from foldaway.compaction.state import CompactionState, carried_in, rehydrated
+from foldaway._core import Policy, Redact, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway.compaction import (
+    CompactionState,
+    FrozenLog,
+    LogReading,
+    Partition,
+    carried_in,
+    joined,
+    rehydrated,
+)
 from foldaway.errors import SummarizerFailed
-from foldaway.facts.frame import merged_summaries, summary_text
+from foldaway.facts import Summary, merged, merged_summaries, render_summary, summary_text
 from foldaway.facts.languages import phrases_for
 from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char, update
-from foldaway.facts.summary import Summary, merged, render_summary
+from foldaway.summarizers import Material
 from foldaway.summarizers.asking import Asking, begin, take
 from foldaway.summarizers.gate import Checked, check, evidence_of
-from foldaway.summarizers.material import Material
 from foldaway.trajectories.region import Region
 from foldaway.transcript import Message, is_ask, whole
 

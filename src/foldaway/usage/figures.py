@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.usage.numbers import money
 from foldaway.usage.record import SpentAnswer, SpentSession
 

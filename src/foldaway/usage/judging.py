@@ -8,16 +8,26 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
+from foldaway._core import Policy
 from foldaway.agents.importers import ImportedSession
-from foldaway.caching.catalog import PriceList, window_of
-from foldaway.lab.reading import lab_session
-from foldaway.lab.recording import Recording, record
-from foldaway.lab.replay import ReplayTerms
-from foldaway.lab.scoring.facts import is_present
-from foldaway.lab.scoring.needed import Elsewhere, needed_facts, prepare
-from foldaway.lab.scoring.session import LabSession, OwnSummary, is_system
-from foldaway.lab.simulate import StrategyCost, append_only, planner, simulate
+from foldaway.caching import PriceList, window_of
+from foldaway.lab import (
+    Elsewhere,
+    LabSession,
+    OwnSummary,
+    Recording,
+    ReplayTerms,
+    StrategyCost,
+    append_only,
+    is_present,
+    is_system,
+    lab_session,
+    needed_facts,
+    planner,
+    prepare,
+    record,
+    simulate,
+)
 from foldaway.transcript import Transcript
 from foldaway.usage.prompts import SYSTEM
 from foldaway.usage.reading import Judgement, Tell, UsageReader, read_again

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from foldaway.caching.catalog import PriceList, window_of
+from foldaway.caching import PriceList, window_of
 from foldaway.usage.figures import cost_of
 from foldaway.usage.record import SpentAnswer, SpentSession
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from foldaway.agents.importers import ImportedSession, files_in, sessions_in
-from foldaway.agents.importers.find import SUBAGENT_FILE
+from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, sessions_in
 from foldaway.errors import NotReadable
 from foldaway.usage.prompts import spent
 from foldaway.usage.record import SpentSession

@@ -6,13 +6,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from foldaway.agents.importers import ImportedSession
-from foldaway.agents.importers.aider import CONSOLE_MARK
-from foldaway.agents.importers.imported import PARTIAL, SUBAGENTS
-from foldaway.compaction.measure import message_tokens
-from foldaway.facts.effects.calls import effects_of_call
-from foldaway.facts.speakers import own_words
-from foldaway.facts.tools import arguments_given
+from foldaway.agents.importers import CONSOLE_MARK, PARTIAL, SUBAGENTS, ImportedSession
+from foldaway.compaction import message_tokens
+from foldaway.facts import arguments_given, effects_of_call, own_words
 from foldaway.tokens import Estimator
 from foldaway.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, is_ask
 from foldaway.usage.record import PromptFigures, SpentSession, answers_of

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+from foldaway._core import PRIVATE, make_private_folder, replacing
 from foldaway.agents.importers import ImportedSession, files_in, sessions_in
 from foldaway.errors import NotReadable, UnknownSession
-from foldaway.sessions.rows import decoded, usage_in
+from foldaway.sessions import decoded, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
 from foldaway.usage.prompts import prompt_figures, spent, title_of

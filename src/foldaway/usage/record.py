@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.importers.imported import AnswerUsage, ImportedSession
+from foldaway.agents.importers import AnswerUsage, ImportedSession
 from foldaway.stores import TurnUsage
 from foldaway.transcript import Message
 

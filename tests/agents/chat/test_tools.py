@@ -16,7 +16,7 @@ from foldaway.agents.chat.tools import Toolbox, read_servers, run_command
 from foldaway.errors import NotReadable
 from foldaway.transcript import ToolCall
 
-SERVER = Path(__file__).resolve().parent.parent / "memory" / "external" / "memory_server.py"
+SERVER = Path(__file__).resolve().parents[2] / "memory" / "external" / "memory_server.py"
 
 
 def with_tools(scene: Callable[[Toolbox], Awaitable[Any]], **options: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.importers.imported import Agent
-from foldaway.agents.installing.clients import client_named, clients
+from foldaway.agents.installing.programs import client_named, clients
 
 RULE = "Never edit config/prod.toml."
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003}" for n in range(2_000))

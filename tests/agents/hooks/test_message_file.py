@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.hooks.message_file import refresh
-from foldaway.agents.installing.clients import client_named
+from foldaway.agents.installing.programs import client_named
 
 RULE = "Never edit config/prod.toml."
 MARK = "Ours:"

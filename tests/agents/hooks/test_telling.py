@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from foldaway.agents.hooks import telling
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.hooks.telling import is_news
-from foldaway.agents.installing.clients import client_named
+from foldaway.agents.installing.programs import client_named
 
 RULE = "Never edit config/prod.toml."
 SIGN = "abcab"

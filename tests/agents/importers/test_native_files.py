@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from foldaway.agents.importers import ImportedSession, message_keys, read_file
-from foldaway.dialects.check import check_transcript
-from foldaway.dialects.convert import convert_transcript
+from foldaway.dialects.checking import check_transcript
+from foldaway.dialects.conversion import convert_transcript
 from foldaway.dialects.profiles import profile_for
-from foldaway.dialects.repair import repair_transcript
+from foldaway.dialects.repairing import repair_transcript
 from foldaway.transcript import survey
 
-NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
+NATIVE = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
 NATIVE = NATIVE / "native"
 HERE = Path(__file__).parent / "data"
 

@@ -19,7 +19,7 @@ from foldaway.agents.installing.changes import (
     plan_uninstall,
 )
 from foldaway.agents.installing.checking import problems_of
-from foldaway.agents.installing.clients import (
+from foldaway.agents.installing.programs import (
     COMMAND_FILE,
     Addition,
     Client,

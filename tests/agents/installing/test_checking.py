@@ -9,7 +9,7 @@ from pathlib import Path
 
 from foldaway.agents.installing.changes import apply_install, plan_install
 from foldaway.agents.installing.checking import problems_of
-from foldaway.agents.installing.clients import client_named
+from foldaway.agents.installing.programs import client_named
 
 
 def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) -> None:

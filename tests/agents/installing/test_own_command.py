@@ -16,7 +16,7 @@ import foldaway
 BASE = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
 ASK = """
 import json, os
-from foldaway.agents.installing.clients import own_command
+from foldaway.agents.installing.programs import own_command
 command, rest = own_command(dict(os.environ), "hook", "claude-code")
 print(json.dumps([command, *rest]))
 """

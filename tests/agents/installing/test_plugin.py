@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import foldaway
-from foldaway.agents.installing.clients import client_named
+from foldaway.agents.installing.programs import client_named
 
-PLUGIN = Path(__file__).resolve().parents[2] / "plugins" / "claude-code"
+PLUGIN = Path(__file__).resolve().parents[3] / "plugins" / "claude-code"
 
 
 def of(name: str) -> Any:

@@ -22,8 +22,8 @@ from foldaway.agents.installing.changes import (
     plan_install,
     plan_uninstall,
 )
-from foldaway.agents.installing.clients import Addition, Client, clients
 from foldaway.agents.installing.plain import NotEditable
+from foldaway.agents.installing.programs import Addition, Client, clients
 
 PATH = ("servers", "foldaway")
 VALUE: dict[str, Any] = {"command": "/home/me/ü x/foldaway", "args": ["mcp", "--all-projects"]}

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import foldaway
-from foldaway.agents.installing.clients import PACKAGE, clients, package_file
+from foldaway.agents.installing.programs import PACKAGE, clients, package_file
 from foldaway.agents.plugins.answering import FORMS
-from foldaway.engine.recall import TOOLS
+from foldaway.engine.recall_tools import TOOLS
 
-FOLDER = Path(__file__).resolve().parents[2] / "packages" / PACKAGE
+FOLDER = Path(__file__).resolve().parents[3] / "packages" / PACKAGE
 PLUGINS = {name: one.plugin for name, one in clients().items() if one.plugin}
 OLDEST_NODE = 20
 

@@ -190,7 +190,7 @@ def test_settings_that_cannot_be_read_have_no_address(text: str, tmp_path: Path)
 
 def test_every_agent_has_its_page() -> None:
     """Under its name, and the page says how it is started."""
-    docs = Path(__file__).resolve().parents[2] / "docs" / "agents"
+    docs = Path(__file__).resolve().parents[3] / "docs" / "agents"
     for name, agent in known_agents().items():
         page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
         shown = rf'foldaway run (?:--serve "[^"]+" )?{agent.program}\b'

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from foldaway.dialects.check import check
+from foldaway.dialects.checking import check
 from foldaway.dialects.profiles import PROFILES, RULES
-from foldaway.dialects.repair import repair
+from foldaway.dialects.repairing import repair
 from foldaway.errors import CannotRepair
 from foldaway.testing.breakage import BREAKAGES, apply
 

@@ -18,7 +18,7 @@ from foldaway.lab.output import write_tables
 from foldaway.lab.report.plots import PLOTS
 from foldaway.lab.report.tables import format_cell
 from foldaway.lab.report.verdict import format_difference, format_sign
-from foldaway.lab.run import MANIFEST, ROWS
+from foldaway.lab.runs import MANIFEST, ROWS
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.sessions.talking import WINDOW, talk
 from tests.stores.faults.failing import FAULTS, attempt, failing_disk
 
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects.jsontext import dump_bytes
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
@@ -31,7 +31,7 @@ def _compact(store: Store, number: int) -> None:
 
 def _import(store: Store, number: int) -> None:
     rows = [
-        NewMessage(body=dump({"n": at}), role="user", text=f"word{at} " * 50, key=str(at))
+        NewMessage(body=dump_bytes({"n": at}), role="user", text=f"word{at} " * 50, key=str(at))
         for at in range(40)
     ]
     new = NewSession(dialect="openai-chat", source="other", source_id=str(number))
@@ -79,7 +79,7 @@ def _check(tmp_path: Path, name: str, *, is_all: bool) -> None:
             said = {"role": "user", "content": f"after {number}"}
             Session(store, "kept", **WINDOW).append(said)  # the same process goes on
             with open_store(place) as again:
-                assert _log(again)[-1] == dump(said)
+                assert _log(again)[-1] == dump_bytes(said)
                 assert again.health().problems == ()
         assert went_wrong
         store.close()

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.policy import Policy
+from foldaway._core import Policy
 from foldaway.agents.chat.model import WIRES, ChatAnswer, ChatModel, Hear
 from foldaway.agents.chat.tools import OwnTool
-from foldaway.facts.tables import read_table
+from foldaway.facts import read_table
 from foldaway.tokens import estimate_text
 
 WINDOW = 8_000

@@ -13,10 +13,10 @@ from foldaway.agents.chat.screen import Screen
 from foldaway.agents.chat.status import status_line
 from foldaway.agents.chat.tools import Toolbox
 from foldaway.agents.chat.turn import Turns
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.commands import Commands
 from foldaway.errors import FoldawayError
-from foldaway.sessions.chat import Chat
+from foldaway.sessions import Chat
 from foldaway.transcript import is_ask, texts
 
 T = TypeVar("T")

@@ -14,9 +14,16 @@ from msgspec import Struct
 from foldaway.caching import wants_breakpoints, with_breakpoints
 from foldaway.engine import figures_of
 from foldaway.errors import SummarizerFailed
-from foldaway.summarizers.models.failures import Interrupted, failure
-from foldaway.summarizers.models.keys import ANTHROPIC, OPENAI, Vendor, access_to
-from foldaway.summarizers.models.sdk import demand, open_client
+from foldaway.summarizers import (
+    ANTHROPIC,
+    OPENAI,
+    Interrupted,
+    Vendor,
+    access_to,
+    demand,
+    failure,
+    open_client,
+)
 
 Hear: TypeAlias = Callable[[str], None]
 """Takes a piece of the answer as it arrives."""

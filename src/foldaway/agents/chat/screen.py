@@ -23,7 +23,7 @@ from rich.tree import Tree
 
 from foldaway.agents.chat.tools import Allowed
 from foldaway.commands import CommandAnswer, Commands
-from foldaway.sessions.showing import Show
+from foldaway.sessions import Show
 from foldaway.stores import SessionInfo
 from foldaway.transcript import ToolCall
 

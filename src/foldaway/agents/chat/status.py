@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.commands import next_step
-from foldaway.sessions.chat import Chat
-from foldaway.usage.numbers import money, short
+from foldaway.sessions import Chat
+from foldaway.usage import money, short
 
 _WIDE = 100
 """Columns from which on the bar is longer and the share is a number too."""

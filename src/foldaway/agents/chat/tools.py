@@ -18,9 +18,8 @@ import msgspec
 from foldaway.engine import tools_in
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.memory import McpOptions, McpSession, result_text
-from foldaway.sessions.chat import Chat
-from foldaway.summarizers.models.keys import ANTHROPIC, OPENAI
-from foldaway.summarizers.models.sdk import demand
+from foldaway.sessions import Chat
+from foldaway.summarizers import ANTHROPIC, OPENAI, demand
 from foldaway.transcript import ToolCall
 
 Allowed: TypeAlias = Literal["yes", "no", "always"]

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from foldaway.agents.chat.model import ChatAnswer, ChatModel
 from foldaway.agents.chat.tools import Toolbox
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import dialect_named
 from foldaway.errors import FoldawayError
-from foldaway.sessions.chat import Chat
+from foldaway.sessions import Chat
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, is_ask
 
 INTERRUPTED = "Interrupted by the user before there was a result."

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 
 
 class ContextEngine(ABC):

@@ -9,16 +9,12 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from foldaway._core.journal import log_event
-from foldaway._core.report import Reason
+from foldaway._core import Reason, log_event
 from foldaway.agents.engines.contract import ContextEngine
-from foldaway.compaction.compact import Skipped, plan
-from foldaway.compaction.work import Options
+from foldaway.compaction import Options, Skipped, plan
 from foldaway.engine import TOOLS, Model, answer_tokens_of, figures_of, model_of, prompt_tokens_of
 from foldaway.errors import FoldawayError
-from foldaway.sessions.following import Followed
-from foldaway.sessions.hooks import Hooks, told
-from foldaway.sessions.session import Session
+from foldaway.sessions import Followed, Hooks, Session, told
 from foldaway.stores import SessionInfo, Store, open_store
 from foldaway.transcript import Message
 

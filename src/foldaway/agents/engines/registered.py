@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foldaway._core.plugins import PluginKind
+from foldaway._core import PluginKind
 from foldaway.agents.engines.contract import ContextEngine
 from foldaway.agents.engines.hermes import HermesEngine
 

@@ -136,7 +136,7 @@ def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bo
     """Write the facts into the file of messages; one who `ends` leaves none there."""
     from foldaway.agents.hooks.facts import dropped_facts
     from foldaway.agents.hooks.message_file import refresh
-    from foldaway.agents.importers.goose import compacted_at
+    from foldaway.agents.importers import compacted_at
 
     def facts() -> str:
         tokens = options.facts_tokens // _EACH_TIME

@@ -8,15 +8,21 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
-from foldaway.agents.importers.goose import read_stored
-from foldaway.agents.importers.imported import SUBAGENTS, ImportedSession
-from foldaway.agents.importers.read import read_bytes
-from foldaway.compaction.index import FrozenLog, LogReading
-from foldaway.facts.frame import recognize
+from foldaway._core import Policy
+from foldaway.agents.importers import SUBAGENTS, ImportedSession, read_bytes, read_stored
+from foldaway.compaction import FrozenLog, LogReading
+from foldaway.facts import (
+    NOTES_WITHOUT_MODEL,
+    Entry,
+    Known,
+    Summary,
+    focused,
+    likeness,
+    names_in,
+    recognize,
+    render_summary,
+)
 from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char
-from foldaway.facts.names import Known, likeness, names_in
-from foldaway.facts.summary import NOTES_WITHOUT_MODEL, Entry, Summary, focused, render_summary
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, texts, whole
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from foldaway._core.report import Reference
+from foldaway._core import Reference
 from foldaway.agents.hooks.results import Original
-from foldaway.dialects.jsontext import dump
+from foldaway.dialects import dump_bytes
 from foldaway.errors import Conflict
 from foldaway.stores import NewMessage, NewSession, SessionInfo, Store
 from foldaway.tokens import Estimator
@@ -31,8 +31,8 @@ def keep_originals(
     )  # fmt: skip
     rows = [
         NewMessage(
-            body=dump({"role": "tool", "tool_call_id": one.ref, "content": one.text}), role="tool",
-            text=one.text, tools=(tool,), key=one.ref, tokens=counter.count(one.text),
+            body=dump_bytes({"role": "tool", "tool_call_id": one.ref, "content": one.text}),
+            role="tool", text=one.text, tools=(tool,), key=one.ref, tokens=counter.count(one.text),
         )
         for one in originals
     ]  # fmt: skip

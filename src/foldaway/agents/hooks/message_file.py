@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+from foldaway._core import PRIVATE, make_private_folder, replacing
 
 
 def refresh(file: str, mark: str, compacted: float, facts: Callable[[], str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.facts.tools import family_of
+from foldaway.facts import family_of
 from foldaway.reduction import reduce_text
 from foldaway.tokens import Estimator
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from foldaway._core.disk import PRIVATE, make_private_folder, replacing
+from foldaway._core import PRIVATE, make_private_folder, replacing
 
 _KEPT_SECONDS = 30 * 86_400
 """How long it is noted what a session was told; then nobody goes on with it. Chosen."""

@@ -26,7 +26,7 @@ from foldaway.agents.importers.files import (
 )
 from foldaway.agents.importers.imported import ImportedSession, SessionDraft, file_stem
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.transcript import Payload
 
 _HISTORY = "api_conversation_history"

@@ -23,8 +23,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from foldaway.agents.importers.imported import Note
-from foldaway.dialects.jsontext import parse, refuse_dense, scan
-from foldaway.dialects.limits import Limits, read_whole
+from foldaway.dialects import Limits, parse, read_whole, refuse_dense, scan
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 

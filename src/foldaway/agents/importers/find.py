@@ -13,7 +13,7 @@ from foldaway.agents.importers import opencode, openhands
 from foldaway.agents.importers.files import leads_out
 from foldaway.agents.importers.imported import Agent, ImportedSession
 from foldaway.agents.importers.read import is_history, read_file
-from foldaway.dialects.limits import DEFAULT_LIMITS, Limits
+from foldaway.dialects import DEFAULT_LIMITS, Limits
 from foldaway.errors import NotReadable
 
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")

@@ -25,7 +25,7 @@ from foldaway.agents.importers.files import (
 )
 from foldaway.agents.importers.imported import AnswerUsage, ImportedSession, Lineage, SessionDraft
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects.limits import DEFAULT_LIMITS
+from foldaway.dialects import DEFAULT_LIMITS
 from foldaway.transcript import Payload
 
 TABLES = {

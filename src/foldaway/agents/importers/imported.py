@@ -12,9 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.dialect import FreshIds
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.registry import dialect_named
+from foldaway.dialects import FreshIds, dialect_named, dump_bytes
 from foldaway.errors import NotReadable
 from foldaway.transcript import Frame, Payload, Transcript, survey
 
@@ -136,7 +134,7 @@ def message_keys(session: ImportedSession) -> tuple[str, ...]:
 
 
 def _hash(wire: object) -> str:
-    return "sha256:" + hashlib.sha256(dump(wire)).hexdigest()[:_DIGITS]
+    return "sha256:" + hashlib.sha256(dump_bytes(wire)).hexdigest()[:_DIGITS]
 
 
 class DraftRow(Struct, frozen=True, gc=False):

@@ -33,7 +33,7 @@ from foldaway.agents.importers.imported import (
     with_notes,
 )
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects.limits import DEFAULT_LIMITS, Limits
+from foldaway.dialects import DEFAULT_LIMITS, Limits
 from foldaway.transcript import Payload
 
 _OPEN = frozenset({"pending", "running"})

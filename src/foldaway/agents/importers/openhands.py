@@ -28,8 +28,7 @@ from foldaway.agents.importers.files import (
 )
 from foldaway.agents.importers.imported import ImportedSession, Note, SessionDraft, with_notes
 from foldaway.agents.importers.usage import usage_of
-from foldaway.dialects.jsontext import dump_text
-from foldaway.dialects.limits import DEFAULT_LIMITS, Limits
+from foldaway.dialects import DEFAULT_LIMITS, Limits, dump_text
 from foldaway.transcript import Payload
 
 _NO_STEPS = frozenset(

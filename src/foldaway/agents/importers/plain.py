@@ -32,8 +32,7 @@ from foldaway.agents.importers.imported import (
     pairing_notes,
     refuse_too_many,
 )
-from foldaway.dialects.jsontext import dump_text
-from foldaway.dialects.load import load_parsed
+from foldaway.dialects import dump_text, load_parsed
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 

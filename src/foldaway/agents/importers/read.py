@@ -43,18 +43,19 @@ from foldaway.agents.importers.files import (
     open_regular,
 )
 from foldaway.agents.importers.imported import ImportedSession, Note, record_name, with_notes
-from foldaway.dialects.jsontext import parse, too_deep
-from foldaway.dialects.limits import (
+from foldaway.dialects import (
     DEFAULT_LIMITS,
     GZIP,
+    LIST_KEYS,
     Limits,
     bounded_lines,
     broken_gzip,
+    parse,
+    too_deep,
     too_large,
     too_long,
     unpacked_size,
 )
-from foldaway.dialects.registry import LIST_KEYS
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldaway._core.exports import import_later
+from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.agents.installing.changes import (
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
         plan_uninstall,
     )
     from foldaway.agents.installing.checking import problems_of
-    from foldaway.agents.installing.clients import Addition, Client, client_named, opening_clients
     from foldaway.agents.installing.json_text import entry
     from foldaway.agents.installing.plain import NotEditable
+    from foldaway.agents.installing.programs import (
+        Addition,
+        Client,
+        client_named,
+        clients,
+        opening_clients,
+    )
+
 
 __getattr__ = import_later(
     __name__,
@@ -26,8 +33,8 @@ __getattr__ = import_later(
         "changes": "FileChange apply_install apply_uninstall entry_text plan_install "
         "plan_uninstall",
         "checking": "problems_of",
-        "clients": "Addition Client client_named opening_clients",
         "json_text": "entry",
         "plain": "NotEditable",
+        "programs": "Addition Client client_named clients opening_clients",
     },
 )

@@ -17,10 +17,10 @@ from msgspec import DecodeError, Struct
 from msgspec import json as msgspec_json
 from msgspec.structs import replace
 
-from foldaway._core.disk import PRIVATE, make_private_folder, replace_file, replacing
+from foldaway._core import PRIVATE, make_private_folder, replace_file, replacing
 from foldaway.agents.installing import json_text, toml_text, yaml_text
-from foldaway.agents.installing.clients import NAME, PACKAGE, Addition, Client, Form
 from foldaway.agents.installing.plain import NotEditable
+from foldaway.agents.installing.programs import NAME, PACKAGE, Addition, Client, Form
 from foldaway.errors import NotReadable, NotWritable
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from foldaway._core.exports import __version__
+from foldaway._core import __version__
 from foldaway.agents.installing.changes import entry_of, settings_at
-from foldaway.agents.installing.clients import COMMAND_FILE, Addition, Client
+from foldaway.agents.installing.programs import COMMAND_FILE, Addition, Client
 from foldaway.errors import FoldawayError
 
 _SECONDS = 20.0

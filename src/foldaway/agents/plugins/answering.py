@@ -8,21 +8,18 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foldaway._core.policy import Policy
+from foldaway._core import Policy
 from foldaway.agents.hooks import facts_of, framed_facts
 from foldaway.agents.plugins.lists import Built, GivenList, HostForm, given_list, host_edits
 from foldaway.agents.plugins.opencode import OpenCodeForm
 from foldaway.agents.plugins.pi import PiForm
-from foldaway.compaction.measure import message_tokens
-from foldaway.dialects.jsontext import dump
-from foldaway.dialects.load import load
+from foldaway.compaction import message_tokens
+from foldaway.dialects import dump_bytes, load
 from foldaway.engine import brief_of
 from foldaway.search import Filters
-from foldaway.sessions.exporting import transcript_of
-from foldaway.sessions.finding import discover
-from foldaway.sessions.session import Session
+from foldaway.sessions import Session, discover, transcript_of
 from foldaway.stores import NewSession, Store
-from foldaway.summarizers.writers import Writers
+from foldaway.summarizers import Writers
 from foldaway.tokens import Estimator
 from foldaway.transcript import Message, Payload
 
@@ -202,4 +199,4 @@ class AgentSessions:
         if not given:
             return ""
         held.session.follow(given, when="never")
-        return held.session.record(request=dump({"messages": given}), focus=asked.focus)
+        return held.session.record(request=dump_bytes({"messages": given}), focus=asked.focus)

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from foldaway.sessions.following import Edit, Insert, Keep
-from foldaway.sessions.following import Replace as Replaced
+from foldaway.sessions import Edit, Insert, Keep
+from foldaway.sessions import Replace as Replaced
 from foldaway.transcript import Payload
 
 

@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foldaway.agents.importers import blocks
-from foldaway.agents.importers.files import elements, fields, text
-from foldaway.agents.importers.opencode import prompt_blocks, step_blocks, steps_in
+from foldaway.agents.importers import (
+    blocks,
+    elements,
+    fields,
+    prompt_blocks,
+    step_blocks,
+    steps_in,
+    text,
+)
 from foldaway.agents.plugins.pi import blocks_in
 from foldaway.agents.plugins.usage import usage_figures
 from foldaway.transcript import Payload

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foldaway.agents.importers.files import elements, fields, text
-from foldaway.agents.importers.pi import block_of, message_of
+from foldaway.agents.importers import block_of, elements, fields, message_of, text
 from foldaway.agents.plugins.usage import usage_figures
 from foldaway.transcript import Payload
 

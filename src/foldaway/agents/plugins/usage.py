@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foldaway.agents.importers.usage import usage_of
+from foldaway.agents.importers import usage_of
 from foldaway.transcript import Payload
 
 

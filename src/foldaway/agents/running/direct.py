@@ -23,7 +23,7 @@ def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost
 
     The connection has no other request: the provider is told to close it after its answer.
     """
-    from foldaway.gateway.wires import route_of, upstream_of  # needed only when no gateway answers
+    from foldaway.gateway import route_of, upstream_of  # needed only when no gateway answers
 
     head, _, rest = asked.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")

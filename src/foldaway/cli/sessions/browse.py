@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec.structs import replace
 
-from foldaway._core.disk import PRIVATE
+from foldaway._core import PRIVATE
 from foldaway.cli import say
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, Piece, text_of
@@ -37,14 +37,14 @@ from foldaway.cli.stores import (
     span_options,
     store_options,
 )
-from foldaway.dialects.registry import DIALECTS
-from foldaway.sessions.finding import AROUND, SessionReading, ShownMessage
-from foldaway.sessions.finding import read as read_session
-from foldaway.sessions.finding import scroll as scroll_session
+from foldaway.dialects import DIALECTS
+from foldaway.sessions import AROUND, SessionReading, ShownMessage
+from foldaway.sessions import read as read_session
+from foldaway.sessions import scroll as scroll_session
 from foldaway.stores import Page, SessionFilter, SessionInfo
 
 if TYPE_CHECKING:
-    from foldaway.sessions.exporting import Exported
+    from foldaway.sessions import Exported
 
 BAR_COLUMNS = 10
 """The width of the bar of the longest session; a list has six more columns."""
@@ -296,7 +296,7 @@ def export(
     foldaway sessions export 20260131-1200 --to markdown -o session.md
     foldaway sessions export 20260131-1200 --view --to openai-chat -o view.json
     """
-    from foldaway.sessions.exporting import export as export_session
+    from foldaway.sessions import export as export_session
 
     check_writable(output)
     if to is None:

@@ -25,7 +25,7 @@ from foldaway.cli.stores import (
     short_id,
     store_options,
 )
-from foldaway.sessions.retention import Expiring, Retention, find_expired, keep_limits
+from foldaway.sessions import Expiring, Retention, find_expired, keep_limits
 from foldaway.stores import Erased, SessionInfo, Store
 
 _MB = 1_000_000

@@ -9,7 +9,7 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from foldaway._core.report import Report
+from foldaway._core import Report
 from foldaway.cli import NOT_DONE, say
 from foldaway.cli.diff import show_comparison
 from foldaway.cli.draw import Picture
@@ -26,15 +26,11 @@ from foldaway.cli.settings import (
 )
 from foldaway.cli.stores import opened, place_options, print_session, session_command, short_id
 from foldaway.config import redaction_policy
-from foldaway.dialects.jsontext import dump_text
-from foldaway.dialects.profiles import profile_for
-from foldaway.engine import Comparison, Model, ViewDifference, compare
-from foldaway.engine.difference import difference
-from foldaway.sessions.exporting import transcript_of
-from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
+from foldaway.dialects import dump_text, profile_for
+from foldaway.engine import Comparison, Model, ViewDifference, compare, difference
+from foldaway.sessions import Session, redactor_of, transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.summarizers.cached_prompt import check_cached_prompt
+from foldaway.summarizers import check_cached_prompt
 
 _REFERENCE = re.compile(r"\b[a-z]{2}-[0-9a-f]{10}\b")
 

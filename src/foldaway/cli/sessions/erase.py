@@ -19,7 +19,7 @@ from foldaway.cli.stores import opened, short_id, store_options
 from foldaway.config import Settings, external_memory, home_folder
 from foldaway.errors import FoldawayError
 from foldaway.memory import FilesProvider, MemoryProvider, memory_folder
-from foldaway.sessions.erasing import Erasure, Proof, Tell, erase_words
+from foldaway.sessions import Erasure, Proof, Tell, erase_words
 
 _SHOWN = 10
 """Places that are listed; --json has all."""

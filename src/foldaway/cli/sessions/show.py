@@ -13,7 +13,7 @@ from foldaway.cli.draw import Picture, Piece, saving, text_of
 from foldaway.cli.files import counted, format_time, shortened
 from foldaway.cli.inputs import COUNT, print_json
 from foldaway.cli.stores import opened, session_command, session_line, session_row, short_id
-from foldaway.sessions.details import SessionDetails, session_details
+from foldaway.sessions import SessionDetails, session_details
 from foldaway.stores import SessionInfo
 
 BAR_COLUMNS = 30

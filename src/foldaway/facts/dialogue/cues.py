@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.text import fold, pad, words_of
 from foldaway.facts.languages import VOCABULARIES, Language, Vocabulary
 from foldaway.facts.tables import WORDS

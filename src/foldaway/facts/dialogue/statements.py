@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.cues import (
     CueTable,
     cue_table,

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 
 Action: TypeAlias = Literal[
     "read", "create", "write", "change", "append", "delete", "rename", "mkdir",

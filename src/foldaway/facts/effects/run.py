@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.effects.commands import files, programs, text
 from foldaway.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
 from foldaway.facts.effects.invocation import (

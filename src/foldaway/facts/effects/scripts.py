@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.effects.effect import Action, Effect
 from foldaway.facts.tables import read_table
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import constraints
 from foldaway.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from foldaway.facts.ledger.lines import terms_of

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import Redact
-from foldaway._core.regex import Regex
+from foldaway._core import Redact, Regex
 from foldaway.facts.effects.effect import Effect
 
 FactKind: TypeAlias = Literal[

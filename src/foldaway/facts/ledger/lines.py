@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.tables import WORDS
 from foldaway.reduction import plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.ledger.fact import Fact, Ledger
 from foldaway.facts.ledger.lines import cut
 from foldaway.facts.summary import FAILURE, MUST, Entry, EntryPiece, of_pieces

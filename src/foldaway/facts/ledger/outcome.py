@@ -7,7 +7,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.ledger.lines import cut, whole_words
 from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family

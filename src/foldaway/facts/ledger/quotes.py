@@ -6,7 +6,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import is_order
 from foldaway.facts.ledger.fact import NOTHING_FOUND, Fact, Ledger
 from foldaway.facts.summary import Entry, EntryPiece, of_pieces

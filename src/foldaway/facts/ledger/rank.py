@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.ledger.fact import ROW, Fact, Ledger
 from foldaway.facts.rows import shorten_row
 

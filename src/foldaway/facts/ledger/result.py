@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import constraints, is_rule
 from foldaway.facts.effects.calls import SOURCES, effects_of_call, text_of
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch

@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import TokenCounter
+from foldaway._core import TokenCounter
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order, is_rule
 from foldaway.facts.languages import Phrases, phrases_for

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import is_question
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger.fact import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from foldaway._core.plugins import PluginKind
+from foldaway._core import PluginKind
 from foldaway.memory.external import mcp, mem0
 from foldaway.memory.provider import MemoryProvider
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
-from foldaway.dialects.jsontext import dump_text
+from foldaway.dialects import dump_text
 from foldaway.errors import InvalidSetting, MemoryUnavailable, MissingExtra
 from foldaway.memory.external.mcp_session import McpOptions, McpSession, ServerTool
 from foldaway.memory.external.options import (

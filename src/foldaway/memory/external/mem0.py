@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway._core.disk import make_private_folder
+from foldaway._core import make_private_folder
 from foldaway.errors import InvalidSetting, MissingExtra
 from foldaway.memory.external.options import (
     ANSWER_CHARS,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from foldaway.dialects.jsontext import clean_value
+from foldaway.dialects import clean_value
 from foldaway.errors import InvalidSetting
 
 T = TypeVar("T", bound=msgspec.Struct)

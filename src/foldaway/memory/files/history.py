@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.disk import PRIVATE, replacing, sync_folder
+from foldaway._core import PRIVATE, replacing, sync_folder
 
 Who: TypeAlias = Literal["tool", "cli", "editor"]
 """Who made a version: an agent, a command, or anything else that wrote the file."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact
-from foldaway.dialects.jsontext import clean_value
+from foldaway._core import Redact
+from foldaway.dialects import clean_value
 from foldaway.errors import MemoryConflict, MemoryRefused
 from foldaway.memory.files.entries import (
     Block,

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact
-from foldaway.dialects.jsontext import dump_text
+from foldaway._core import Redact
+from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, InvalidSetting, MemoryRefused, NotReadable
 from foldaway.memory.files.entries import MemoryEntry
 from foldaway.memory.files.memory_file import Limit, MemoryFile

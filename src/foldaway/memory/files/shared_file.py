@@ -16,8 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from foldaway._core.disk import make_private_folder, replace_file, sync_folder
-from foldaway._core.ports import Redact
+from foldaway._core import Redact, make_private_folder, replace_file, sync_folder
 from foldaway.errors import MemoryRefused, NotReadable, NotWritable
 from foldaway.memory.files.entries import entries_of, merge
 from foldaway.memory.files.history import History, Version, Who, digest, to_bytes, to_text

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.errors import StoreUnavailable
 from foldaway.stores.database import Row, Statements, migrations, note_of_version, refuse_newer
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
-from foldaway.search import WORD, Match, Postings, Reveal, Row, Term, Wanted
+from foldaway.search import WORD, Match, Postings, Reveal, Row, Term, Wanted, find
 from foldaway.search import folded as without_accents
-from foldaway.search.find import find
 from foldaway.stores.database import Row as TableRow
 from foldaway.stores.matching import COLUMNS, STORED, Condition, StoredIndex, join_conditions
 from foldaway.stores.postgres.connections import Open, has_trigrams

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import apsw
 
-from foldaway._core.disk import sync_folder
+from foldaway._core import sync_folder
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
 from foldaway.stores.database import (

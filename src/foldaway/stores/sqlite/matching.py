@@ -11,8 +11,7 @@ from copy import copy
 from itertools import product
 from typing import Self
 
-from foldaway.search import Match, Postings, Reveal, Row, Term, Wanted
-from foldaway.search.find import find
+from foldaway.search import Match, Postings, Reveal, Row, Term, Wanted, find
 from foldaway.stores.database import Row as TableRow
 from foldaway.stores.database import Statements
 from foldaway.stores.matching import (

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import apsw
 
-from foldaway._core.journal import log_event
+from foldaway._core import log_event
 from foldaway.errors import StoreUnavailable
 from foldaway.stores.database import migrations, note_of_version, refuse_newer
 

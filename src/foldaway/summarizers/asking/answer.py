@@ -13,20 +13,25 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.lenient_json import Value, read_json
-from foldaway._core.regex import Regex
-from foldaway.compaction.join import PROSE_WEIGHTS
-from foldaway.facts.frame import (
+from foldaway._core import Regex, Value, read_json
+from foldaway.compaction import PROSE_WEIGHTS
+from foldaway.facts import (
+    SECTIONS,
     SUMMARY_AFTERWORD,
     SUMMARY_BRIEF,
     SUMMARY_CLOSE,
     SUMMARY_OPEN,
     SUMMARY_PREAMBLE,
+    Entry,
+    Known,
+    Likeness,
+    Section,
+    Summary,
+    likeness,
+    names_in,
+    whole_words,
 )
 from foldaway.facts.languages import Language, phrases_for
-from foldaway.facts.ledger.lines import whole_words
-from foldaway.facts.names import Known, Likeness, likeness, names_in
-from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
 
 ASKED: tuple[Section, ...] = (
     "decisions", "completed", "resolved", "in_progress", "remaining", "blocked", "constraints",

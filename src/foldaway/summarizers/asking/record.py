@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact, TokenCounter
-from foldaway._core.regex import Regex
-from foldaway.facts.cleaning import cleaned
-from foldaway.facts.speakers import own_words, without_blocks
+from foldaway._core import Redact, Regex, TokenCounter
+from foldaway.facts import cleaned, own_words, without_blocks
 from foldaway.reduction import plain
 from foldaway.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
 

@@ -15,11 +15,10 @@ from math import ceil, inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.ports import CachedPrefix, Redact, SummaryAnswer, SummaryRequest, TokenCounter
-from foldaway.compaction.join import PROSE_SHARE, joined
+from foldaway._core import CachedPrefix, Redact, SummaryAnswer, SummaryRequest, TokenCounter
+from foldaway.compaction import PROSE_SHARE, joined
+from foldaway.facts import SECTIONS, Summary, cut, render_summary
 from foldaway.facts.languages import Language, phrases_for
-from foldaway.facts.ledger.lines import cut
-from foldaway.facts.summary import SECTIONS, Summary, render_summary
 from foldaway.summarizers import prompts
 from foldaway.summarizers.asking.answer import (
     ANSWER_SCHEMA,

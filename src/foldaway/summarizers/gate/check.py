@@ -30,11 +30,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.errors import SummarizerFailed
-from foldaway.facts.dialogue.text import sentences
+from foldaway.facts import (
+    SECTIONS,
+    Entry,
+    Name,
+    Section,
+    Summary,
+    names_in,
+    read_words,
+    sentences,
+    words_in,
+)
 from foldaway.facts.languages import Phrases, phrases_for
-from foldaway.facts.names import Name, names_in, words_in
-from foldaway.facts.summary import SECTIONS, Entry, Section, Summary
-from foldaway.facts.tables import read_words
 from foldaway.summarizers.gate.evidence import (
     MARKS,
     Evidence,

@@ -11,11 +11,9 @@ from typing import get_args
 
 from msgspec import Struct
 
-from foldaway._core.ports import Redact
-from foldaway._core.regex import Regex
+from foldaway._core import Redact, Regex
+from foldaway.facts import RUNS, Name, Summary, bare, lookup_terms, words_in
 from foldaway.facts.languages import Language, phrases_for
-from foldaway.facts.names import RUNS, Name, bare, terms_of, words_in
-from foldaway.facts.summary import Summary
 from foldaway.summarizers.gate.known_state import KnownState, known_state
 from foldaway.summarizers.material import Material
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
@@ -279,7 +277,7 @@ class SentenceTerms(Struct, frozen=True):
 def terms_in(text: str) -> SentenceTerms:
     """Return the content words of a sentence, names among them, and its numbers apart."""
     words: dict[str, None] = {}
-    for term in terms_of(dict.fromkeys(words_in(text))):
+    for term in lookup_terms(dict.fromkeys(words_in(text))):
         words[term] = None
         if len(words) >= _MOST_TERMS:
             break
@@ -318,7 +316,7 @@ def is_placed(places: TermIndex, number: str, terms: SentenceTerms, label: str) 
     held = reduce(lambda found, row: found.intersection(row), rows[1:], set(rows[0]))
     held = {at for at in held if any(start <= at < stop for start, stop in places.folded)}
     others = (terms.words | terms.numbers).difference(
-        *map(_number_parts, wanted), terms_of(words_in(number))
+        *map(_number_parts, wanted), lookup_terms(words_in(number))
     )
     found = (places.by_term.get(term, ()) for term in others)
     return bool(held) and any(not held.isdisjoint(row) for row in found)
@@ -343,7 +341,7 @@ class TermIndexBuilder:
                 continue
             terms = self._terms.get(word)
             if terms is None:
-                terms = self._terms[word] = tuple(terms_of((word,)))
+                terms = self._terms[word] = tuple(lookup_terms((word,)))
             for term in terms:
                 self._put(term, at)
         for number in set(_NUMBERS.findall(text)):

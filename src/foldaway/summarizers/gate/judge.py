@@ -4,15 +4,10 @@ another language than the user's.
 
 from __future__ import annotations
 
-from foldaway._core.ports import SummaryAnswer, SummaryRequest, TokenCounter
-from foldaway._core.regex import Regex
+from foldaway._core import Regex, SummaryAnswer, SummaryRequest, TokenCounter
 from foldaway.errors import FailureKind, SummarizerFailed
-from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.text import words_of
+from foldaway.facts import Section, Summary, language_of, read_words, without_names, words_of
 from foldaway.facts.languages import VOCABULARIES, Language
-from foldaway.facts.names import without_names
-from foldaway.facts.summary import Section, Summary
-from foldaway.facts.tables import read_words
 
 _REFUSALS = read_words("phrases", "foldaway.summarizers.gate")["refusals"]
 _TOO_LONG = 2.0

@@ -20,16 +20,21 @@ from typing import get_args
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
-from foldaway.compaction.join import NOW
+from foldaway._core import Regex
+from foldaway.compaction import NOW
+from foldaway.facts import (
+    Likeness,
+    Section,
+    known_files,
+    last_test,
+    likeness,
+    names_in,
+    open_failures,
+    read_words,
+    running_now,
+)
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Fact, FileState, Ledger
-from foldaway.facts.ledger.files import known_files
-from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.ledger.state import last_test, running_now
-from foldaway.facts.names import Likeness, likeness, names_in
-from foldaway.facts.summary import Section
-from foldaway.facts.tables import read_words
 
 
 class KnownState(Struct, frozen=True, kw_only=True):

@@ -9,9 +9,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from foldaway._core.regex import Regex
-from foldaway.facts.dialogue.text import sentences
-from foldaway.facts.names import likeness
+from foldaway._core import Regex
+from foldaway.facts import likeness, sentences
 from foldaway.summarizers.gate.evidence import Evidence, SaidByUser
 
 _QUOTED = Regex(

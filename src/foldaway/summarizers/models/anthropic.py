@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from foldaway._core.ports import NativeAnswer, NativeRequest, SummaryRequest
+from foldaway._core import NativeAnswer, NativeRequest, SummaryRequest
 from foldaway.errors import FailureKind, SummarizerFailed
 from foldaway.summarizers.models.keys import ANTHROPIC
 from foldaway.summarizers.models.sdk import CompactionApi, SummaryApi, sdk_compactor

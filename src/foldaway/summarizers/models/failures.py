@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from foldaway.errors import FailureKind, SummarizerFailed
-from foldaway.facts.tables import read_table
+from foldaway.facts import read_table
 
 
 class _Tables(Struct, frozen=True):

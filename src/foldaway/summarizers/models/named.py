@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from foldaway._core.ports import Summarizer, SummaryAnswer, SummaryRequest
-from foldaway.caching.catalog import context_window
+from foldaway._core import Summarizer, SummaryAnswer, SummaryRequest
+from foldaway.caching import context_window
 from foldaway.errors import InvalidSetting, MissingExtra, SummarizerFailed, UnknownName
 from foldaway.summarizers.models.anthropic import MESSAGES
 from foldaway.summarizers.models.openai import CHAT, RESPONSES, litellm_summarizer

@@ -10,13 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from foldaway._core.ports import (
-    CachedPrefix,
-    NativeAnswer,
-    NativeRequest,
-    SummaryAnswer,
-    SummaryRequest,
-)
+from foldaway._core import CachedPrefix, NativeAnswer, NativeRequest, SummaryAnswer, SummaryRequest
 from foldaway.errors import SummarizerFailed
 from foldaway.summarizers.models.failures import Reported
 from foldaway.summarizers.models.keys import ANY, NO_KEY, OPENAI, access_to

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from foldaway._core.ports import NativeAnswer, NativeRequest, SummaryAnswer, SummaryRequest
+from foldaway._core import NativeAnswer, NativeRequest, SummaryAnswer, SummaryRequest
 from foldaway.errors import FoldawayError, MissingExtra, SummarizerFailed
 from foldaway.summarizers.models.failures import failure, rejected_option
 from foldaway.summarizers.models.keys import Access, Vendor, access_to

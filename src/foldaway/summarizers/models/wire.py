@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from foldaway._core.ports import CachedPrefix, SummaryAnswer, SummaryRequest
+from foldaway._core import CachedPrefix, SummaryAnswer, SummaryRequest
 from foldaway.errors import SummarizerFailed, WrongDialect
 from foldaway.summarizers.models.failures import Interrupted, Reported
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from foldaway.facts import read_table
 from foldaway.facts.languages import Language
-from foldaway.facts.tables import read_table
 
 VERSION = 2
 """Which file of words is used; an answer depends on it."""

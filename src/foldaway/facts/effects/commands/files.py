@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from foldaway._core.regex import Regex
+from foldaway._core import Regex
 from foldaway.facts.effects.effect import (
     Effect,
     base_name,

@@ -9,11 +9,10 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
+from foldaway._core import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
 from foldaway.caching import TTL_SECONDS, Bill
-from foldaway.compaction.choose import HEAD_SHARE
-from foldaway.compaction.measure import message_tokens
-from foldaway.dialects.registry import dialect_named
+from foldaway.compaction import HEAD_SHARE, message_tokens
+from foldaway.dialects import dialect_named
 from foldaway.engine import Compressor, Model
 from foldaway.lab.recording import RecordedMessage, Recording
 from foldaway.lab.replay import (

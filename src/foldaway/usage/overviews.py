@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.caching.catalog import PriceList
+from foldaway.caching import PriceList
 from foldaway.usage.figures import (
     CacheFigures,
     CountedAnswer,

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.report import Category
-from foldaway.compaction.references import payload_bytes
+from foldaway._core import Category
+from foldaway.compaction import payload_bytes
 from foldaway.engine.inspection import shares_of
 from foldaway.engine.oneshot import Compressed
 from foldaway.tokens import Estimator

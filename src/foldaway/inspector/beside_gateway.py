@@ -11,12 +11,10 @@ from starlette.routing import BaseRoute, Match, Router
 from starlette.types import Receive, Scope, Send
 
 from foldaway.errors import FoldawayError
-from foldaway.gateway.actions import ApiContext
-from foldaway.gateway.app import MakePages
-from foldaway.gateway.guard import Terms
+from foldaway.gateway import ApiContext, MakePages, Terms
 from foldaway.inspector.files import ROOT
 from foldaway.inspector.live_board import LiveBoard
-from foldaway.sessions.library import name_in_words
+from foldaway.sessions import name_in_words
 
 
 def gateway_pages(load_maker: Callable[[], Callable[..., Any]], *given: Any) -> MakePages:

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from foldaway._core.disk import write_whole
+from foldaway._core import write_whole
 from foldaway.errors import NotWritable
 from foldaway.lab.measures import DEFAULT_PRICES
 from foldaway.lab.results import RunManifest, ScoreRow
@@ -31,7 +31,7 @@ from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
-from foldaway.lab.session_rows import TrialTerms, session_rows
+from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import RunSettings, all_strategies, choose_strategies
 
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"

@@ -9,11 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.ports import TokenCounter
-from foldaway.dialects.check import check_transcript
-from foldaway.dialects.jsontext import parse
-from foldaway.dialects.load import load_parsed
-from foldaway.dialects.profiles import profile_for
+from foldaway._core import TokenCounter
+from foldaway.dialects import check_transcript, load_parsed, parse, profile_for
 from foldaway.errors import FoldawayError
 from foldaway.trajectories.counting import counter_for, record_tokens
 from foldaway.trajectories.folder import (

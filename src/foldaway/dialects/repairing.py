@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.check import check_case
+from foldaway.dialects.checking import check_case
 from foldaway.dialects.jsontext import too_deep
-from foldaway.dialects.load import dump, load
+from foldaway.dialects.loading import dump, load
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rule import Action, Case, Mended, Profile

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foldaway._core.ports import WireRules
+from foldaway._core import WireRules
 from foldaway.dialects.dialect import Encode
 from foldaway.dialects.jsontext import too_deep
-from foldaway.dialects.load import load
+from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rule import Case, Profile, is_model

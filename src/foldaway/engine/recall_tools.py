@@ -7,14 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from foldaway._core.ports import TokenCounter
-from foldaway._core.report import Reference
-from foldaway.dialects.jsontext import dump_text
-from foldaway.dialects.registry import dialect_named
+from foldaway._core import Reference, TokenCounter
+from foldaway.dialects import dialect_named, dump_text
 from foldaway.errors import FoldawayError, UnknownReference
-from foldaway.facts.tables import read_table
-from foldaway.search import ScannedText, parse_query, scan, searchable
-from foldaway.search.snippet import snippet
+from foldaway.facts import read_table
+from foldaway.search import ScannedText, parse_query, scan, searchable, snippet
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from foldaway.dialects.carry import carry
 from foldaway.dialects.dialect import Dialect, FreshIds
 from foldaway.dialects.jsontext import too_deep
-from foldaway.dialects.load import dump, load
+from foldaway.dialects.loading import dump, load
 from foldaway.dialects.loss import Loss, Losses, first_difference
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.request import is_request, record_fields, request_fields

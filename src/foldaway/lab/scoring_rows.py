@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core.policy import Policy
+from foldaway._core import Policy
 from foldaway.caching import Prices
 from foldaway.engine import Compressor
 from foldaway.errors import FoldawayError

@@ -136,7 +136,7 @@ class Addition(Struct, frozen=True, kw_only=True):
 
 
 class Client(SettingsPlace, frozen=True, kw_only=True):
-    """One program; `clients.toml` says what the fields mean."""
+    """One program; `programs.toml` says what the fields mean."""
 
     name: str
     title: str
@@ -252,7 +252,7 @@ class Client(SettingsPlace, frozen=True, kw_only=True):
 def package_file(name: str) -> Path:
     """Return where a file of the npm package is: with the wheel, or in a checkout."""
     installed = Path(__file__).with_name(PACKAGE)
-    checkout = Path(__file__).parents[3] / "packages" / PACKAGE
+    checkout = Path(__file__).parents[4] / "packages" / PACKAGE
     return (installed if installed.is_dir() else checkout) / name
 
 
