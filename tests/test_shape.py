@@ -89,7 +89,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 def room_of(module: str) -> str:
     """Return the package of `PACKAGES` that a module is in."""
     own = module.partition(".")[2]
-    return next((room for room in PACKAGES if f"{own}.".startswith(f"{room}.")), own)
+    return next((room for room in PACKAGES if f"{own}.".startswith(f"{room}.")), own.split(".")[0])
 
 
 def past_doors() -> list[str]:

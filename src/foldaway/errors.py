@@ -33,7 +33,9 @@ An error carries its facts as attributes; its text quotes them and names the rem
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 __all__ = [
     "AmbiguousSession",
@@ -63,9 +65,6 @@ __all__ = [
     "UnknownSession",
     "WrongDialect",
 ]
-
-if TYPE_CHECKING:
-    from foldaway.transcript.message import Violation
 
 
 class FoldawayError(Exception):
@@ -386,6 +385,21 @@ class CannotEncode(FoldawayError):
         self.position = position
         place = f"message {position}: " if position >= 0 else ""
         super().__init__(f"{place}{dialect} has no form for {what}")
+
+
+class Violation(Struct, frozen=True, gc=False):
+    """A place where a message list breaks a provider's rule.
+
+    `index` is the place in the message list, -1 where the whole request is meant; `path` is the
+    JSON path from the root of what was given. `mendable` says whether `repair` can mend it.
+    """
+
+    rule: str
+    index: int
+    path: str
+    message: str
+    remedy: str
+    mendable: bool = True
 
 
 class CannotRepair(FoldawayError):

@@ -1,5 +1,6 @@
 """The nouns: messages and their parts, groups, views. Frozen values; no I/O, no dialect."""
 
+from foldaway.errors import Violation
 from foldaway.transcript.group import Group, Groups, Survey, groups, survey
 from foldaway.transcript.message import (
     CallKind,
@@ -18,7 +19,6 @@ from foldaway.transcript.message import (
     ToolCall,
     ToolResult,
     Transcript,
-    Violation,
     bare,
     bare_message,
     is_ask,
