@@ -15,7 +15,7 @@ from foldaway.agents.installing.programs import clients, opening_clients
 from foldaway.cli import brief as command
 
 pytestmark = pytest.mark.usefixtures("home")
-DATA = Path(__file__).resolve().parents[1] / "importers" / "data"
+DATA = Path(__file__).resolve().parents[1] / "agents" / "importers" / "data"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 TALK = [
     {"role": "user", "content": f"Fix the parser with {SECRET}. Never touch legacy.py."},

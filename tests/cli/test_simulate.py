@@ -66,6 +66,7 @@ def test_without_matplotlib_a_plot_names_the_extra(
     """One sentence, exit code 2, no file; the table needs nothing."""
     for name in ("cost_plots", "report.panels"):
         monkeypatch.delitem(sys.modules, f"foldaway.lab.{name}", raising=False)
+    monkeypatch.delitem(vars(sys.modules["foldaway.lab"]), "cost_plot", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     target, file = tmp_path / "costs.svg", put("a.json", session(4))
     seen = foldaway("simulate", file, *ARGUMENTS, "--plot", target)

@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -19,6 +19,7 @@ WIDTHS = (60, 80, 120)
 
 
 @given(st.lists(st.text()), st.integers(2, 60))
+@example(["0ᄀ"], 2)
 def test_a_streamed_text_is_wrapped_between_words(pieces: list[str], columns: int) -> None:
     """No line is wider than the terminal, and what is read is the same, however it came."""
     out = StringIO()

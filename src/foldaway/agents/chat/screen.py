@@ -67,10 +67,10 @@ class Flow:
                     self._write(" ")
                     self._at += 1
             else:
+                if self._wide + cell_len(sign) > self._columns:
+                    self._put()
                 self._word += sign
                 self._wide += cell_len(sign)
-                if self._wide >= self._columns:
-                    self._put()
 
     def end(self, *, is_line: bool = False) -> None:
         """Write the rest, and end the line if one is begun; an empty one too if `is_line`."""

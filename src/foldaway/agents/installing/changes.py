@@ -178,7 +178,11 @@ def _entry_with(one: Addition, value: Any) -> object:
     return form.entry(form.put("", one.path, value), one.path)
 
 
-_OURS = re.compile(r"foldaway(?:-agents|_sessions_|\.hermes\b|'? (?:hook|statusline)\b)")
+_OURS = re.compile(
+    r"foldaway(?:-agents|_sessions_|\.(?:agents\.)?hermes(?:_plugin)?\b|'? (?:hook|statusline)\b)"
+)
+    r"foldaway(?:-agents|_sessions_|\.(?:agents\.)?hermes(?:_plugin)?\b|'? (?:hook|statusline)\b)"
+)
 """What only we write: how our commands, our tools and our plug-in are called."""
 
 
