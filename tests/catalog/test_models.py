@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.catalog import (
     PriceList,
@@ -62,7 +63,7 @@ def test_the_table_is_of_the_release_that_is_pinned() -> None:
 
 
 @pytest.mark.usefixtures("without_extra")
-@pytest.mark.parametrize(
+@each_row(
     ("model", "window", "figures"),
     [("claude-opus-5-5", 1_000_000, (4, 20, 0.2, 5, 8)),
      ("anthropic/claude-opus-4.6", 1_000_000, (5, 25, 0.5, 6.25, 10)),
@@ -97,9 +98,7 @@ def test_a_longer_prompt_has_its_own_price() -> None:
     assert (found.at(200_000).input, found.at(200_001).input) == (1.25, 2.5)
 
 
-@pytest.mark.parametrize(
-    "model", ["", "/", "openai/", "o30", "gpt-50", "my-gpt-5", "no-such", "\ud800"]
-)
+@each_row("model", ["", "/", "openai/", "o30", "gpt-50", "my-gpt-5", "no-such", "\ud800"])
 def test_a_name_that_only_looks_like_one_is_not_found(model: str) -> None:
     """A row is for whole words at the beginning."""
     assert shipped_model(model) is None

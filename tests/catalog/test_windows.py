@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.catalog import context_window
 from foldaway.errors import MissingExtra
@@ -28,7 +29,7 @@ def test_a_known_model_has_its_window(model: str, tokens: int) -> None:
 
 
 @prices
-@pytest.mark.parametrize("model", ["", "no-such-model-9", "nobody/no-such-model-9"])
+@each_row("model", ["", "no-such-model-9", "nobody/no-such-model-9"])
 def test_an_unknown_model_has_none(model: str) -> None:
     """Not known is None, never a guess."""
     assert context_window(model) is None
@@ -47,6 +48,7 @@ def test_where_the_package_is_missing_the_extra_is_named() -> None:
     assert "install foldaway[prices]" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_only_when_it_is_asked() -> None:
     """It brings a validation library and an HTTP client: nobody pays for it unasked."""
     code = "import sys, foldaway.cli.compress; print('genai_prices' in sys.modules)"
