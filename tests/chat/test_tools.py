@@ -16,6 +16,8 @@ from foldaway.chat.tools import Toolbox, read_servers, run_command
 from foldaway.errors import NotReadable
 from foldaway.transcript import ToolCall
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).resolve().parent.parent / "memory" / "external" / "memory_server.py"
 
 
