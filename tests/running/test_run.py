@@ -17,6 +17,8 @@ import pytest
 from foldaway.cli.serve import serve, upstreams_in
 from foldaway.running.totals import subscriptions
 
+pytestmark = pytest.mark.slow
+
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait until something holds."""
