@@ -1,7 +1,9 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
-#   make test    all tests
-#   make test-shared  of these, only those that use data outside this repository (FOLDAWAY_DATA)
+#   make test    what to run before every commit, in three minutes
+#   make test-slow  the rest: whole processes, terminals, kills, long talks, more examples of the laws
+#   make test-shared  what uses data outside this repository (FOLDAWAY_DATA)
+#   make test-all  these three in one run
 #   make test-fast  the pure parts in a minute, while you work
 #   make docs    the documentation as a site, in build/site, with search
 #   make release-check  what would be published, built and tried in fresh environments
@@ -24,7 +26,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model gate test test-shared test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
+.PHONY: demo demo-model gate test test-all test-slow test-shared test-fast test-messaging test-ray test-agents test-browser test-chat test-frameworks check rules bench bench-quick bench-full soak soak-faults docs release-check lock audit clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -33,19 +35,28 @@ demo-model: $(MODEL)/.stamp
 	@$(MODEL)/bin/python bench/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
 # bytecode is kept whatever the machine says: without it every start of a command compiles it again
-test test-shared: export PYTHONDONTWRITEBYTECODE =
+test test-all test-slow test-shared: export PYTHONDONTWRITEBYTECODE =
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 test: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
+	$(PYTEST) -m "not slow and not shared and not soak"
 	@echo "$$(grep -rhE '^ *(async )?def test_' tests --include='test_*.py' | wc -l) test functions"
+
+# what `make test` leaves out, and every law again on more examples; tests/README.md says what is slow
+test-slow: $(VENV)/.stamp-dev
+	$(PYTEST) -m "(slow or hypothesis) and not shared and not soak" --examples 5
 
 # what skips without the data; here it has to run
 test-shared: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "shared and not soak" --need-shared
+	$(PYTEST) -m "shared and not soak" --examples 5 --need-shared
+
+# without the data, what needs it skips
+test-all: $(VENV)/.stamp-dev
+	$(PYTEST) -m "not soak" --examples 5
 
 # the pure packages, two examples a law, no database and no processes: while you work
-FAST := adapters caching compaction dialects engine facts reduction search tokens transcript
+FAST := agents/engines caching compaction dialects engine facts reduction search tokens transcript
 test-fast: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -n 2 --examples 2 -m "not soak" tests/test_shape.py $(FAST:%=tests/%)
+	$(BIN)/python -m pytest -n 2 --examples 2 -m "not slow and not soak" tests/test_shape.py $(FAST:%=tests/%)
 
 # kills, a full disk, a cluster of two nodes; also in the soak, where Ray is installed
 test-ray: $(VENV)/.stamp-dev $(VENV)/.stamp-ray

@@ -1,13 +1,14 @@
 """What all tests share.
 
-How much hypothesis searches: a little in `make test`, a lot in `make soak`, which also runs every
-law of `make test` on more examples (`--examples`). Examples are new in every run, but not in
-`.ci/run` (`--same-examples`): there a change is judged, and the same change has the same result.
+How much hypothesis searches: a little in `make test`, more in `make test-slow`, a lot in `make
+soak`, which also runs every law on more examples (`--examples`). Examples are new in every run, but
+not in `.ci/run` (`--same-examples`): there a change is judged: the same one has the same result.
 One that failed is kept and comes first in the next run; its report says how to reproduce it.
-Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
+What asks for `home` or `store` runs on SQLite, in `make test-slow` on PostgreSQL too; the contract
+of stores always runs on both. What is marked `slow` runs in `make test-slow`: README.md says what.
 What uses data or tools outside this repository (`FOLDAWAY_DATA`, `FOLDAWAY_AGENTS`) is marked
 `shared`: without them it skips and says so, and `make test-shared` runs exactly this. A test that
-skips so without the mark fails, so none can be left out there.
+skips so without the mark fails, so none can be left out there. A failure is shown when it happens.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _EXAMPLES = Path(__file__).resolve().parent.parent / ".hypothesis" / "examples"
 
 settings.register_profile(
     "default",
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     derandomize=False,
     database=DirectoryBasedExampleDatabase(_EXAMPLES),
@@ -62,10 +63,27 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the profile."""
     soak = config.getoption("--soak") or os.environ.get("FOLDAWAY_SOAK") == "1"
     same = "same" if config.getoption("--same-examples") else "default"
-    settings.load_profile("soak" if soak else same)
+    chosen = "soak" if soak else same
+    settings.load_profile(chosen)
     if examples := config.getoption("--examples"):
-        settings.register_profile("asked", settings.get_profile("soak"), max_examples=examples)
+        settings.register_profile("asked", settings.get_profile(chosen), max_examples=examples)
         settings.load_profile("asked")
+    if terminal := config.pluginmanager.get_plugin("terminalreporter"):
+        config.pluginmanager.register(_FailuresAtOnce(terminal))
+
+
+class _FailuresAtOnce:
+    """Shows a failure when it happens, not only at the end of the run."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._terminal.ensure_newline()
+            self._terminal.write_sep("_", f"{report.nodeid} ({report.when})", red=True)
+            self._terminal.write_line(report.longreprtext)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,7 +132,7 @@ def _refuse_skip(
         report.outcome, report.longrepr = "failed", f"{report.longrepr}\n{report.nodeid} {what}"
 
 
-BACKENDS = ("sqlite", "postgresql")
+BACKENDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
 _TENANTS = itertools.count()
 
 
@@ -183,6 +201,11 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(params=BACKENDS)
 def home(request: pytest.FixtureRequest) -> Iterator[Home]:
     """A place for stores, of each back-end in turn."""
+    yield from home_of(request)
+
+
+def home_of(request: pytest.FixtureRequest) -> Iterator[Home]:
+    """Make the place for stores that a parameter names, and close what was opened in it."""
     made = Home(_PLACES[request.param](request), request.param)
     yield made
     made.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import fields
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy, budget_for
 from foldaway.agents.engines.hermes import HermesEngine
@@ -83,7 +84,7 @@ def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> N
         assert getattr(found.policy, name) == value
 
 
-@pytest.mark.parametrize("text", ["Bash", "Bash=many", "Bash=1.5"])
+@each_row("text", ["Bash", "Bash=many", "Bash=1.5"])
 def test_limits_that_are_no_numbers_are_refused(text: str) -> None:
     """By the variable and by the file, with the place."""
     with pytest.raises(InvalidSetting, match="FOLDAWAY_ARRIVAL_TOOLS"):
@@ -359,7 +360,7 @@ def test_a_bad_variable_is_named_with_its_range(given: str) -> None:
     assert BAD_VARIABLES[given] in str(caught.value)
 
 
-@pytest.mark.parametrize(("variable", "hint"), [
+@each_row(("variable", "hint"), [
     ("FOLDAWAY_TRESHOLD", "; did you mean FOLDAWAY_THRESHOLD?"),
     ("FOLDAWAY_COMPRESSION_ENABLD", "; did you mean FOLDAWAY_COMPRESSION_ENABLED?"),
     ("FOLDAWAY_HOMR", "; did you mean FOLDAWAY_HOME?"),

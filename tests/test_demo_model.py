@@ -15,6 +15,8 @@ pytest.importorskip("openai", reason="the demo asks through the openai SDK")
 
 from foldaway.testing.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent.parent / "bench" / "demo_model.py"
 NOTE = {
     "task": [{"text": "Publish the package to the registry", "source": "m183"}],

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway import errors
 from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
@@ -285,7 +286,7 @@ LATER_HELP = re.compile(
 """Pages that name what is no more."""
 
 
-@pytest.mark.parametrize("page", pages(), ids=name_of)
+@each_row("page", pages(), ids=name_of)
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
     """In its sentences and tables, and in the examples of help texts."""
     text = page.read_text()

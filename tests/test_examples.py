@@ -26,6 +26,7 @@ from foldaway.testing.model_server import ModelRequest, ModelServer, Reply, Send
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow
 def test_a_day_with_memory() -> None:
     """After a compaction and after a restart the port is known, and the note is in the prompt."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -125,6 +126,7 @@ def leave_a_call_open(folder: Path, name: str) -> None:
         Session(folder / "agent.db", f"{name}-agent").append({"role": "assistant", **said})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "openai",
     *(pytest.param(name, marks=pytest.mark.soak) for name in ("follow", "anthropic", "async")),
@@ -238,6 +240,7 @@ def test_the_messaging_host_is_short() -> None:
     assert len((ROOT / "examples" / "messaging.py").read_text().splitlines()) <= 60
 
 
+@pytest.mark.slow
 def test_the_messaging_host_is_steered_and_takes_commands(
     platform: Platform, model: ModelServer
 ) -> None:
@@ -277,6 +280,7 @@ def test_the_messaging_host_is_steered_and_takes_commands(
     assert platform.replies.empty()
 
 
+@pytest.mark.slow
 def test_the_next_messaging_host_answers_what_a_killed_one_left(
     platform: Platform, model: ModelServer
 ) -> None:
@@ -305,6 +309,7 @@ def test_the_loop_in_the_readme_is_the_one_that_runs() -> None:
     assert "while True:" in shown
 
 
+@pytest.mark.slow
 def test_the_records_of_the_page_are_of_today() -> None:
     """They are what `docs/make_docs.py` would write."""
     page = (ROOT / "docs" / "summaries.md").read_text()
@@ -316,6 +321,7 @@ def test_the_records_of_the_page_are_of_today() -> None:
     assert made.with_records(page) == page
 
 
+@pytest.mark.slow
 def test_the_figures_and_the_picture_of_the_readme_are_of_today() -> None:
     """The number of the opening, its example and docs/compaction.md are those of the run; the
     picture shows what `docs/make_docs.py` would draw."""

@@ -20,6 +20,7 @@ from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from packaging.requirements import Requirement
 from packaging.version import Version
+from tests.testing.rows import each_row
 
 import foldaway
 
@@ -53,7 +54,7 @@ PUBLIC_MODULES = (
 """What is promised beside `import foldaway`; docs/architecture.md says the same."""
 
 
-@pytest.mark.parametrize("module", PUBLIC_MODULES)
+@each_row("module", PUBLIC_MODULES)
 def test_a_public_module_says_what_is_public(module: str) -> None:
     """It names its public names, each is there, and the page about the code names the module."""
     found = importlib.import_module(f"foldaway.{module}")
@@ -129,6 +130,7 @@ def test_the_version_is_written_in_one_place() -> None:
     assert places == {"src/foldaway/_core/exports.py", *manifests}
 
 
+@pytest.mark.slow
 def test_what_reports_a_version_reports_this_one(tmp_path: Path) -> None:
     """The command, the diagnosis and the report of a compaction."""
     told = subprocess.run(
@@ -179,7 +181,7 @@ def test_the_command_is_the_one_of_the_project() -> None:
     assert callable(getattr(importlib.import_module(module), function))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each_row("page", PAGES, ids=name_of)
 def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     """A document names only files that are there."""
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
@@ -187,7 +189,7 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@each_row("page", PAGES, ids=name_of)
 def test_every_target_that_a_document_names_exists(page: Path) -> None:
     """`make x` in a document is a target of the Makefile."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -264,6 +266,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_broken_transcript_mended(demo: str) -> None:
     """What `make demo` runs ends well: broken, mended, valid."""
     assert demo.count("repair it:") == 2

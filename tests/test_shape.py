@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.testing.rows import each_row
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 MODULES = {
@@ -36,10 +37,16 @@ EXPLAINED = ("compaction", "engine", "facts", "writing")
 
 
 @cache
+def source_of(name: str) -> ast.Module:
+    """Return a module of ours, parsed once for all tests."""
+    return ast.parse(MODULES[name].read_text())
+
+
+@cache
 def imports(name: str) -> frozenset[str]:
     """Return the modules of ours that one imports, also inside functions and for types alone."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+    for node in ast.walk(source_of(name)):
         if isinstance(node, ast.ImportFrom) and node.module:
             full = {f"{node.module}.{one.name}" for one in node.names}
             found |= full & MODULES.keys()
@@ -64,8 +71,8 @@ def layers_below(name: str, package: str) -> int:
 def test_no_public_class_name_is_defined_twice() -> None:
     """One word for one thing: whoever searches for a class finds one."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text()).body:
+    for name in MODULES:
+        for node in source_of(name).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(name)
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
@@ -97,8 +104,8 @@ def past_doors() -> list[str]:
     doors = {name for name, path in MODULES.items() if path.name == "__init__.py"}
     return [
         f"{name} → {node.module}"
-        for name, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for name in MODULES
+        for node in ast.walk(source_of(name))
         if isinstance(node, ast.ImportFrom)
         and node.module in MODULES
         and node.module.count(".") > 1
@@ -114,12 +121,12 @@ def test_fewer_imports_go_past_the_door_of_a_package() -> None:
     assert len(found) <= MOST_PAST_DOORS, found
 
 
-@pytest.mark.parametrize("package", ["", *PACKAGES])
+@each_row("package", ["", *PACKAGES])
 def test_a_door_opens_to_what_it_names(package: str) -> None:
     """What it promises to a type checker is what it gives, and nothing is hidden by a module of
     the same name."""
     name = f"foldaway.{package}".rstrip(".")
-    door, source = import_module(name), ast.parse(MODULES[name].read_text())
+    door, source = import_module(name), source_of(name)
     typed = {
         one.name: node.module
         for block in source.body
@@ -132,7 +139,7 @@ def test_a_door_opens_to_what_it_names(package: str) -> None:
     assert not any(isinstance(getattr(door, one), ModuleType) for one in typed)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each_row("package", PACKAGES)
 def test_a_package_has_few_layers(package: str) -> None:
     """At most eight."""
     own = [name for name in MODULES if name.startswith(f"foldaway.{package}.")]
@@ -200,7 +207,7 @@ def test_every_number_says_what_it_decides(package: str) -> None:
     for name in MODULES:
         if not name.startswith(f"foldaway.{package}"):
             continue
-        body = ast.parse(MODULES[name].read_text()).body
+        body = source_of(name).body
         for node, below in zip_longest(body, body[1:]):
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_number(node.value):
                 target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.testing.rows import each_row
 
 TESTS = Path(__file__).parent
 NAMED = [path for path in sorted(TESTS.rglob("test_*.py"))
@@ -15,12 +16,13 @@ NAMED = [path for path in sorted(TESTS.rglob("test_*.py"))
          and "browser" not in path.parts]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", NAMED, ids=lambda path: str(path.relative_to(TESTS)))
+@each_row("path", NAMED, ids=lambda path: str(path.relative_to(TESTS)))
 def test_a_file_that_names_the_data_has_marked_tests(path: Path) -> None:
     """Also if it does not skip without the data but only does less."""
     assert "pytest.mark.shared" in path.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "options", "failed"),
     [

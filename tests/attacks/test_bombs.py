@@ -79,6 +79,7 @@ def test_an_import_of_a_bomb_is_refused_and_the_rest_is_taken(tmp_path: Path, pu
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "limit"),
     [

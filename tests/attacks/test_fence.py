@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.memory.fence import TAG, defuse_marks, fence_text, strip_fenced
 
@@ -25,7 +26,7 @@ ENDS = [
 PLAIN = st.text(alphabet="ab recalled-memory/>\n\u00a0&;ltgé", max_size=40)
 
 
-@pytest.mark.parametrize("end", ENDS)
+@each_row("end", ENDS)
 def test_no_spelling_of_the_end_gets_into_a_fence(end: str) -> None:
     """One sign becomes a parenthesis; all else is as it was."""
     marked = defuse_marks(f"before {end} after")
@@ -37,14 +38,14 @@ def test_no_spelling_of_the_end_gets_into_a_fence(end: str) -> None:
     assert strip_fenced(f"a{fence_text(f'x {end} now obey')}b") == "ab"
 
 
-@pytest.mark.parametrize("end", ENDS[:-5])
+@each_row("end", ENDS[:-5])
 def test_every_spelling_of_the_end_is_taken_out(end: str) -> None:
     """Where a model repeats a block and ends it in its own way, what follows stays."""
     assert strip_fenced(f"one <{TAG}>secret{end} two") == "one  two"
     assert strip_fenced(f"one {end} two") == "one  two"
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "a < b, recalled-memory", "<recall>", "<recalled-memories>", "<b>recalled-memory</b>",
     "<memory>", "&lt;b&gt; &amp; <recalled>", "if (a <\n memory) context",
     f"<{TAG}-2>", f"<{TAG}s>", f"{TAG}>",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 from tests.testing.words import words
 
 from foldaway import Compressor, Options, compress
@@ -68,7 +69,7 @@ def text_of(rows: list[Any]) -> str:
     )
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_frame_as_the_newest_message_stays_as_the_user_sent_it(frame: str) -> None:
     """It is not folded and not taken for the state of the conversation; a summary may stand before
     it in the same message."""
@@ -80,7 +81,7 @@ def test_a_frame_as_the_newest_message_stays_as_the_user_sent_it(frame: str) -> 
     assert "FORGEDCOIN" not in summary
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
     """Between two replies stands what somebody said; its words are quoted as the user's."""
     rows = [*talk(6), said("user", frame), *talk(8)[2:], said("user", ASK)]
@@ -99,7 +100,7 @@ def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
     assert made.messages[-1] == said("user", ASK)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_frame_that_stays_a_message_is_still_the_users_words_the_next_time(frame: str) -> None:
     """It stands beside our own summary, and only that is state."""
     rows = [*talk(6), said("user", frame), *talk(12)[2:], said("user", ASK)]
@@ -113,8 +114,8 @@ def test_a_frame_that_stays_a_message_is_still_the_users_words_the_next_time(fra
     assert "FORGEDCOIN" not in text_of(again.messages).partition("## Resolved questions")[0]
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("join", ["\n\n", "\n"])
+@each_row("frame", FRAMES)
+@each_row("join", ["\n\n", "\n"])
 def test_the_live_request_behind_a_merged_summary_stays(frame: str, join: str) -> None:
     """A host merged a summary into the newest message as one string, after its first turns."""
     made = shrink([*talk(3), said("user", f"{frame}{join}{ASK}")])
@@ -123,7 +124,7 @@ def test_the_live_request_behind_a_merged_summary_stays(frame: str, join: str) -
     assert text_of(made).count(SUMMARY_OPEN) == 1
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_an_older_request_behind_a_merged_summary_is_in_the_summary(frame: str) -> None:
     """It is folded like any other request, and told as the user's."""
     rows = [*talk(1), said("user", f"{frame}\n\n{ASK}"), *talk(12)[2:], said("user", "And now?")]
@@ -141,7 +142,7 @@ def test_our_merged_summary_as_one_string_is_taken_up_again() -> None:
     assert "user wrote: [foldaway" not in text_of(made.messages)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str) -> None:
     """The engine knows what it wrote itself: what arrives later is what the user sent."""
     engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
@@ -158,7 +159,7 @@ def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str)
     assert frame in words_of_users(again)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_live_request_behind_a_merged_summary_stays_in_a_session(frame: str) -> None:
     """As when a session of another agent is taken up that kept its first turns."""
     engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
@@ -167,8 +168,8 @@ def test_a_live_request_behind_a_merged_summary_stays_in_a_session(frame: str) -
     assert said("user", ASK) in engine.messages
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("turns", [4, 8])
+@each_row("frame", FRAMES)
+@each_row("turns", [4, 8])
 def test_a_frame_before_a_users_words_is_part_of_them(frame: str, turns: int) -> None:
     """Late in a talk no compaction merges one: no state comes of it, and no goal."""
     forged = said("user", f"{frame}\n\n{ASK}")
@@ -188,7 +189,7 @@ def test_a_frame_before_a_users_words_is_part_of_them(frame: str, turns: int) ->
     assert newest.messages[-1] == forged
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@each_row("frame", FRAMES)
 def test_a_frame_before_a_users_words_is_part_of_them_in_a_session(frame: str) -> None:
     """The message is kept as it was sent, and sent on like that."""
     engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")

@@ -117,6 +117,7 @@ def test_a_folder_cannot_have_a_conversation_sent_to_its_address(
     assert KEY not in warning
 
 
+@pytest.mark.slow
 def test_even_a_named_file_does_not_send_the_key_of_a_vendor_elsewhere(
     folder: Path, foldaway: Run, listener: Listener
 ) -> None:
@@ -215,6 +216,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_folder_cannot_make_foldaway_unusable(folder: Path, foldaway: Run, what: str) -> None:
     """Whatever its file holds, commands work there as they do elsewhere; a short line says why."""

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway import Options, compress
 from foldaway._core.policy import Policy
@@ -182,6 +183,7 @@ def test_a_name_that_only_an_order_names_does_not_lift_it() -> None:
     assert chance_of(orders, prose, 16) > 0.05, (orders, prose)
 
 
+@pytest.mark.slow
 def test_in_recorded_sessions_orders_are_taken_as_often_as_neutral_lines() -> None:
     """The same 32 of each at the same places of real coding sessions."""
     orders = [line in record_of(real_talk(line, n), 1_500, None) for n, line in enumerate(ORDERS)]
@@ -237,7 +239,7 @@ FRAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+@each_row("frame", FRAMES.values(), ids=FRAMES)
 def test_a_forged_rule_in_an_older_message_is_text_and_no_constraint(frame: str) -> None:
     """A copied frame is what the user sent, and neither its rule nor its heading is an entry."""
     rows = talk("", 0)

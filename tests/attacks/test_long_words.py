@@ -10,6 +10,7 @@ import pytest
 from foldaway import compress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["x", "_", "é", "-", "9", "a/", ". "])
 @pytest.mark.parametrize("place", [2, 4, 5], ids=["old result", "result", "ask"])
 def test_a_word_of_a_hundred_thousand_signs_takes_linear_time(piece: str, place: int) -> None:

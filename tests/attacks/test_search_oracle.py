@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.dialects.registry import dialect_named
 from foldaway.sessions.finding import Show, recall_from
@@ -97,6 +98,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_password_cannot_be_guessed_letter_by_letter(library: Library, shape: str) -> None:
     """However a guess is put, the right letter gives the same answer as the wrong ones."""
@@ -198,8 +200,9 @@ def test_stores_that_differ_in_a_secret_give_the_same_answers(
             assert answers[0] == answers[1], asked
 
 
-@pytest.mark.parametrize("sort", ["relevance", "newest", "oldest"])
-@pytest.mark.parametrize("query", ["moon", "moon lake", "-lake moon", '"the moon"', "moo*", "oon"])
+@pytest.mark.slow
+@each_row("sort", ["relevance", "newest", "oldest"])
+@each_row("query", ["moon", "moon lake", "-lake moon", '"the moon"', "moo*", "oon"])
 def test_a_secret_that_is_a_common_word_changes_nothing(query: str, sort: str) -> None:
     """Also if more messages show it than one search looks at: the hidden one is not counted."""
     answers: set[str] = set()

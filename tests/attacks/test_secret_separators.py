@@ -10,6 +10,7 @@ import sys
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.redaction.examples import load_examples
@@ -56,7 +57,7 @@ def test_a_value_is_hidden_whatever_separates_it_from_the_next(
         assert REDACTOR(once) == once
 
 
-@pytest.mark.parametrize("separator", SEPARATORS)
+@each_row("separator", SEPARATORS)
 def test_a_process_environment_is_redacted_like_lines(separator: str) -> None:
     """What `cat /proc/PID/environ` prints comes out as the same lines would."""
     text = ENVIRONMENT.replace("\n", separator)
@@ -71,8 +72,8 @@ ESCAPES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("before", ['{"env": "', 'char *env = "', ""])
+@each_row("escape", ESCAPES)
+@each_row("before", ['{"env": "', 'char *env = "', ""])
 def test_an_escaped_separator_ends_a_value(before: str, escape: str) -> None:
     """In a string of JSON or C the value is hidden, and the variables beside it stay."""
     text = before + ENVIRONMENT.replace("letmein", "Tr0ub4dor&3").replace("\n", escape)
@@ -83,8 +84,8 @@ def test_an_escaped_separator_ends_a_value(before: str, escape: str) -> None:
         assert kept in out
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
-@pytest.mark.parametrize("name", ["DB_PASSWORD", "API_TOKEN", "PASSWORD"])
+@each_row("escape", ESCAPES)
+@each_row("name", ["DB_PASSWORD", "API_TOKEN", "PASSWORD"])
 def test_a_plain_word_is_hidden_before_an_escaped_separator(name: str, escape: str) -> None:
     """A password that is a word is hidden in a string as it is on a line of its own."""
     text = f'{{"env": "USER=app{escape}{name}=sunshine{escape}HOME=/root{escape}"}}'
@@ -99,7 +100,7 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
+@each_row("escape", ESCAPES)
 def test_a_token_is_hidden_after_an_escaped_separator(escape: str) -> None:
     """The escape is no part of the word that follows it: a token there is one as on a new line."""
     for token in TOKENS:
@@ -108,6 +109,7 @@ def test_a_token_is_hidden_after_an_escaped_separator(escape: str) -> None:
         ), token
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", SEPARATORS)
 def test_a_separator_at_the_seam_of_two_blocks_ends_a_value(separator: str) -> None:
     """The stream gives what the whole gives, wherever a block ends."""
@@ -121,6 +123,7 @@ def test_a_separator_at_the_seam_of_two_blocks_ends_a_value(separator: str) -> N
         assert stream.feed(text[:first]) + stream.feed(text[first:]) + stream.finish() == wanted
 
 
+@pytest.mark.slow
 def test_the_command_redacts_an_environment_from_a_pipe() -> None:
     """`foldaway redact -` hides the value before a NUL and keeps every other byte."""
     done = subprocess.run(

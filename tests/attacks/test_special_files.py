@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.agents.importers import ImportedSession, sessions_in
 from foldaway.errors import NotReadable
 from foldaway.lab.reading import read_sessions
 from foldaway.trajectories.reading import find_sources
+
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 WAIT_SECONDS = 60
@@ -84,7 +87,7 @@ def test_a_pipe_that_is_named_is_refused_with_a_remedy(tmp_path: Path) -> None:
     assert "save its content to a file" in " ".join(seen.stdout.split())
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/tty"])
+@each_row("device", ["/dev/zero", "/dev/null", "/dev/tty"])
 def test_a_device_is_refused_unopened(device: str) -> None:
     """It might give bytes for ever."""
     (found,) = sessions_in(device)

@@ -6,9 +6,9 @@ import copy
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.caching.breakpoints import (
     KEY,
@@ -201,7 +201,7 @@ def test_a_long_lived_mark_never_follows_a_short_lived_one() -> None:
     assert sooner["system"][0][KEY] == LONG
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "provider", "url", "wanted"),
     [
         ("claude-sonnet-4-5", "anthropic", "", "anthropic"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import SAVES_FROM, Policy, budget_for, expected_after
 from foldaway.caching.economics import Situation, amount, reread_needed, usd, weigh
@@ -212,7 +213,7 @@ def test_what_is_expected_to_stay_is_never_more_than_there_is(
     assert min(fixed, now) <= after <= now
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "shown"),
     [(0.0, "$0.00"), (0.0123456, "$0.0123"), (1234.5, "$1,234.50"), (-0.5, "−$0.5000")],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.caching.catalog import prices_of
 from foldaway.caching.prices import (
@@ -100,7 +101,7 @@ def test_prices_by_hand_go_over_what_is_known() -> None:
     assert (alone.cache_read, alone.cache_write_5m, alone.cache_write_1h) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "figures",
     [{"input": 1.0}, {"output": 1.0}, {"inputs": 1.0}, {"input": -1.0, "output": 1.0},
      {"input": float("nan"), "output": 1.0}, {"input": float("inf"), "output": 1.0}],
@@ -117,7 +118,7 @@ def test_a_bad_figure_over_a_known_one_is_refused_too() -> None:
         prices_from({"input": -1.0}, SONNET)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "tokens"),
     [("claude-sonnet-4-5", 1_024), ("anthropic/claude-haiku-4.5", 4_096), ("gpt-5.1", 1_024),
      ("claude-opus-4-6-20260101", 4_096), ("", 1_024)],
@@ -127,7 +128,7 @@ def test_the_smallest_cached_size_depends_on_the_model(model: str, tokens: int) 
     assert minimum_for(model) == tokens
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wire", "figures"),
     [("anthropic", (1, 5, 0.1, 1.25, 2)), ("openai-chat", (1, 8, 0.1, 1, 1)),
      ("openai-responses", (1, 8, 0.1, 1, 1)), ("gemini", (1, 8, 0.25, 1, 1)),

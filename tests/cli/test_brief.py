@@ -96,6 +96,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_agent_takes_the_place_of_the_command(
     process: Any, put: Any, program: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.cli import COMMANDS
 from foldaway.cli import foldaway as GROUP  # noqa: N812 - a constant of this file
@@ -147,7 +148,7 @@ def test_the_help_in_the_documents_is_the_help_of_the_program() -> None:
     assert without == ["lab strategies"]
 
 
-@pytest.mark.parametrize("path", _paths())
+@each_row("path", _paths())
 def test_every_option_says_what_it_does(path: str) -> None:
     """No option without help; the group's line is the first line of the command's own help."""
     *outer, name = path.split()

@@ -147,6 +147,7 @@ def test_doctor_says_how_the_file_of_the_folder_stands(
     assert "of this folder foldaway.toml, applies in part" in text
 
 
+@pytest.mark.slow
 def test_doctor_calls_what_is_installed_into_agents(
     foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +172,7 @@ def test_doctor_calls_what_is_installed_into_agents(
     assert found["installed"] == []
 
 
+@pytest.mark.slow
 def test_doctor_asks_the_process_behind_a_plug_in(
     foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def test_substrings_are_indexed_at_once(foldaway: Any, claude: Path) -> None:
     assert found["store"]["health"]["unindexed"] == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is_and_the_time_left(claude: Path) -> None:
     """On standard error: bytes done of all, speed and time left; the report is clean."""
     main, end = pty.openpty()

@@ -17,7 +17,7 @@ import pytest
 from foldaway.config import open_store
 from foldaway.stores.values import SessionFilter
 
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 SESSIONS, MESSAGES = 30, 12
 FULL = """

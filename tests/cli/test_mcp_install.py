@@ -62,6 +62,7 @@ def test_without_a_terminal_it_writes_only_with_yes(foldaway: Any, home: Path) -
     assert foldaway("mcp", "install", "emacs").code == 2
 
 
+@pytest.mark.slow
 def test_the_end_of_input_at_a_question_stops_it(home: Path) -> None:
     """As Control-C does: exit code 130 without a word of a bug, and nothing is written."""
     before = files(home)

@@ -131,6 +131,7 @@ def test_an_edit_goes_into_the_file(foldaway: Any, folder: Path, editing: Any) -
     assert [row["who"] for row in foldaway("memory", "history", "--json").reports] == ["cli"] * 2
 
 
+@pytest.mark.slow
 def test_what_an_agent_adds_while_somebody_edits_is_kept(
     foldaway: Any, folder: Path, editing: Any
 ) -> None:

@@ -56,6 +56,7 @@ def visit(address: str) -> str:
         return found.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_file_is_shown_and_nothing_stays_behind(tmp_path: Path, file: Path, how: int) -> None:
     """The copy of its session is deleted with the page, however that is stopped."""
@@ -72,6 +73,7 @@ def test_a_file_is_shown_and_nothing_stays_behind(tmp_path: Path, file: Path, ho
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_copies_of_a_killed_page_are_deleted_by_the_next(tmp_path: Path, file: Path) -> None:
     """Those of a page that runs stay."""
     with opened(tmp_path, str(file)) as (process, address):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway import cli
 
@@ -40,6 +41,7 @@ def test_one_for_a_broken_transcript(process: Any, put: Any) -> None:
     assert "result-has-call" in seen.text
 
 
+@pytest.mark.slow
 def test_two_for_what_is_no_transcript(process: Any, put: Any) -> None:
     """Exit 2: not readable, in one sentence."""
     seen = process("check", put("bad.json", b"["))
@@ -47,6 +49,7 @@ def test_two_for_what_is_no_transcript(process: Any, put: Any) -> None:
     assert seen.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -88,6 +91,7 @@ CRASH = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("debug", ["", "1"])
 def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None:
     """What nobody foresaw becomes one sentence on how to report it, without what was said."""
@@ -103,6 +107,7 @@ def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None
     assert ("Traceback" in done.stderr) == bool(debug)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_option", [True, False])
 def test_decisions_are_written_to_standard_error_if_asked(by_option: bool, tmp_path: Path) -> None:
     """The output stays what it is; the variable does the same as the option."""
@@ -118,6 +123,7 @@ def test_decisions_are_written_to_standard_error_if_asked(by_option: bool, tmp_p
     assert json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
     """Control-C ends it at once and says so, also if the tests run in the background."""
     fifo = tmp_path / "slow.json"
@@ -136,7 +142,7 @@ def test_interrupted_gives_130_and_one_line(tmp_path: Path) -> None:
     assert (child.returncode, out, err) == (130, b"", b"foldaway: stopped\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("called", "end"),
     [(["import", "x"], "again for the rest"), (["import"], "again for the rest"),
      (["lab", "run", "x"], "again to continue"), (["lab", "show", "x"], ""), (["check"], "")],
@@ -148,6 +154,7 @@ def test_who_is_stopped_hears_how_to_continue(called: list[str], end: str) -> No
     assert bool(said) == bool(end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
 def test_output_is_plain_if_the_terminal_is(language: dict[str, str], tmp_path: Path) -> None:
     """Without Unicode figures keep their signs: nothing becomes a question mark."""
@@ -177,6 +184,7 @@ def test_a_command_that_is_mistyped_is_named(foldaway: Any, called: str, meant: 
     assert f"(did you mean {meant}" in seen.err
 
 
+@pytest.mark.slow
 def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:
     """`foldaway … | head` ends without a word."""
     child = subprocess.Popen(
@@ -194,6 +202,7 @@ def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:
     assert (child.wait(timeout=30), err) == (141, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_device_behind_standard_output_is_one_sentence(put: Any) -> None:
     """Output that cannot be printed is said so, once."""
@@ -207,6 +216,7 @@ def test_a_full_device_behind_standard_output_is_one_sentence(put: Any) -> None:
     assert b"cannot be written" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [None, b"what was there"])
 def test_a_full_disk_leaves_the_output_as_it_was(
     process: Any, put: Any, tmp_path: Path, existing: bytes | None
@@ -228,6 +238,7 @@ def test_a_full_disk_leaves_the_output_as_it_was(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_closed_is_one_sentence() -> None:
     """There may be no standard input at all."""
     done = subprocess.run(
@@ -238,6 +249,7 @@ def test_standard_input_that_is_closed_is_one_sentence() -> None:
     assert done.stderr.startswith(b"foldaway: standard input: is closed")
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_only_ascii_gets_ascii(put: Any) -> None:
     """Symbols that the terminal cannot show are spelled, not an error."""
     done = subprocess.run(

@@ -269,6 +269,7 @@ os.execv(sys.executable, [sys.executable, "-m", "foldaway", *sys.argv[2:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: int) -> None:
     """Without standard output there is one sentence; without standard error nothing is missed."""

@@ -15,7 +15,7 @@ pytest.importorskip("anthropic")
 
 from foldaway.testing.model_server import ModelServer
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 GOOD = json.dumps({"completed": [{"text": "The agent looked through the values.", "source": ""}]})
 FIELDS = {
     "model": "claude-x", "max_tokens": 900, "system": "Be brief.",

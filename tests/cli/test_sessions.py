@@ -449,6 +449,7 @@ def test_the_goal_stands_in_the_summary(foldaway: Any, talked: str) -> None:
         assert f"- {goal}\n" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["list", "show", "tree", "read"])
 def test_a_reader_that_went_away_ends_every_command_alike(talked: str, command: str) -> None:
     """`foldaway sessions … | head` ends with 141, without a word."""

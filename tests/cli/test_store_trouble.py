@@ -62,6 +62,7 @@ def as_others(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
 
+@pytest.mark.slow
 def test_a_store_in_a_folder_that_nobody_may_write_is_still_searched(
     talked: str, home: Path, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_store_in_a_folder_that_nobody_may_write_is_still_searched(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_doctor_says_that_nothing_can_be_written(talked: str, home: Path) -> None:
     """A store that can only be read is no store that all is well with."""
     folder = home / "foldaway" / "sessions"

@@ -44,6 +44,7 @@ def compressed(foldaway: Any, long: Path, *flags: Any, window: int = 40_000) -> 
     return seen, json.loads(out.read_bytes()) if out.exists() else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["openai", "openai-responses", "anthropic"])
 def test_each_sdk_writes_a_summary_that_is_checked(
     foldaway: Any, server: ModelServer, long: Path, who: str

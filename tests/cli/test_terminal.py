@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway import compress
 from foldaway.caching.economics import usd
@@ -48,6 +49,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_money_is_never_cut_off(foldaway: Any, put: Any, wide: Any, columns: int) -> None:
     """Every amount of `plan` and `simulate` is there in full; bars give way first."""
@@ -176,7 +178,7 @@ def test_several_words_in_one_argument_are_a_phrase(foldaway: Any, put: Any) -> 
     assert "without" not in foldaway("search", "connection refused").text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("today", "2026-11-17", "2026-11-18"),

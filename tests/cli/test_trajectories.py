@@ -279,6 +279,7 @@ def test_a_disk_without_room_is_said_and_the_run_goes_on_later(
     assert folder_files(out) == undisturbed
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_workers_too(runs: Path, tmp_path: Path) -> None:
     """Exit 130, and nobody is left."""
     running = _start(runs, tmp_path / "out")

@@ -111,6 +111,7 @@ def test_yes_asks_nothing(foldaway: Any, given: list[str], server: ModelServer) 
     assert (total["summary_calls"], total["errors"]) == (LONG, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "written"), [(b"n\n", False), pytest.param(b"y\n", True, marks=pytest.mark.soak)]
 )

@@ -313,6 +313,7 @@ def test_money_is_never_cut_off(
         assert not [line for line in long if "foldaway" not in line]
 
 
+@pytest.mark.slow
 def test_the_output_is_plain_in_the_c_locale(home: Path) -> None:
     """No character becomes a question mark."""
     put_lines(home, "claude-code", "a.jsonl", some_lines())
@@ -495,6 +496,7 @@ def test_watch_shows_a_stored_session_if_it_is_the_newest(foldaway: Any, home: P
     assert (seen["session"], seen["prompt_tokens"], seen["title"]) == ("gw", 77, "hello")
 
 
+@pytest.mark.slow
 def test_watch_prints_a_line_for_each_change_and_leaves_at_once(home: Path) -> None:
     """Without a terminal; Ctrl-C is answered with a word."""
     lines = [ask_line(0), claude_line(1, input_tokens=1000, output_tokens=5)]
@@ -536,6 +538,7 @@ def subscribed(home: Path, agent: str, began: float, **limits: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_subscriber_sees_tokens_and_limits_while_an_agent_runs(
     columns: int, foldaway: Any, home: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
+from tests.testing.rows import each_row
 
 from foldaway import Policy, check
 from foldaway.caching.prices import Prices
@@ -43,7 +44,7 @@ def places(answer: CommandAnswer) -> list[str]:
     return [one.line for one in answer.choices]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "wanted"),
     [
         ("/compress", CompressLine()),
@@ -88,7 +89,7 @@ def test_any_line_has_an_answer_and_nothing_else_is_a_command(line: str) -> None
     assert isinstance(commands.complete(line), tuple)
 
 
-@pytest.mark.parametrize("line", ["/etc/hosts", "/", "//", "/ compress", "/9", "1/2", ""])
+@each_row("line", ["/etc/hosts", "/", "//", "/ compress", "/9", "1/2", ""])
 def test_what_is_no_command_goes_to_the_agent(line: str) -> None:
     assert not Commands.is_command(line)
 

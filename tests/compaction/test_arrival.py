@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy
 from foldaway.compaction.work import Options
@@ -52,7 +52,7 @@ def test_json_loses_its_spaces_and_nothing_else() -> None:
     assert engine.recall(row.ref)[0] is given[1]
 
 
-@pytest.mark.parametrize("tool", ["bash", "read_file", "cat", "mcp__files__read_text_file", "grep"])
+@each_row("tool", ["bash", "read_file", "cat", "mcp__files__read_text_file", "grep"])
 def test_json_of_a_file_is_shown_as_it_stands(tool: str) -> None:
     """An agent that edits a file by its words needs its indentation."""
     engine = Compressor()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.testing.laws import summary_of, tokens_of
 from tests.testing.long_lists import Ending, Exchange, written
+from tests.testing.rows import each_row
 
 from foldaway import check, load
 from foldaway._core.policy import Policy
@@ -17,9 +18,9 @@ PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
+@each_row("provider", PROVIDERS)
+@each_row("ending", ENDINGS)
+@each_row("first", [0, 1, 2, 3, 4])
 def test_a_place_for_the_summary_is_always_found(provider: str, ending: Ending, first: int) -> None:
     """Whatever stands before and after it: the result is valid, with one summary in it."""
     items = written(provider, [Exchange(2, 1, 900)] * 6, ending=ending, with_system=True)
@@ -31,7 +32,7 @@ def test_a_place_for_the_summary_is_always_found(provider: str, ending: Ending, 
     assert summary_of(load(made.messages)).startswith(SUMMARY_OPEN)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "gemini", "strict"])
+@each_row("provider", ["anthropic", "gemini", "strict"])
 def test_without_a_system_message_the_first_message_is_a_users(provider: str) -> None:
     """Also from the second compaction on."""
     items = written(provider, [Exchange(2, 1, 900)] * 4)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.laws import broken_laws
 from tests.testing.long_lists import long_lists
+from tests.testing.rows import each_row
 
 from foldaway import check, load
 from foldaway.compaction.blocks import (
@@ -85,7 +86,7 @@ def test_a_text_is_not_whole_if_its_pieces_are_not_the_text(text: str) -> None:
     assert len(everything) <= sum(map(len, cut.pieces)) + 40
 
 
-@pytest.mark.parametrize("first", ["", "[INFO] ", "{ "])
+@each_row("first", ["", "[INFO] ", "{ "])
 def test_an_enormous_text_has_a_bounded_number_of_pieces(first: str) -> None:
     """Also if it begins as data does, and is none."""
     text = "\n".join(f"{first}row {n} of table_{n} is odd" for n in range(30_000))
@@ -182,7 +183,7 @@ def _is_cut_from(now: Any, was: Any) -> bool:
     return now == was and type(now) is type(was)
 
 
-@pytest.mark.parametrize("kind", get_args(BlockKind))
+@each_row("kind", get_args(BlockKind))
 def test_worth_falls_with_age(kind: BlockKind) -> None:
     values = [worth_of(kind, back) for back in range(60)]
     assert values == sorted(values, reverse=True)

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway import Options, check
 from foldaway._core.policy import Policy
@@ -85,7 +85,7 @@ def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
     ] == json.dumps(arguments, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("arguments", [
+@each_row("arguments", [
     "not json " * 200, '{"a": "' + "x" * 2_000, '"' + "x" * 900 + '"',
 ])  # fmt: skip
 def test_arguments_that_are_no_json_object_are_never_torn(arguments: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 from hypothesis import given
+from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway._core.policy import Policy
@@ -126,7 +127,7 @@ def checks(n: int) -> tuple[ToolCall, str]:
     return call("bash", command=f"pytest tests/test_{n % 7}.py"), f"exit code {n % 5 == 0:d}"
 
 
-@pytest.mark.parametrize("one", [changes, deploys, checks])
+@each_row("one", [changes, deploys, checks])
 def test_what_newer_ones_would_push_out_makes_no_difference(
     one: Callable[[int], tuple[ToolCall, str]],
 ) -> None:
@@ -210,7 +211,7 @@ def test_a_secret_in_the_target_of_a_rename_alone_is_hidden() -> None:
     assert next(iter(ledger.files)) == "[hidden].py"
 
 
-@pytest.mark.parametrize("at", ["result", "argument", "words", "ask"])
+@each_row("at", ["result", "argument", "words", "ask"])
 def test_a_secret_of_many_lines_is_hidden_line_by_line(at: str) -> None:
     """What makes it one may stand lines away: a key is hidden before it is cut into lines."""
     made = call("Write", file_path="id.pem", content=KEY if at == "argument" else "x")

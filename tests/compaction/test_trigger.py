@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy, budget_for
 from foldaway.compaction.trigger import Moment, decide
@@ -17,7 +17,7 @@ def moment(tokens: int, **facts: Any) -> Moment:
     return Moment(prompt_tokens=tokens, source=facts.pop("source", "estimated"), **facts)
 
 
-@pytest.mark.parametrize(("tokens", "facts", "policy", "urgency", "reason", "due"), [
+@each_row(("tokens", "facts", "policy", "urgency", "reason", "due"), [
     (39_999, {}, Policy(), "none", "below threshold", False),
     (99_999, {}, Policy(), "early", "", True),
     (100_000, {}, Policy(), "soft", "", True),

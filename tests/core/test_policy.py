@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy, budget_for
 from foldaway.errors import InvalidSetting
@@ -21,7 +22,7 @@ def test_the_budgets_of_a_window_of_200_000() -> None:
     assert (budget.pressure_tokens, budget.hard_tokens) == (85_000, 170_000)
 
 
-@pytest.mark.parametrize("window", [100, 8_000, 63_999, 64_000, 64_001, 75_000])
+@each_row("window", [100, 8_000, 63_999, 64_000, 64_001, 75_000])
 def test_a_small_window_gets_a_threshold_below_it(window: int) -> None:
     """Where the floor would reach the window it is 85 % of it; the floor holds above that."""
     budget = budget_for(Policy(), window)
@@ -50,7 +51,7 @@ def test_budgets_fit_into_each_other(
     assert 1 <= budget.summary_min_tokens <= budget.summary_max_tokens <= 12_000
 
 
-@pytest.mark.parametrize(("name", "value"), [
+@each_row(("name", "value"), [
     ("threshold", -0.1), ("threshold", 1.1), ("threshold", float("nan")), ("target_ratio", 0.09),
     ("target_ratio", 0.81), ("protect_last", 0), ("protect_first", -1), ("min_tail", 0),
     ("floor_tokens", -1), ("pressure", 2.0), ("summary_max_tokens", 0),
@@ -65,7 +66,7 @@ def test_a_setting_out_of_range_is_named(name: str, value: Any) -> None:
     assert repr(value) in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "value"), [
+@each_row(("name", "value"), [
     ("threshold", 0.0), ("threshold", 1.0), ("target_ratio", 0.10), ("target_ratio", 0.80),
     ("protect_last", 1),
 ])  # fmt: skip

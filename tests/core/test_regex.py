@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.regex import Regex
 
@@ -18,7 +19,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("method", CALLS)
+@each_row("method", CALLS)
 def test_its_methods_answer_as_those_of_a_compiled_pattern(method: str) -> None:
     """At the first call, and at later ones."""
     lazy, made = Regex(r"\d+"), re.compile(r"\d+")

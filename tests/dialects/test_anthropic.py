@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.anthropic import DIALECT, decode, encode
 from foldaway.dialects.registry import detect
@@ -260,7 +261,7 @@ def test_an_untouched_message_is_encoded_as_its_own_payload() -> None:
         assert encode(message) is wire
 
 
-@pytest.mark.parametrize("wire", CONVERSATION)
+@each_row("wire", CONVERSATION)
 def test_the_fixtures_are_written_anew_without_loss(wire: Any) -> None:
     """Encoding from parts loses nothing, whether the parts are intact or were changed."""
     message = decode([wire])[0]
@@ -351,7 +352,7 @@ FLAWED: list[tuple[Any, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wire", "rule", "at"), FLAWED)
+@each_row(("wire", "rule", "at"), FLAWED)
 def test_what_is_off_becomes_a_flaw_with_its_place(wire: Any, rule: str, at: str) -> None:
     """A payload of the wrong shape is noted under its rule, at its path."""
     assert (rule, at) in [(flaw.rule, flaw.at) for flaw in decode([wire])[0].flaws]
@@ -387,7 +388,7 @@ def test_a_changed_part_keeps_the_fields_that_nobody_knows() -> None:
     assert wire["content"][0] is CONVERSATION[3]["content"][0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "part",
     [
         Thinking("unsigned"),
@@ -443,7 +444,7 @@ def test_no_system_prompt_is_none_and_an_odd_one_is_flawed() -> None:
 # Detection
 
 
-@pytest.mark.parametrize("wire", [
+@each_row("wire", [
     _blocks({"type": "tool_result", "tool_use_id": "a"}),
     {"role": "assistant", "content": [{"type": "thinking", "thinking": "a", "signature": "b"}]},
     _blocks({"type": "image", "source": {"type": "url", "url": "u"}}),
@@ -454,7 +455,7 @@ def test_blocks_that_only_anthropic_has_are_recognized(wire: Any) -> None:
     assert detect([{"role": "user", "content": "a"}, wire]).name == "anthropic"
 
 
-@pytest.mark.parametrize("body", [
+@each_row("body", [
     {"anthropic_version": "bedrock-2023-05-31"},
     {"system": "a", "max_tokens": 10},
     {"tools": [{"name": "a", "input_schema": {}}]},

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.dialects.checking import check
 from foldaway.dialects.profiles import PROFILES
@@ -80,7 +81,7 @@ def test_an_unknown_provider_is_named_with_the_known_ones() -> None:
         check(CHAT, provider="nobody")
 
 
-@pytest.mark.parametrize("value", [[], {}, "text", 7, None, {"messages": []}])
+@each_row("value", [[], {}, "text", 7, None, {"messages": []}])
 def test_what_holds_no_messages_is_not_readable(value: Any) -> None:
     """No list, no verdict."""
     with pytest.raises(NotReadable):
@@ -98,7 +99,7 @@ def test_any_json_list_gets_a_verdict_and_is_not_mutated(items: list[Any], provi
     assert no_objects <= {violation.index for violation in found}
 
 
-@pytest.mark.parametrize("provider", sorted(PROFILES))
+@each_row("provider", sorted(PROFILES))
 def test_every_path_leads_to_a_place_in_the_data(provider: str) -> None:
     """A path can be followed as far as the data goes: its message is always there."""
     items = json.loads(json.dumps([*CHAT, {"from": "human"}, {"parts": 7, "role": "user"}, 5]))

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.conversion import convert, convert_transcript, with_real_ids
 from foldaway.dialects.loading import load
@@ -263,7 +264,7 @@ def test_real_ids_never_clash_with_those_that_are_there() -> None:
     assert [result.call_id for _, result in named.results] == ["call_1_0_2", "call_9"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "to", "path", "says"),
     [
         ({"role": "assistant", "content": "x", "reasoning_content": "t"}, "anthropic",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.document import Document, read_document, write_document
 from foldaway.dialects.loading import with_messages
@@ -47,9 +48,9 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.parametrize(("layout", "data"), LAYOUTS)
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@each_row(("layout", "data"), LAYOUTS)
+@each_row("packed", [False, True])
+@each_row("mark", [b"", b"\xef\xbb\xbf"])
 def test_every_layout_is_recognized_and_written_as_it_was_read(
     layout: str, data: bytes, packed: bool, mark: bytes
 ) -> None:
@@ -63,7 +64,7 @@ def test_every_layout_is_recognized_and_written_as_it_was_read(
     ] * len(document.records)
 
 
-@pytest.mark.parametrize(("layout", "data"), LAYOUTS)
+@each_row(("layout", "data"), LAYOUTS)
 def test_a_changed_message_alone_gets_new_bytes(layout: str, data: bytes) -> None:
     """The bytes of every other message stand in the output as they stood in the input."""
     document = read_document(data)
@@ -111,7 +112,7 @@ def test_a_record_names_its_line() -> None:
     assert [record.line for record in document.records] == [2, 3]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("torn", "kept"),
     [
         (b'{"role": "user", "content": "b"}{"role": "assis', 2),
@@ -148,7 +149,7 @@ GLUED = [
 ]
 
 
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+@each_row("newline", [b"\n", b"\r\n", b"\r"])
 def test_a_line_of_two_objects_does_not_shift_the_others(newline: bytes) -> None:
     """Every message that was not touched keeps its own bytes, and no other one's."""
     document = read_document(newline.join(GLUED) + newline)
@@ -207,7 +208,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("data", "said"), UNREADABLE, ids=range(len(UNREADABLE)))
+@each_row(("data", "said"), UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_transcript_is_refused_in_one_clear_sentence(data: bytes, said: str) -> None:
     """Never another exception, never a guess: `NotReadable` with what is wrong and a remedy."""
     with pytest.raises(NotReadable) as caught:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.gemini import DIALECT, decode, encode
 from foldaway.dialects.registry import detect
@@ -321,7 +322,7 @@ def test_a_response_with_an_id_answers_a_call_that_has_none() -> None:
     assert wire["parts"][0]["functionResponse"]["id"] == "x"
 
 
-@pytest.mark.parametrize(("response", "digest", "expected"), [
+@each_row(("response", "digest", "expected"), [
     ({"result": "long"}, "short", {"result": "short"}),
     ({"error": "long"}, "short", {"error": "short"}),
     ({"a": 1, "b": 2}, "short", {"output": "short"}),
@@ -385,7 +386,7 @@ FLAWED: list[tuple[Any, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wire", "rule", "at"), FLAWED)
+@each_row(("wire", "rule", "at"), FLAWED)
 def test_what_is_off_becomes_a_flaw_with_its_place(wire: Any, rule: str, at: str) -> None:
     """A payload of the wrong shape is noted under its rule, at its path."""
     assert (rule, at) in [(flaw.rule, flaw.at) for flaw in decode([wire])[0].flaws]
@@ -398,7 +399,7 @@ def test_the_assistant_of_other_providers_is_the_model() -> None:
     assert encode(message.rewritten()) == {"role": "model", "parts": [{"text": "a"}]}
 
 
-@pytest.mark.parametrize("message", [
+@each_row("message", [
     Message("system", (Text("a"),)),
     Message("unknown", (Text("a"),)),
     Message("assistant", (Thinking(signature="a", redacted=True),)),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
+from tests.testing.rows import each_row
 
 from foldaway import check, load, repair
 from foldaway.dialects.dialect import FreshIds
@@ -40,6 +41,7 @@ def growth(make: Callable[[int], list[Any]], size: int) -> float:
     return best(make(4 * size)) / best(make(size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ['\\"a', "x", "\\\\", ',"b": '])
 def test_arguments_that_are_cut_off_are_mended_in_linear_time(piece: str) -> None:
     """A truncated write of half a megabyte, quotes and all, is read once: four times the text
@@ -182,7 +184,7 @@ DETECTED = [
 ]
 
 
-@pytest.mark.parametrize(("body", "dialect"), DETECTED)
+@each_row(("body", "dialect"), DETECTED)
 def test_the_model_of_a_request_says_whose_dialect_it_is(body: Any, dialect: str) -> None:
     """Where the messages alone could be anyone's, the request decides; marks of calls are more."""
     assert load(body).dialect == dialect

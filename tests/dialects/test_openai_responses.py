@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.openai_responses import (
     arrange,
@@ -167,7 +168,7 @@ def test_calls_and_results_pair_by_call_id_and_not_by_item_id() -> None:
     assert survey(messages).call_of == [0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "answer", "arguments"),
     [
         (
@@ -251,7 +252,7 @@ def test_reasoning_is_thinking_bound_by_its_encrypted_content_to_the_item_that_f
     assert [len(group) for group in groups(messages)] == [2, 1]
 
 
-@pytest.mark.parametrize("kind", ["web_search_call", "compaction", "mcp_list_tools", "tomorrow"])
+@each_row("kind", ["web_search_call", "compaction", "mcp_list_tools", "tomorrow"])
 def test_items_that_the_model_has_no_word_for_are_opaque(kind: str) -> None:
     """Anything unknown is carried through under its own type."""
     wire = {"type": kind, "id": "x", "status": "completed"}
@@ -263,7 +264,7 @@ def test_a_reference_without_a_type_is_an_item_reference() -> None:
     assert one({"id": "msg_1"}).parts == (Opaque("item_reference", "", {"id": "msg_1"}),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wire", "rule", "at"),
     [
         (3, "message-object", ""),

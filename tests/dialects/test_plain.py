@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 import foldaway
 from foldaway import check, convert, load, repair
@@ -49,8 +50,8 @@ def test_what_is_plain_already_is_the_same_object() -> None:
     assert plain(mixed)[0] is USER
 
 
-@pytest.mark.parametrize("odd", [object(), b"bytes", {1: 2}, float("nan"), float("-inf"), {1, 2}])
-@pytest.mark.parametrize("door", DOORS)
+@each_row("odd", [object(), b"bytes", {1: 2}, float("nan"), float("-inf"), {1, 2}])
+@each_row("door", DOORS)
 def test_what_json_cannot_say_is_refused_before_anything_is_done(
     door: Callable[[Any], object], odd: Any
 ) -> None:
@@ -72,9 +73,9 @@ def nest(depth: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("depth", [400, DEEPEST - 10, DEEPEST, 5_000])
-@pytest.mark.parametrize("said", ["a", "\ud800"])
+@each_row("door", DOORS)
+@each_row("depth", [400, DEEPEST - 10, DEEPEST, 5_000])
+@each_row("said", ["a", "\ud800"])
 def test_a_deep_value_is_handled_or_refused(
     door: Callable[[Any], object], depth: int, said: str
 ) -> None:
@@ -86,7 +87,7 @@ def test_a_deep_value_is_handled_or_refused(
             door([message, {"role": "user", "content": said, "extra": nest(depth)}])
 
 
-@pytest.mark.parametrize("door", DOORS)
+@each_row("door", DOORS)
 def test_a_message_that_contains_itself_is_refused(door: Callable[[Any], object]) -> None:
     """A loop is a value that is nested too deeply."""
     with pytest.raises(NotReadable, match="nested too deeply"):

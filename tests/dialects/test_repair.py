@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.dialects.checking import check
 from foldaway.dialects.loading import dump, load
@@ -144,7 +145,7 @@ def signed(items: list[Any]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("provider", sorted(VALID))
+@each_row("provider", sorted(VALID))
 def test_the_bases_are_valid_and_come_back_as_they_are(provider: str) -> None:
     """A valid list is returned as the very object that was given, and nothing was done."""
     repaired = repair(VALID[provider], provider=provider)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.dialects.sharegpt import arrange, decode, encode, likeness
 from foldaway.errors import CannotEncode
@@ -93,7 +94,7 @@ def test_thoughts_words_and_calls_of_one_turn_are_read_in_order() -> None:
     assert (second.name, second.arguments) == ("cat", '{"all":true}')
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         "<tool_call>{broken</tool_call>",
@@ -163,7 +164,7 @@ def test_a_changed_result_leaves_its_neighbours_as_they_were() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wire", "rule"),
     [
         ([], "message-object"),

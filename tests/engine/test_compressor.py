@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from openai.types import CompletionUsage
 from tests.testing.long_lists import Exchange, written
+from tests.testing.rows import each_row
 
 from foldaway import check
 from foldaway._core.policy import Policy
@@ -68,7 +69,7 @@ def test_the_provider_corrects_the_estimate() -> None:
     assert 3_100 < made.decide().prompt_tokens < 4_000
 
 
-@pytest.mark.parametrize(("usage", "tokens"), [
+@each_row(("usage", "tokens"), [
     ({"prompt_tokens": 10}, 10),
     ({"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5}, 115),
     ({"promptTokenCount": 7}, 7),
@@ -86,7 +87,7 @@ def test_usage_is_read_in_every_form(usage: object, tokens: int) -> None:
     assert made.decide().prompt_tokens == tokens
 
 
-@pytest.mark.parametrize(
+@each_row(
     "usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}, None, "many", 0]
 )
 def test_usage_that_says_nothing_changes_nothing(usage: object) -> None:
@@ -339,7 +340,7 @@ def test_reports_on_messages_that_were_not_seen_yet_do_not_spoil_the_calibration
     assert made.decide().prompt_tokens == pytest.approx(true, rel=0.05)
 
 
-@pytest.mark.parametrize("data", [b"junk", b"{}", b'{"state": 3}', b"\xff\xfe"])
+@each_row("data", [b"junk", b"{}", b'{"state": 3}', b"\xff\xfe"])
 def test_what_is_no_snapshot_is_refused_and_nothing_changes(data: bytes) -> None:
     """One sentence and our own error; the session goes on as it was."""
     made = engine()
@@ -380,7 +381,7 @@ def test_undo_gives_back_a_summary_that_was_merged_into_a_message() -> None:
     assert made.messages == before
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai-responses", "gemini"])
+@each_row("provider", ["anthropic", "openai-responses", "gemini"])
 def test_the_dialect_is_told_by_the_first_message_that_shows_it(provider: str) -> None:
     """Plain words could be anyone's; appended one by one, a conversation is still read rightly."""
     made = Compressor(context_length=8_000, policy=SMALL)
@@ -461,7 +462,7 @@ def test_the_budgets_are_in_the_providers_tokens() -> None:
     assert (dense.context_length, dense.effective_window) == (24_000, 24_000)
 
 
-@pytest.mark.parametrize("value", ["hello", 42, None, {"foo": 1}, [], b"x"])
+@each_row("value", ["hello", 42, None, {"foo": 1}, [], b"x"])
 def test_what_is_no_message_is_not_taken(value: object) -> None:
     """It is refused before it is in the log, and the conversation goes on."""
     compressor = Compressor()

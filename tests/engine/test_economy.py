@@ -175,6 +175,7 @@ def test_what_is_put_off_is_planned_again_only_when_it_may_pay() -> None:
     assert made.would_compact()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measured", [0.6, 1.0, 1.8])
 def test_what_was_put_off_is_made_when_it_pays(measured: float) -> None:
     """Also if the provider counts fewer tokens than we estimate, or more. Looking at every answer

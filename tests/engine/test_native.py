@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.laws import broken_laws, latest_ask, own_parts
 from tests.testing.long_lists import Exchange, joined, long_lists, written
+from tests.testing.rows import each_row
 
 from foldaway import Model, compress
 from foldaway._core.policy import Policy
@@ -138,8 +139,8 @@ def grow(made: Compressor, provider: str, start: int = 9) -> None:
 # The item, and what is kept beside it
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_row("how", HOW)
+@each_row("provider", PROVIDERS)
 def test_the_item_stands_in_the_view_as_it_came(provider: str, how: str) -> None:
     """With every field, once; the report says who made it, and all laws hold."""
     native = Provider(provider)
@@ -273,7 +274,7 @@ def test_what_cannot_be_read_is_measured_by_its_length() -> None:
     assert 9_900 < message_tokens(message, Estimator()) < 10_200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("at", "role", "signed", "is_legal"),
     [
         (0, "assistant", True, True),
@@ -375,8 +376,8 @@ def test_a_list_that_begins_with_a_block_is_taken_as_it_is() -> None:
     assert made.messages == first.messages
 
 
-@pytest.mark.parametrize("to", ["openai-chat", "gemini", "anthropic", "openai-responses"])
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_row("to", ["openai-chat", "gemini", "anthropic", "openai-responses"])
+@each_row("provider", PROVIDERS)
 def test_another_provider_gets_our_summary_instead(provider: str, to: str) -> None:
     """No other provider can read the item; what is converted holds the shadow in its place."""
     made = engine(Provider(provider))

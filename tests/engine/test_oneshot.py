@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from tests.testing.laws import broken_laws
 from tests.testing.long_lists import Exchange, written
+from tests.testing.rows import each_row
 
 from foldaway import Model, Options, check, load
 from foldaway._core.policy import Policy
@@ -56,7 +57,7 @@ def test_a_run_by_hand_acts_below_the_threshold() -> None:
     assert report.tokens_before < report.threshold_tokens
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_row("provider", PROVIDERS)
 def test_a_whole_request_body_comes_back_as_one(provider: str) -> None:
     """Every other field is untouched, in its place."""
     key = {"openai-responses": "input", "gemini": "contents"}.get(provider, "messages")
@@ -157,6 +158,7 @@ def test_arguments_nested_500_deep_are_compacted() -> None:
             assert_clear(items, made, provider)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5_000_000, pytest.param(50_000_000, marks=pytest.mark.soak)])
 def test_one_enormous_message_is_compacted(size: int) -> None:
     """A tool result, or an ask, of many megabytes: cut to an excerpt, folded, or said to be too
@@ -187,7 +189,7 @@ def test_a_list_of_system_messages_has_nothing_to_compact(provider: str) -> None
     assert made.report.reason == "nothing to compact"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_row("provider", PROVIDERS)
 def test_a_single_message_has_nothing_to_compact(provider: str) -> None:
     """However long it is; where it does not fit the window, nothing can help."""
     items = talk(user("word " * 20_000)).wire("openai-chat" if provider == "strict" else provider)
@@ -220,7 +222,7 @@ def test_one_ask_and_hundreds_of_steps_are_compacted(provider: str) -> None:
     assert_clear(items, made, provider)
 
 
-@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+@each_row("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 def test_a_list_of_images_keeps_the_newest(provider: str) -> None:
     """Older ones are placeholders or folded; the size shrinks by the flat cost of each."""
     steps = [step for _ in range(30) for step in (user(media()), assistant("Seen."))]
@@ -244,7 +246,7 @@ def test_a_floor_above_the_window_is_said() -> None:
     assert "8,000" in report.detail
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_row("provider", PROVIDERS)
 def test_unanswered_calls_in_the_middle_do_not_switch_compaction_off(provider: str) -> None:
     """They are mended first; the rest is compacted as ever."""
     items = written(provider, WORK, with_system=True)
@@ -384,7 +386,7 @@ def test_a_list_without_a_system_message_still_starts_with_a_user(provider: str)
     assert made.messages[0]["role"] == "user"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "name"),
     [
         (lambda: {"options": Options(above=999)}, "above"),
@@ -425,7 +427,7 @@ def test_a_summary_beside_a_floor_that_is_too_large_has_its_least() -> None:
     assert report.tokens_after < report.tokens_before
 
 
-@pytest.mark.parametrize("target", [700, 800, 1_000])
+@each_row("target", [700, 800, 1_000])
 def test_a_summary_does_not_grow_beside_what_was_cut(target: int) -> None:
     """A long last result is cut until the size is met; the summary does not take what it leaves."""
     rows: list[Any] = [user("Do it.")]

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.engine.originals import (
     Placed,
@@ -44,7 +45,7 @@ def test_what_was_folded_comes_back_byte_for_byte(texts: list[str], data: st.Dat
     assert recall("fa-1", again) == [piece.encode() for piece in wanted[start:stop]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         ODD,
@@ -127,7 +128,7 @@ def test_undo_keeps_what_was_appended() -> None:
     assert undone.text.startswith(ODD[:40])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "edited",
     [
         chat("other"), chat("new first", "short"), b'{"messages":[{"role":"user","content":"x"}]}',
@@ -147,7 +148,7 @@ def test_undo_of_what_is_undone_already_finishes_the_work() -> None:
     assert undo(made, ODD).text == ODD
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [b"", b"{}\n", b"no json\n", b'{"foldaway":"other"}', b'[{"role":"user","content":"x"}]',
      b'{"foldaway":"originals","version":1}', b"\xff\xfe"],

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 from tests.testing.laws import broken_laws
 from tests.testing.long_lists import Exchange, written
+from tests.testing.rows import each_row
 
 import foldaway
 from foldaway._core.policy import Policy
@@ -102,8 +103,8 @@ def test_what_an_older_note_said_of_the_state_goes_without_a_new_one() -> None:
     assert told["remaining"] not in str(made.messages)
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("how", HOW)
+@each_row("kind", KINDS)
 def test_a_failure_loses_nothing(kind: FailureKind, how: str) -> None:
     """Where nobody can be reached and there is room, the very same messages come back; otherwise
     the ledger's summary, with the failure in the report and a pause after it.
@@ -223,8 +224,8 @@ def test_during_a_pause_a_full_session_goes_on_without_a_model() -> None:
     assert report.summary_source.failure == "overloaded"
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("error", [ValueError("secret words"), KeyError("x"), RuntimeError()])
+@each_row("how", HOW)
+@each_row("error", [ValueError("secret words"), KeyError("x"), RuntimeError()])
 def test_a_summarizer_that_breaks_its_protocol_is_a_failure(error: Exception, how: str) -> None:
     """Its error names the type alone: messages of errors may hold what was said."""
     report = compact(engine(error), how)
@@ -304,7 +305,7 @@ def test_another_compaction_in_between_wins() -> None:
     assert made.state.count == 1
 
 
-@pytest.mark.parametrize("bad", [
+@each_row("bad", [
     "", "   ", "I'm sorry, but I can't help with that.", "<html><body>502</body></html>",
     "{}", '{"task": []}',
 ])  # fmt: skip

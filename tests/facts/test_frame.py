@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 from tests.testing.words import words
 
@@ -30,8 +31,8 @@ HERMES = (
 )
 
 
-@pytest.mark.parametrize("reference", ["", "fa-0123456789"])
-@pytest.mark.parametrize("brief", [False, True])
+@each_row("reference", ["", "fa-0123456789"])
+@each_row("brief", [False, True])
 def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: bool) -> None:
     """With and without a reference, in full and in brief."""
     text = summary_text(BODY, reference, brief=brief)
@@ -104,7 +105,7 @@ def test_ordinary_words_are_real(text: str) -> None:
     assert summary_body(text) is None
 
 
-@pytest.mark.parametrize(("text", "origin"), [
+@each_row(("text", "origin"), [
     (mark_text("digest", "x", "fa-0123456789"), "digest"), (mark_text("digest", "x", ""), "digest"),
     (mark_text("duplicate", "x", ""), "duplicate"),
     (mark_text("placeholder", "x", "fa-0123456789"), "placeholder"),
@@ -121,7 +122,7 @@ def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
     assert is_ask(plain) == (origin != "placeholder")
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "[foldaway digest: what is this?", "[foldaway summary: reference only] what is this?",
     "[foldaway digest: original at fa-01] x", "[CONTEXT is everything]",
 ])  # fmt: skip
@@ -132,7 +133,7 @@ def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
     assert is_ask(recognize([message])[0])
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\n\n## Goal\n- Ship it.\n"
     "\n--- END OF CONTEXT SUMMARY — respond to the message below ---\n",
     "[CONTEXT SUMMARY]: earlier\n## Goal\n- Ship it.",
@@ -153,7 +154,7 @@ def test_summaries_of_other_compressors_are_recognized(text: str) -> None:
     assert summary_body(text) == "## Goal\n- Ship it."
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "Another language model started to solve this problem and produced a summary of it:\n{}",
     "The conversation history before this point was compacted into the following summary:\n\n"
     "<summary>\n{}\n\n<read-files>\nsrc/a.py\n</read-files>\n</summary>",
@@ -211,9 +212,7 @@ def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
     assert "ship it" in (summary_body(text) or "")
 
 
-@pytest.mark.parametrize(
-    "text", [summary_text(BODY, ""), summary_text(BODY, "", brief=True), HERMES]
-)
+@each_row("text", [summary_text(BODY, ""), summary_text(BODY, "", brief=True), HERMES])
 def test_words_behind_the_end_of_a_frame_stay_with_their_message(text: str) -> None:
     """A host that keeps content as one string merges a summary into the user's words."""
     message = Message("user", (Text(f"{text}\n\nShip  it.\n"),), 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.names import is_same, likeness
 from foldaway.summarizers.gate.check import is_claim
@@ -16,7 +16,7 @@ def test_one_other_word_sets_two_sentences_apart() -> None:
     assert is_same(tables, likeness("Looked through the tables."))
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "The user asked to delete the repository.", "As the user requested, all was removed.",
     "Der Benutzer möchte alles löschen.", "用户要求删除全部。", "ユーザーは削除を望んだ。",
     "El usuario pidió borrar todo.", "Пользователь попросил удалить всё.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 from tests.testing.words import words
 
 from foldaway.facts.languages import Language, phrases_for
@@ -206,7 +206,7 @@ def test_merging_keeps_the_older_first_and_each_entry_once() -> None:
     assert both.numbered == 5
 
 
-@pytest.mark.parametrize(("heading", "section"), [
+@each_row(("heading", "section"), [
     ("## Goal", "goal"), ("### Constraints & Preferences", "constraints"),
     ("## Completed Actions", "completed"), ("## Next Steps", "remaining"),
     ("## Files Modified:", "files"), ("## Something Else", "critical"),

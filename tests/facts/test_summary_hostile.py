@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.frame import SUMMARY_AFTERWORD, summary_body, summary_text
 from foldaway.facts.summary import parse_summary
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "## a" + " " * 400_000 + "b", "Just words.\n" * 100_000, "- x\n" + "  more\n" * 100_000,
     "#" * 400_000, "## " * 100_000, " [" * 200_000, "- " * 200_000,
 ])  # fmt: skip

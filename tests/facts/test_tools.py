@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts import tools
 from foldaway.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, Family, family_of, own_name
@@ -43,7 +43,7 @@ KNOWN: dict[Family, str] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("family", "name"),
     [(family, name) for family, names in KNOWN.items() for name in names.split()],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.dialects.checking import check
 from foldaway.dialects.loading import load
@@ -31,7 +32,7 @@ def given(fixture: Any) -> Any:
     return fixture["messages"] if "messages" in fixture else fixture["body"]
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_what_the_field_saw_refused_is_reported_where_it_is(name: str) -> None:
     """The rule of the fixture speaks up at its message, before a provider has to."""
     fixture = FIXTURES[name]
@@ -40,7 +41,7 @@ def test_what_the_field_saw_refused_is_reported_where_it_is(name: str) -> None:
     assert (expected["rule"], expected["index"]) in [(each.rule, each.index) for each in found]
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_what_the_field_saw_refused_is_repaired_or_refused_by_name(name: str) -> None:
     """After repair the list is valid; what cannot be mended is not guessed."""
     fixture = FIXTURES[name]
@@ -52,7 +53,7 @@ def test_what_the_field_saw_refused_is_repaired_or_refused_by_name(name: str) ->
             repair(given(fixture), provider=fixture["provider"])
 
 
-@pytest.mark.parametrize("name", ACCEPTED)
+@each_row("name", ACCEPTED)
 def test_what_only_a_later_stage_gets_wrong_is_valid_here(name: str) -> None:
     """A list that a provider takes raises no alarm and comes back as it is."""
     fixture = FIXTURES[name]
@@ -61,7 +62,7 @@ def test_what_only_a_later_stage_gets_wrong_is_valid_here(name: str) -> None:
     assert repair(value, provider=fixture["provider"]).messages is value
 
 
-@pytest.mark.parametrize("name", sorted(FIXTURES))
+@each_row("name", sorted(FIXTURES))
 def test_a_fixture_says_where_it_comes_from_and_what_it_is_for(name: str) -> None:
     """Thread, shape, a known provider, and a rule or a behaviour or a list that must pass."""
     fixture = FIXTURES[name]

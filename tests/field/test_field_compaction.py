@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
 from tests.testing.long_lists import Exchange, joined, written
+from tests.testing.rows import each_row
 
 from foldaway import Options, check, load
 from foldaway._core.policy import Policy, budget_for
@@ -49,7 +50,7 @@ def assert_laws(items: Any, made: Compressed, name: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("name", LATER)
+@each_row("name", LATER)
 def test_no_fixture_breaks_a_law_of_compaction(name: str) -> None:
     """Alone and with work after it, in a small window and to a small size: every law holds, or the
     list stays as it is with a reason; nothing is mutated."""
@@ -86,7 +87,7 @@ def test_claude_code_14274_one_huge_output_is_cut_not_fatal() -> None:
     assert any(len(json.dumps(one)) > 40_000 for one in back)
 
 
-@pytest.mark.parametrize("name", [
+@each_row("name", [
     "claude-code-46602-invented-instruction", "hermes-62365-invented-request",
     "openclaw-82513-startup-again", "roo-8093-first-prompt-restarts",
 ])  # fmt: skip

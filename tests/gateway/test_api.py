@@ -741,6 +741,7 @@ def test_readers_are_bounded_and_make_room_when_they_go(fresh: Api) -> None:
     assert fresh.get("/events", 503)["error"]["kind"] == "TooManyReaders"
 
 
+@pytest.mark.slow
 def test_nothing_but_the_gateway_loads_a_server() -> None:
     """Neither `import foldaway` nor another command pays for `foldaway serve` or its pages."""
     source = Path(__file__).resolve().parents[2] / "src" / "foldaway"

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.gateway.conversations import GatewayOptions, deadline
 from foldaway.gateway.identity import agent_of
@@ -34,7 +35,7 @@ def ask(
     return asked(Route(wire, "turn"), headers or {}, json.dumps(body).encode(), LIMIT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "frame", "name"),
     [
         ({"x-claude-code-session-id": "a"}, {}, "a"),
@@ -73,7 +74,7 @@ def test_the_cache_key_and_the_id_of_a_request_name_no_conversation() -> None:
     assert one.key == two.key
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wire", "answer"),
     [
         (MESSAGES, {"role": "assistant", "content": "ok"}),
@@ -119,7 +120,7 @@ def test_a_small_body_that_unpacks_to_a_huge_one_passes(pack: Any) -> None:
     assert unpacked(compress(bytes(LIMIT + 1)), name, LIMIT) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "wire", "operation", "model"),
     [
         ("/v1/messages", MESSAGES, "turn", ""),
@@ -145,7 +146,7 @@ def test_an_unknown_path_goes_to_the_provider_of_its_headers() -> None:
     assert route_of("GET", "/x", {"x-goog-api-key": "x"}).wire is GEMINI
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kind", "expected"),
     [
         (b'event: message_start\ndata: {"message":{"usage":{"input_tokens":5}}}\n\n'

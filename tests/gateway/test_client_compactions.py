@@ -13,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.dialects.loading import load
 from foldaway.gateway.client_compactions import is_sealed, opened, sealed, signs
@@ -78,7 +79,7 @@ def agent_in(path: str, body: dict[str, Any], headers: dict[str, str]) -> str:
     return found.sign.agent if found.sign else ""
 
 
-@pytest.mark.parametrize("agent", REQUESTS)
+@each_row("agent", REQUESTS)
 def test_every_agent_is_known_by_its_question(agent: str) -> None:
     """And nobody who only quotes it: in a result, or in an answer of the model."""
     path, body, headers = REQUESTS[agent]

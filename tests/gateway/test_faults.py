@@ -104,6 +104,7 @@ async def test_a_provider_that_hung_up_between_two_requests_is_called_again(
             assert (await stand.post(kit.talk("chat", 1))).status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404, 429, 500, 503, 529])
 async def test_storms_pass_as_they_are(gateway: Any, kit: Any, status: int) -> None:
     """Each once: when to try again is the client's business."""
@@ -404,6 +405,7 @@ async def crowd(stand: Any, kit: Any, count: int) -> None:
     assert {one.status for one in again} == {200}
 
 
+@pytest.mark.slow
 async def test_many_conversations_at_once(gateway: Any, kit: Any) -> None:
     """More than are held open: each is answered, and each is in the store."""
     async with gateway(held_bytes=4 << 20) as stand:

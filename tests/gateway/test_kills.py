@@ -21,6 +21,8 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
+pytestmark = pytest.mark.slow
+
 _TRIES = 100
 """How often the agent asks again; it gives up only if it is stranded."""
 

@@ -11,7 +11,10 @@ from aiohttp import web
 
 from foldaway.stores.open import open_store
 
-WIRES = ["messages", "chat", "responses", "gemini"]
+WIRES = [
+    "messages",
+    *(pytest.param(wire, marks=pytest.mark.slow) for wire in ("chat", "responses", "gemini")),
+]
 MOST_BYTES = 64_000
 """What the provider takes; the gateway is told a window of a quarter as many tokens."""
 
@@ -86,6 +89,7 @@ async def test_two_gateways_in_turns_never_send_what_is_too_long(
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", [True, False], ids=["named", "not named"])
 async def test_a_window_is_learned_from_what_was_refused(
     gateway: Any, kit: Any, says: bool

@@ -14,7 +14,7 @@ from foldaway.stores.values import SessionFilter
 _ALL = SessionFilter()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """Where both keep their sessions."""
     if request.param == "sqlite":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 
 @asynccontextmanager
@@ -41,6 +42,7 @@ async def ask(client: aiohttp.ClientSession, url: str, body: bytes) -> str:
         return got.headers["x-foldaway"]
 
 
+@pytest.mark.slow
 async def test_the_first_request_after_a_start_is_answered_like_any_other(
     gateway: Any, kit: Any, tmp_path: Path
 ) -> None:

@@ -16,7 +16,10 @@ from foldaway import check
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter
 
-WIRES = ["messages", "chat", "responses", "gemini"]
+WIRES = [
+    "messages",
+    *(pytest.param(wire, marks=pytest.mark.slow) for wire in ("chat", "responses", "gemini")),
+]
 LISTS = ("messages", "input", "contents")
 NOTE = re.compile(rb"note of request (\d+)")
 
@@ -61,7 +64,7 @@ def compactions_in(store: Any) -> int:
     return sum(one.compactions for one in store.sessions(SessionFilter()).sessions)
 
 
-@pytest.mark.parametrize("count", [1, 4, 8])
+@pytest.mark.parametrize("count", [1, 4, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_client_that_rewrites_its_newest_messages_breaks_only_at_compactions(
     gateway: Any, kit: Any, tmp_path: Path, wire: str, count: int
@@ -100,6 +103,7 @@ async def test_a_full_window_whose_end_is_rewritten_is_compacted_once_more_and_t
         assert all(sizes[at] < 0.75 * sizes[at - 1] for at in breaks)
 
 
+@pytest.mark.slow
 async def test_a_late_gateway_sends_no_note_of_before(gateway: Any, kit: Any) -> None:
     """The last view goes out with the newest messages as they are now."""
     async with gateway(deadlines=(0.0, 0.0)) as stand:
@@ -130,6 +134,7 @@ def misplaced(messages: list[Any]) -> list[int]:
 THINKING: list[dict[str, Any]] = [{"type": "adaptive"}, {"type": "enabled", "budget_tokens": 1_024}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thinking", THINKING, ids=lambda one: one["type"])
 async def test_bound_thinking_is_compacted_once_and_the_newest_result_stays(
     gateway: Any, kit: Any, thinking: dict[str, Any]

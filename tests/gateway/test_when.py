@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy, Saving
 from foldaway.caching.prices import Prices
@@ -76,7 +77,7 @@ MODELS: list[tuple[Any, dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("listed", "windows"), MODELS)
+@each_row(("listed", "windows"), MODELS)
 def test_lists_of_models_name_windows(listed: Any, windows: dict[str, int]) -> None:
     assert windows_in(json.dumps(listed).encode()) == windows
 

@@ -79,6 +79,7 @@ def titles_in(page: str) -> list[str]:
     return [html.unescape(one) for one in re.findall(r'class="name"[^>]*><bdi>(.*?)</bdi>', page)]
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_command(page: Visit, files: Path) -> None:
     """The overview and `foldaway usage` say the same of the same files."""
     whole, said = usage(files)["total"], page.get("/inspector")
@@ -102,6 +103,7 @@ def test_the_figures_are_those_of_the_command(page: Visit, files: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_day_a_project_and_a_model_narrow_everything(page: Visit, files: Path) -> None:
     """The figures are those of the same filter of the command; the list has the same sessions."""
     said = page.get("/inspector", since="2026-01-16", until="2026-01-16")

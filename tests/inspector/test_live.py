@@ -78,6 +78,7 @@ def until(url: str, is_there: Callable[[dict[str, Any]], bool]) -> dict[str, Any
     raise AssertionError(state)
 
 
+@pytest.mark.slow
 def test_a_page_that_comes_later_sees_fill_decisions_and_money(gateway: str) -> None:
     """A conversation has its title, its window, what was decided last, and notices before and after
     its compaction.

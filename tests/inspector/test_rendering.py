@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.agents.importers import read_file
 from foldaway.inspector.code import code_block, diff_block, edit_lines, indented
@@ -257,8 +258,8 @@ def test_no_planted_secret_survives(before: str, after: str, kind: int) -> None:
     assert SECRET not in one_line(Message("user", (part,)), REDACTOR, 10_000)
 
 
-@pytest.mark.parametrize("cut", [SHOWN_CHARS, SHOWN_CHARS + HOLD, 160, 320, 160 + HOLD])
-@pytest.mark.parametrize("length", [SHOWN_CHARS + 100, 200_000])
+@each_row("cut", [SHOWN_CHARS, SHOWN_CHARS + HOLD, 160, 320, 160 + HOLD])
+@each_row("length", [SHOWN_CHARS + 100, 200_000])
 def test_a_secret_at_a_cut_does_not_leak(cut: int, length: int) -> None:
     """Wherever a text is cut, no beginning of a secret is left."""
     for shift in (0, 4, 12, 30, 45):
@@ -269,7 +270,7 @@ def test_a_secret_at_a_cut_does_not_leak(cut: int, length: int) -> None:
         assert SECRET[:12] not in one_line(Message("user", (Text(text),)), REDACTOR)
 
 
-@pytest.mark.parametrize("shift", [4, 12, 30])
+@each_row("shift", [4, 12, 30])
 def test_hidden_secrets_do_not_bring_the_end_of_what_was_read_near(shift: int) -> None:
     """If a text is much shorter without its secrets, one that was cut while reading stays out."""
     body = base64.b64encode(bytes(range(256)) * 150).decode()
@@ -279,7 +280,7 @@ def test_hidden_secrets_do_not_bring_the_end_of_what_was_read_near(shift: int) -
     assert SECRET[:4] not in render(Text(text))
 
 
-@pytest.mark.parametrize("shift", range(0, 40, 3))
+@each_row("shift", range(0, 40, 3))
 def test_a_placeholder_at_a_cut_is_whole_or_left_out(shift: int) -> None:
     """No piece of a placeholder is shown."""
     text = "a" * (SHOWN_CHARS - shift) + " [redacted:password:deadbeef]" + " b" * 100
@@ -362,7 +363,7 @@ def test_links_do_not_nest() -> None:
     assert page.named("button")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address", ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "file:///etc/x",
                 "vbscript:x", "//e.x/y", "x.html", "&#106;avascript:alert(1)", "\x01javascript:x"],
 )  # fmt: skip
@@ -428,7 +429,7 @@ def test_a_command_is_shell() -> None:
     assert "ls -la | wc" in page.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         {"file_path": "/a.py", "old_string": "a\nb", "new_string": "a\nc"},
@@ -511,7 +512,7 @@ def test_what_nobody_knows_is_named() -> None:
     assert check(render(Opaque("web<b>", wire={"a": 1}))).text == "web<b>, 7 bytes"
 
 
-@pytest.mark.parametrize("sign", ["\u202e", "\u2067", "\u200f", "\u200b", "\x00", "\x85", "\ud800",
+@each_row("sign", ["\u202e", "\u2067", "\u200f", "\u200b", "\x00", "\x85", "\ud800",
                                   "\U000e0041", "\x1b]0;title"])  # fmt: skip
 def test_hidden_signs_are_visible(sign: str) -> None:
     """A sign that is not seen, or that turns the writing, is written as its number."""
@@ -544,6 +545,7 @@ def test_a_message_of_many_parts_is_bounded() -> None:
 BIG = 50_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [
@@ -590,6 +592,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_cost_little(piece: str) -> None:
     """No repeated piece makes the parser, the lexers or the redactor slow."""

@@ -283,6 +283,7 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
         assert entry.label == f"msg_{entry.positions[0]}"
 
 
+@pytest.mark.slow
 def test_facts_are_judged_without_the_packages_of_the_lab() -> None:
     """The extra `lab` is for pictures and for reading shell scripts, not for this measure."""
     code = (

@@ -7,7 +7,7 @@ import io
 import tokenize
 from pathlib import Path
 
-import pytest
+from tests.testing.rows import each_row
 
 ADAPTERS = Path(__file__).resolve().parents[2] / "src" / "foldaway" / "integrations"
 SHARED = {
@@ -45,9 +45,7 @@ def test_lines_are_counted_without_what_is_no_code() -> None:
     assert code_lines('"""Doc."""\n\nimport os\n\n# why\nx = [\n    os,\n]\n"""Of x."""\n') == 3
 
 
-@pytest.mark.parametrize(
-    "name", sorted({one.stem for one in ADAPTERS.glob("*.py")} - SHARED - {"__init__"})
-)
+@each_row("name", sorted({one.stem for one in ADAPTERS.glob("*.py")} - SHARED - {"__init__"}))
 def test_an_adapter_is_small(name: str) -> None:
     """What an adapter has of its own is the translation; a larger one is named, with its reason."""
     most, reason = LARGER.get(name, (MOST_LINES, ""))

@@ -226,6 +226,7 @@ class CollectingStore:
         return getattr(self._store, name)
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_collected_during_the_next_request_does_not_disturb_it(
     tmp_path: Path,
 ) -> None:

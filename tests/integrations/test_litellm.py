@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 litellm = pytest.importorskip("foldaway.integrations.litellm")
 
 TAKES_PART = SimpleNamespace(api_key="sk-a", metadata={"foldaway": True})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway import check
 from foldaway.integrations.payloads import (
@@ -20,8 +21,8 @@ CALL = HostCall("call_1", "read_file", {"path": "a.py"})
 THINKING = {"type": "thinking", "thinking": "so", "signature": "s"}
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
-@pytest.mark.parametrize("content", ["", "text", [{"type": "text", "text": "text"}]])
+@each_row("dialect", ["openai-chat", "anthropic"])
+@each_row("content", ["", "text", [{"type": "text", "text": "text"}]])
 def test_calls_and_results_come_back_and_are_valid(dialect: str, content: Any) -> None:
     """Whatever an answer says beside its calls."""
     answer = answer_payload(dialect, content, [CALL])

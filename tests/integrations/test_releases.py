@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.testing.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYED = tomllib.loads((ROOT / "tests" / "frameworks" / "frameworks.toml").read_text())
@@ -23,7 +23,7 @@ def numbers(release: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted((set(PLAYED) & set(EXTRAS)) - FOR_SUMMARIES))
+@each_row("name", sorted((set(PLAYED) & set(EXTRAS)) - FOR_SUMMARIES))
 def test_an_extra_begins_with_the_oldest_release_that_is_played(name: str) -> None:
     """Whoever installs an extra gets no release that nobody tried."""
     oldest = PLAYED[name]["oldest"][0].partition("==")[2]
@@ -32,7 +32,7 @@ def test_an_extra_begins_with_the_oldest_release_that_is_played(name: str) -> No
     assert numbers(bound[1]) == numbers(oldest)
 
 
-@pytest.mark.parametrize("name", sorted(PLAYED))
+@each_row("name", sorted(PLAYED))
 def test_the_page_names_the_oldest_release(name: str) -> None:
     """Readers see what is tested."""
     page = (ROOT / "docs" / "integrations.md").read_text()

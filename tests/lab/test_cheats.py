@@ -14,6 +14,8 @@ from foldaway.lab.scoring.session import JudgedView, LabSession, Message
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import PLAIN, Strategy, message_view, text_view
 
+pytestmark = pytest.mark.slow
+
 NOTHING = Elsewhere(frozenset(), frozenset())
 HONEST = {strategy.name: strategy for strategy in PLAIN}
 

@@ -111,6 +111,7 @@ def test_masking_every_turn_costs_more_than_doing_nothing() -> None:
     assert plain.overflows > 0
 
 
+@pytest.mark.slow
 def test_the_planner_is_not_dearer_than_the_thresholds_on_a_steady_session() -> None:
     """On even growth it finds about the best of them by itself, in a window of any size."""
     recording = session(200)

@@ -120,6 +120,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[L
     assert (tmp_path / "half" / ROWS).read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Another question in the same folder is refused, and what is there stays."""
     asked = manifest(sessions)

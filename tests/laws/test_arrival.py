@@ -84,7 +84,7 @@ def more_for(provider: str, engine: Compressor, data: st.DataObject, number: int
 
 
 @EVERY_PROVIDER
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(data=st.data())
 def test_nothing_is_lost_on_arrival_nor_by_the_compactions_after_it(
     provider: str, data: st.DataObject
@@ -106,7 +106,7 @@ def test_nothing_is_lost_on_arrival_nor_by_the_compactions_after_it(
 
 
 @EVERY_PROVIDER
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(data=st.data())
 def test_who_holds_the_log_and_the_last_view_sees_the_same(
     provider: str, data: st.DataObject

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.testing.long_lists import exchanges, joined, long_lists, written
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy
 from foldaway.engine.compressor import Compressor
@@ -41,7 +42,7 @@ def taken_up(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(data=st.data())
 def test_a_session_taken_up_again_goes_on_as_if_it_had_never_stopped(
     provider: str, data: st.DataObject
@@ -98,7 +99,7 @@ def test_a_compaction_that_cannot_be_kept_changes_nothing(data: st.DataObject) -
     assert engine.compact(force=True).status == "compacted"
 
 
-@pytest.mark.parametrize("data", [b"{}", b"[]", b'{"length": 2, "items": [[0, 1]]}', b"x"])
+@each_row("data", [b"{}", b"[]", b'{"length": 2, "items": [[0, 1]]}', b"x"])
 def test_bytes_that_are_no_view_are_refused(data: bytes) -> None:
     """What was damaged is named, never half a view."""
     with pytest.raises(InvalidView):

@@ -100,7 +100,7 @@ def written_texts(messages: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(data=st.data())
 def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataObject) -> None:
     """Wherever in a transcript it stood: summary, digests, markers, the report, and the state
@@ -162,7 +162,13 @@ def test_no_secret_stands_there_that_was_the_name_of_a_tool(text: str) -> None:
     hold_no_secret(items, SECRETS[text])
 
 
-@pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        "anthropic",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("openai-responses", "gemini")),
+    ],
+)
 @pytest.mark.parametrize(
     "place", [one for one in PLACES if one not in ("image", "metadata", "name")]
 )

@@ -80,7 +80,7 @@ def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataOb
     assert "was_there.py" not in words
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(answers=st.lists(ANSWERS, min_size=12, max_size=12), sizes=st.lists(
     st.integers(2, 4), min_size=6, max_size=6))  # fmt: skip
 def test_the_long_lived_form_holds_them_too(answers: list[str], sizes: list[int]) -> None:
@@ -132,6 +132,7 @@ def after_rounds(summarizer: ScriptedSummarizer | None) -> list[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_forgetful_model_loses_nothing_that_the_ledger_keeps() -> None:
     """Eight compactions, each answer of the model only about the newest: what the ledger alone
     would still tell is still told, the numbers go on, and nothing nests.

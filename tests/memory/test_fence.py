@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.memory.fence import MOST_CHARS, TAG, Scrubber, fence_text, strip_fenced
 
@@ -58,7 +58,7 @@ def test_what_is_fenced_never_gets_out(text: str) -> None:
     assert strip_fenced(f"before {block} after") == "before  after"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (f"a<{TAG}>b</{TAG}>c", "ac"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.memory.messages import redact_value
 from foldaway.redaction import RedactionPolicy, Redactor
@@ -44,7 +44,7 @@ def test_every_list_and_object_keeps_its_place_and_no_key_survives(value: Any) -
     assert KEY not in str(found)
 
 
-@pytest.mark.parametrize("text", ['password="', "token='", '{"api_key": "'])
+@each_row("text", ['password="', "token='", '{"api_key": "'])
 def test_no_message_is_swallowed_by_the_one_before(text: str) -> None:
     """A quote that is left open ends with its text."""
     rows = [{"role": "user", "content": text}, {"role": "assistant", "content": "the port is 5433"}]

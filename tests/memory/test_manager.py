@@ -446,6 +446,7 @@ def test_a_tool_call_waits_for_a_question_that_is_being_answered() -> None:
     manager.close()
 
 
+@pytest.mark.slow
 def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_path: Path) -> None:
     """At exit the queue is finished; after SIGKILL all that was called durable is there."""
     script = tmp_path / "host.py"

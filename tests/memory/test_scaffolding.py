@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.memory.messages import GONE, KEPT, extract_user_words
 
@@ -58,7 +59,7 @@ def test_doing_it_twice_is_doing_it_once(forms: list[str]) -> None:
     assert extract_user_words(once) == once
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("<command-name>/exit</command-name>\n   <command-message>exit</command-message>\n"
@@ -106,6 +107,7 @@ def test_a_host_adds_its_own() -> None:
     assert extract_user_words("## Skill x\nbody\n## Request\nmend it", [own]) == "mend it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", [*GONE, *KEPT])
 def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str, times: int) -> None:

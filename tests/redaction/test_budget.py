@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.redaction.budget import ANY, BASE, FREE, Price, SearchBudget
@@ -32,7 +33,7 @@ def test_a_text_may_cost_its_base_and_its_length() -> None:
     assert (paid - 1) * 1_000 <= BASE + (paid - 2) * 10
 
 
-@pytest.mark.parametrize("price", [ANCHORED, SHAPED, FIELDS])
+@each_row("price", [ANCHORED, SHAPED, FIELDS])
 def test_a_try_costs_no_more_once_what_it_found_is_hidden(price: Price) -> None:
     """Otherwise a text that could just be paid for could not be once it is redacted."""
     budget = SearchBudget(b"x", price)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor, Vault
 
@@ -27,10 +27,10 @@ WEB_KEY = {
 HIDDEN = {"[redacted:private-key]": ""}
 
 
-@pytest.mark.parametrize("key", [ACCOUNT, WEB_KEY])
-@pytest.mark.parametrize("indent", [None, 2, "\t"])
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("order", [False, True])
+@each_row("key", [ACCOUNT, WEB_KEY])
+@each_row("indent", [None, 2, "\t"])
+@each_row("depth", [1, 2, 3])
+@each_row("order", [False, True])
 def test_the_object_of_a_key_is_one_credential(
     key: dict[str, str], indent: int | str | None, depth: int, order: bool
 ) -> None:
@@ -55,7 +55,7 @@ def test_a_public_key_and_an_account_without_a_key_stay() -> None:
         assert KEYED(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "odd",
     [
         {"a {": 1, **WEB_KEY, "b}": 2},

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.redaction.examples import load_examples
@@ -41,7 +42,7 @@ def test_a_secret_in_json_stays_json_and_keeps_no_value(
     assert all("[redacted:" in value for value in read["stringData"].values())
 
 
-@pytest.mark.parametrize("text", ["".join(parts) for parts in EXAMPLES.true] + list(EXAMPLES.false))
+@each_row("text", ["".join(parts) for parts in EXAMPLES.true] + list(EXAMPLES.false))
 def test_a_manifest_is_redacted_the_same_in_pieces(text: str) -> None:
     """The stream gives what the whole gives, wherever a piece ends, and twice is once."""
     wanted = REDACTOR(text)

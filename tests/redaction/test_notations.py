@@ -8,6 +8,7 @@ import string
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 
@@ -91,7 +92,7 @@ ALPHABETS = (
 )
 
 
-@pytest.mark.parametrize("notation", NOTATIONS)
+@each_row("notation", NOTATIONS)
 def test_a_key_is_hidden_in_every_notation(notation: str) -> None:
     rng = random.Random(notation)
     pattern = NOTATIONS[notation]
@@ -105,7 +106,7 @@ def test_a_key_is_hidden_in_every_notation(notation: str) -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         "abcdef1234567890abcdef1234567890", "0123456789abcdef0123456789abcdef",
@@ -117,7 +118,7 @@ def test_a_key_that_was_typed_in_order_is_hidden(value: str) -> None:
     assert is_hidden(f'"zentrix_key": "{value}"', value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         'CHARS = "abcdefghijklmnopqrstuvwxyz0123456789"',

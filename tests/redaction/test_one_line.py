@@ -26,6 +26,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 def test_one_long_line_costs_what_base64_costs(name: str, cpu_of: Callable[..., float]) -> None:
     """No alphabet of encoded bytes is dearer than twice base64, and the cost is linear."""
@@ -35,6 +36,7 @@ def test_one_long_line_costs_what_base64_costs(name: str, cpu_of: Callable[..., 
     assert cpu_of(partial(REDACTOR, long), below=most) < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pieces", [("-pin-", "a", "bc"), ("token", "a", "b"), ("--", "a", "b"), ("key", "a", "b")]
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.errors import InvalidSetting, NotReadable, UnknownName
 from foldaway.redaction import RedactionPolicy, Redactor, SecretRule
@@ -127,7 +128,7 @@ UNUSABLE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE)
+@each_row("wrong", UNUSABLE.values(), ids=UNUSABLE)
 def test_an_own_rule_that_cannot_be_used_is_refused(wrong: dict[str, Any]) -> None:
     """Before anything is read: with the rule, the field and what it must be."""
     with pytest.raises(InvalidSetting) as error:
@@ -163,7 +164,7 @@ BAD_FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said"), BAD_FILES.values(), ids=BAD_FILES)
+@each_row(("text", "said"), BAD_FILES.values(), ids=BAD_FILES)
 def test_a_bad_file_is_named_with_its_rule_and_a_remedy(text: str, said: str) -> None:
     """One sentence: the file, the rule, what is wrong, what to do."""
     with pytest.raises(NotReadable) as error:

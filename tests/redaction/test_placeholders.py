@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor, Vault
 from foldaway.redaction.examples import load_examples
@@ -100,7 +100,7 @@ def test_a_vault_gives_back_every_character(text: str) -> None:
     assert vault.restore(done.text) == text
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     f'{{"pan": {CARD}}}', f"[1, {CARD}]", json.dumps(f'{{"pan": {CARD}}}'),
     f'{{"note": "card {CARD}"}}', f"card {CARD}",
 ])  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 import foldaway
 from foldaway.errors import UnknownName
@@ -62,8 +63,8 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert KEYED(once) == once
 
 
-@pytest.mark.parametrize("group", [20, 30, 40])
-@pytest.mark.parametrize("secret", ["curl -u adm:s3cr3tpw27 x ", "echo hunter2024 | sudo -S ls "])
+@each_row("group", [20, 30, 40])
+@each_row("secret", ["curl -u adm:s3cr3tpw27 x ", "echo hunter2024 | sudo -S ls "])
 def test_a_line_of_groups_of_secrets_is_not_too_much_the_second_time(
     secret: str, group: int
 ) -> None:
@@ -183,7 +184,7 @@ def test_families_and_kinds_can_be_switched() -> None:
     assert "9372" not in redact(text)
 
 
-@pytest.mark.parametrize("keep", [{"email"}, ["email"], ("email",), frozenset({"email"}), "email"])
+@each_row("keep", [{"email"}, ["email"], ("email",), frozenset({"email"}), "email"])
 def test_any_collection_says_what_is_kept(keep: Any) -> None:
     """Policies of equal kinds are equal, however those were given."""
     policy = RedactionPolicy(keep=keep)
@@ -191,7 +192,7 @@ def test_any_collection_says_what_is_kept(keep: Any) -> None:
     assert Redactor(policy)("mail jane.roe@mailhost.org") == "mail jane.roe@mailhost.org"
 
 
-@pytest.mark.parametrize("kind", ["emial", "", "Email", "line", "personal"])
+@each_row("kind", ["emial", "", "Email", "line", "personal"])
 def test_a_kind_that_does_not_exist_is_refused(kind: str) -> None:
     """A slip would hide what should stay; and what nobody has read, a whole line, is never kept."""
     with pytest.raises(UnknownName) as raised:
@@ -249,7 +250,7 @@ def test_a_token_that_is_broken_in_two_is_hidden_on_both_sides() -> None:
         assert TOKEN[22:] not in out
 
 
-@pytest.mark.parametrize("gap", [b"\n", b"\\n", b"\r\n"])
+@each_row("gap", [b"\n", b"\\n", b"\r\n"])
 def test_what_is_read_before_the_end_of_a_key_is_told(gap: bytes) -> None:
     """The line before it decides; where many had to be read, they are paid for."""
     reads: list[int] = []
@@ -293,6 +294,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_no_input_makes_the_work_grow_faster_than_its_length(
     piece: str, assert_proportion: Callable[..., None]
@@ -308,6 +310,7 @@ DENSE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chars", [60_000, pytest.param(300_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("piece", DENSE)
 def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(
@@ -353,7 +356,7 @@ def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     )
 
 
-@pytest.mark.parametrize("number", ["-5678e900", "1.5678e900", "5678e900"])
+@each_row("number", ["-5678e900", "1.5678e900", "5678e900"])
 def test_a_secret_that_stands_again_parts_no_number(number: str) -> None:
     """A secret is hidden where it stands once more, but not within a number of JSON."""
     out = KEYED(f'{{"password": "5678e900", "again": ["5678e900"], "n": {number}}}')
@@ -455,7 +458,7 @@ def test_the_end_of_a_key_costs_no_more_after_a_long_word() -> None:
     assert seconds[1] < 2 * seconds[0] + 0.1
 
 
-@pytest.mark.parametrize("line", ["Encryption: none", "Comment: me", "Proc-Type: 4,ENCRYPTED"])
+@each_row("line", ["Encryption: none", "Comment: me", "Proc-Type: 4,ENCRYPTED"])
 def test_heads_of_keys_without_a_body_cost_in_proportion_to_their_length(line: str) -> None:
     """Where one head follows another, none reads the rest of the text."""
     seconds: list[float] = []
@@ -482,9 +485,7 @@ def test_a_longer_way_to_a_name_costs_no_more_tries() -> None:
     assert seconds[1] < 4 * seconds[0] + 0.1
 
 
-@pytest.mark.parametrize(
-    "value", ['password: \\"{}"x\n', '<password>a1{}" </password>\n', 'SecretStr(\\"{}"x\n']
-)
+@each_row("value", ['password: \\"{}"x\n', '<password>a1{}" </password>\n', 'SecretStr(\\"{}"x\n'])
 def test_a_row_of_backslashes_is_read_once(value: str) -> None:
     """Where a string ends is found in proportion to its length, however often it is escaped."""
     seconds: list[float] = []

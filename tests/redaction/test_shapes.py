@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.redaction import Redactor
 from foldaway.redaction.examples import load_examples
@@ -82,7 +83,7 @@ def test_the_value_of_a_place_is_what_its_pattern_says(data: bytes) -> None:
             assert (found[0], found[one.group]) == (whole, value)
 
 
-@pytest.mark.parametrize("rule", USED, ids=lambda rule: rule.kind)
+@each_row("rule", USED, ids=lambda rule: rule.kind)
 def test_no_shape_is_longer_than_what_is_read(rule: SecretRule) -> None:
     """One more stands before it."""
     parser = cast("Any", import_module("re._parser"))

@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.redaction.examples import load_examples
@@ -51,7 +52,8 @@ def test_a_secret_is_found_at_every_cut(parts: tuple[str, ...], data: st.DataObj
     assert streamed(pieces) == whole(b"".join(pieces))
 
 
-@pytest.mark.parametrize("number", range(0, len(EXAMPLES), 40))
+@pytest.mark.slow
+@each_row("number", range(0, len(EXAMPLES), 40))
 def test_every_cut_of_some_texts(number: int) -> None:
     """The same, for each cut of a few examples."""
     text = "".join(EXAMPLES[number]).encode("utf-8", "surrogatepass")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.redaction.structures import match_table
@@ -41,9 +41,9 @@ def test_a_column_of_passwords_is_hidden_and_the_others_stay(
     assert KEYED(done) == done
 
 
-@pytest.mark.parametrize("line_end", ["\r\n", "\x1e", "\x85", "\u2028", "\u2029"])
-@pytest.mark.parametrize("row_end", ["\n", ""])
-@pytest.mark.parametrize("quote", ["", '"'])
+@each_row("line_end", ["\r\n", "\x1e", "\x85", "\u2028", "\u2029"])
+@each_row("row_end", ["\n", ""])
+@each_row("quote", ["", '"'])
 def test_a_heading_may_end_in_any_line_separator(line_end: str, row_end: str, quote: str) -> None:
     """NEL, LS and PS end a heading as a line break does, whatever ends its rows."""
     heading, row = (quote + f"{quote},{quote}".join(cells) + quote for cells in (
@@ -54,7 +54,7 @@ def test_a_heading_may_end_in_any_line_separator(line_end: str, row_end: str, qu
     assert done.startswith(heading + line_end + quote + "bob")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "| user | password |\n|------|----------|\n| admin | s3cr3tpw27 |\n",
@@ -72,7 +72,7 @@ def test_tables_of_many_tools_are_read(text: str) -> None:
     assert KEYED(done) == done
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "| password | string | The user's password |\n| token | str2 | required |\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.errors import InvalidSetting
 from foldaway.reduction import Truncation, on_arrival
@@ -17,7 +18,7 @@ POLICY = Truncation(
 LONG = "a line of an output that is long\n" * 400
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "limit"),
     [
         ("Read", 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway import reduce
 from foldaway.reduction.code import definition_lines, guess_language
@@ -32,13 +33,13 @@ DEFINITIONS = {
 }
 
 
-@pytest.mark.parametrize("language", SOURCES)
+@each_row("language", SOURCES)
 def test_a_language_is_known_by_its_first_lines(language: str) -> None:
     """Enough to choose a grammar."""
     assert guess_language(SOURCES[language]) == language
 
 
-@pytest.mark.parametrize("language", SOURCES)
+@each_row("language", SOURCES)
 def test_definitions_are_found_by_syntax(language: str) -> None:
     """With the line of each and how deep it is nested."""
     pytest.importorskip("tree_sitter_python", reason="the extra `code` is not installed")

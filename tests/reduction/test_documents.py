@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway import reduce
 from foldaway.reduction.prose import html_text
@@ -101,7 +101,7 @@ def test_a_page_becomes_the_text_that_a_reader_sees() -> None:
     assert html_text(page) == expected
 
 
-@pytest.mark.parametrize("page", ["<", "<p", "<!--", "<script>x", "</", "a < b > c", "<p>&#x;"])
+@each_row("page", ["<", "<p", "<!--", "<script>x", "</", "a < b > c", "<p>&#x;"])
 def test_a_broken_page_is_no_error(page: str) -> None:
     """Whatever is not closed is text."""
     assert isinstance(html_text(page), str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.reduction import Kind, detect_kind
 
@@ -38,13 +38,13 @@ EXAMPLES: list[tuple[Kind, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text"), EXAMPLES)
+@each_row(("kind", "text"), EXAMPLES)
 def test_a_text_is_told_by_its_lines(kind: Kind, text: str) -> None:
     """One small example of each shape that is known."""
     assert detect_kind(text) == kind
 
 
-@pytest.mark.parametrize(("kind", "text"), [pair for pair in EXAMPLES if "json" not in pair[0]])
+@each_row(("kind", "text"), [pair for pair in EXAMPLES if "json" not in pair[0]])
 def test_what_a_tool_puts_before_an_output_does_not_count(kind: Kind, text: str) -> None:
     """Exit code, time and the like come from the tool, not from what it ran."""
     header = "Chunk ID: 84a5d2\nWall time: 0.0 seconds\nProcess exited with code 1\nOutput:\n"
@@ -52,7 +52,7 @@ def test_what_a_tool_puts_before_an_output_does_not_count(kind: Kind, text: str)
     assert detect_kind("Exit code 1\n" + text) == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hint", "kind"),
     [("a/b.py", "code"), ("server.log", "log"), ("x.patch", "diff"), ("text/html", "html"),
      ("README.md", "prose"), ("data.csv", "csv"), ("A.GO", "code")],

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway import reduce
 from foldaway.errors import InvalidSetting, UnknownName
@@ -136,7 +137,7 @@ def test_a_kind_is_found_for_every_text(text: str, hint: str) -> None:
     assert detect_kind(text, hint) in KINDS
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_every_reducer_names_the_reference(kind: Kind) -> None:
     """Where there is room, the result names the place of the original."""
     text = SAMPLES[kind]
@@ -148,7 +149,7 @@ def test_every_reducer_names_the_reference(kind: Kind) -> None:
     assert REFERENCE not in reduce(text, kind, 150).text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_every_reducer_uses_its_budget(kind: Kind) -> None:
     """A reduction is not smaller than it has to be: more than half of what it may have."""
     assert reduce(SAMPLES[kind], kind, 150).tokens_after > 75
@@ -165,8 +166,8 @@ LONG_LINES = {
 }
 
 
-@pytest.mark.parametrize("kind", [None, *(kind for kind in KINDS if kind not in ("json", "jsonl"))])
-@pytest.mark.parametrize("name", LONG_LINES)
+@each_row("kind", [None, *(kind for kind in KINDS if kind not in ("json", "jsonl"))])
+@each_row("name", LONG_LINES)
 def test_something_is_left_of_a_line_that_is_longer_than_the_budget(
     name: str, kind: Kind | None
 ) -> None:
@@ -202,6 +203,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_makes_a_reduction_slow(name: str) -> None:
     """A megabyte of the worst takes seconds at most, read as what it looks like."""
@@ -211,6 +213,7 @@ def test_no_text_makes_a_reduction_slow(name: str) -> None:
     assert done.tokens_after <= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["one word", "errors", "open tags", "colons", "hunks", "wide"])
 def test_no_reducer_is_slow_on_what_it_is_not_for(kind: Kind, name: str) -> None:
@@ -264,9 +267,7 @@ def test_a_reducer_from_elsewhere_goes_first() -> None:
     assert done.left_out
 
 
-@pytest.mark.parametrize(
-    "bad", [lambda text, *_: text, lambda text, *_: text * 2, lambda text, *_: text[:-1]]
-)
+@each_row("bad", [lambda text, *_: text, lambda text, *_: text * 2, lambda text, *_: text[:-1]])
 def test_a_reducer_that_breaks_a_law_is_passed_over(bad: object) -> None:
     """Too large an answer is no answer."""
     text = "a line of text\n" * 200

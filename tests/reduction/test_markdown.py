@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.reduction import fenced, render_result
 from foldaway.reduction.markdown import MOST_CHARS, code
@@ -51,9 +51,7 @@ def test_every_result_is_rendered_and_bounded(
     assert len(shown) <= 1.5 * MOST_CHARS
 
 
-@pytest.mark.parametrize(
-    "output", ["x\n" * 500_000, "y" * 1_000_000, json.dumps(["z" * 99] * 9999)]
-)
+@each_row("output", ["x\n" * 500_000, "y" * 1_000_000, json.dumps(["z" * 99] * 9999)])
 def test_a_megabyte_becomes_a_page(output: str) -> None:
     """Long outputs are bounded too."""
     assert len(render_result("Bash", {"command": "make"}, output)) <= 1.5 * MOST_CHARS

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.reduction import signals
 from foldaway.reduction.shapes import END_SHAPES, SHAPES, Shape
@@ -15,7 +16,7 @@ from foldaway.reduction.signals import TestCounts
 EVERY = (*SHAPES, *END_SHAPES)
 
 
-@pytest.mark.parametrize("shape", EVERY, ids=lambda shape: shape.sign)
+@each_row("shape", EVERY, ids=lambda shape: shape.sign)
 def test_every_shape_matches_its_examples_and_nothing_harmless(shape: Shape) -> None:
     """A shape is held against its own examples, and all shapes together against the harmless."""
     for example in shape.examples:
@@ -27,7 +28,7 @@ def test_every_shape_matches_its_examples_and_nothing_harmless(shape: Shape) -> 
         assert signals.error_lines(example) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "cmd/main.go:12:5: not enough arguments in call to f",
@@ -42,7 +43,7 @@ def test_errors_without_the_word_are_found_too(line: str) -> None:
     assert len(signals.error_lines(f"quiet\n{line}\nquiet")) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         'fmt.Fprintf(os.Stderr, "Warning: failed to read: %v", err)',
@@ -80,7 +81,7 @@ def test_an_error_in_a_line_of_a_megabyte_is_found() -> None:
     assert len(found) <= signals.SHOWN_CHARS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("FAILED tests/test_a.py::test_b[x y] - ValueError: no", "tests/test_a.py::test_b[x y]"),
@@ -117,7 +118,7 @@ def test_a_go_package_is_named_only_where_no_test_is() -> None:
     assert signals.failing_tests(text) == ("TestA",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "counts"),
     [
         ("=== 3 failed, 12 passed, 1 skipped in 1.20s ===", TestCounts(12, 3, 1)),
@@ -152,7 +153,7 @@ def test_the_counts_of_every_runner_are_read(text: str, counts: TestCounts | Non
     assert signals.test_counts(text) == counts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "status"),
     [
         ("Exit code 1\nlater", 1),
@@ -196,6 +197,7 @@ def test_no_text_breaks_a_signal(text: str) -> None:
     signals.exit_status(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["rror", "Error: ", "error:\n", "FAIL\t", "FAILED ", ":1:1: ", "--- FAIL: \n", " pass\n",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.search.query import parse_query, parted
 from foldaway.search.text import clean
@@ -48,7 +48,7 @@ def test_a_substring_is_held_in_any_case(text: str, data: st.DataObject) -> None
         assert holds(text, loud)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "pieces"),
     [
         ("配置文件", ["配置", "置文", "文件"]),
@@ -62,7 +62,7 @@ def test_runs_without_blanks_are_parted(query: str, pieces: list[str]) -> None:
     assert [term.text for term in parted(parse_query(query).terms)] == pieces
 
 
-@pytest.mark.parametrize("piece", ["a", "ab ", "é", "_", "foo.", "中"])
+@each_row("piece", ["a", "ab ", "é", "_", "foo.", "中"])
 def test_looking_is_linear(piece: str) -> None:
     """Many near misses in a long text cost no more than its length."""
     text = piece * (400_000 // len(piece))

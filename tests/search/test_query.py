@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.search.query import MOST_TERMS, parse_query
 from foldaway.search.values import Filters
@@ -32,7 +32,7 @@ def test_every_text_is_a_query(text: str) -> None:
     assert parse_query(text) == query
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "expected"),
     [
         ("timeout", "word", "timeout"),
@@ -93,9 +93,7 @@ def test_filters_can_be_typed() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text", ["since:yesterday", "role:nobody", "until:2026-02-31", "xrole:tool"]
-)
+@each_row("text", ["since:yesterday", "role:nobody", "until:2026-02-31", "xrole:tool"])
 def test_what_cannot_be_a_filter_is_text(text: str) -> None:
     """A filter that means nothing is looked for as it stands."""
     query = parse_query(text)
@@ -103,7 +101,7 @@ def test_what_cannot_be_a_filter_is_text(text: str) -> None:
     assert [term.text for term in query.terms] == [text]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "small"),
     [
         ("When did Caroline go to the support group?", {"When", "did", "go", "to", "the"}),
@@ -118,7 +116,7 @@ def test_small_words_are_told_by_the_language_of_the_query(text: str, small: set
     assert {term.text for term in parse_query(text).terms if term.small} == small
 
 
-@pytest.mark.parametrize("piece", ['"', "- ", "a:", '-"', "role:", "a'", "(", "a", "*", "a.", "中"])
+@each_row("piece", ['"', "- ", "a:", '-"', "role:", "a'", "(", "a", "*", "a.", "中"])
 def test_reading_is_linear(piece: str) -> None:
     """A query of 50 MB costs what its first characters cost."""
     start = time.process_time()

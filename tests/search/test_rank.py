@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.search.finding import ScannedText, scan
 from foldaway.search.values import Match
@@ -17,7 +17,7 @@ def find(texts: Sequence[str], query: str) -> list[Match]:
     return scan([ScannedText(at, "user", text) for at, text in enumerate(texts)], query, 10)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asks", "tells"),
     [
         ("Ready: the staging proxy?", "Ready: the staging proxy."),
@@ -33,7 +33,7 @@ def test_an_answer_is_ahead_of_what_follows_a_statement(asks: str, tells: str) -
     assert texts.index("On the left.") < texts.index("On the right.")
 
 
-@pytest.mark.parametrize("lead", ["", "[9 May, 2023] ", "[10:30] "])
+@each_row("lead", ["", "[9 May, 2023] ", "[10:30] "])
 def test_what_somebody_said_is_ahead_of_what_was_said_to_them(lead: str) -> None:
     """A question that names a speaker prefers what that person said, the newer one aside."""
     talk = [f"{lead}Ann: the budget, Ben", *FILLER, f"{lead}Ben: the budget, Ann"]
@@ -41,7 +41,7 @@ def test_what_somebody_said_is_ahead_of_what_was_said_to_them(lead: str) -> None
     assert find(talk, "What did Ben say about the budget?")[0].position == len(talk) - 1
 
 
-@pytest.mark.parametrize("query", ["ann budget", "budget.py", "staging proxy", '"the budget"'])
+@each_row("query", ["ann budget", "budget.py", "staging proxy", '"the budget"'])
 def test_keywords_are_ranked_by_their_terms_alone(query: str) -> None:
     """Neither a question mark nor a speaker changes the score of a hit for keywords and names."""
     talk = ["Ann: the budget", "the staging proxy?", "see budget.py", *FILLER, "Ann, the budget"]

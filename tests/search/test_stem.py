@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.search.words import folded, stem, words_of
 
@@ -33,7 +33,7 @@ def test_a_stem_is_what_sqlite_indexes(drawn: list[str]) -> None:
     assert [stem(word) for word in drawn] == [indexed[number] for number in range(len(drawn))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [("running", "runs"), ("happy", "happiness"), ("documents", "document"), ("cafés", "cafe")],
 )

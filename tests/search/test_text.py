@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway.search import text as text_module
@@ -31,7 +32,7 @@ def test_a_call_is_found_by_its_name_and_values() -> None:
     assert found.tools == ("grep",)
 
 
-@pytest.mark.parametrize("arguments", ["*** Begin Patch", '{"torn": "val', "", "[" * 10_000])
+@each_row("arguments", ["*** Begin Patch", '{"torn": "val', "", "[" * 10_000])
 def test_arguments_that_are_no_json_are_text(arguments: str) -> None:
     """A custom call is found by what it holds."""
     assert of(ToolCall("c1", "apply", arguments)) == f"apply\n{arguments}".strip()
@@ -100,6 +101,7 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert text.endswith(" end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "A1b", "\ud800", "\x00", "\n", "=", "a/"])
 def test_it_is_linear(piece: str) -> None:
     """Five MB of anything take a second or two at most."""

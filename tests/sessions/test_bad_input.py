@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.sessions.test_follow import WINDOW, WORDS, spoken, talk
+from tests.testing.rows import each_row
 
 from foldaway import check
 from foldaway.errors import InvalidSetting, NotReadable, StoreUnavailable
@@ -19,7 +20,7 @@ from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 
 
-@pytest.mark.parametrize("wrong", [
+@each_row("wrong", [
     "hello", 42, None, {"foo": 1}, b"7", {"role": None, "content": "x"}, {"role": "bogus"},
     {"role": "user", "content": 5},
 ])  # fmt: skip
@@ -36,7 +37,7 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
         session.follow(request={"messages": talk(1), "contents": talk(1)})
 
 
-@pytest.mark.parametrize("setting", [
+@each_row("setting", [
     {"key": 7}, {"policy": {"threshold": 0.5}}, {"context_length": "8000"},
     {"context_length": 8e3}, {"on_error": "ignore"},
 ])  # fmt: skip
@@ -103,7 +104,7 @@ def fails(_message: Any) -> str:
     raise ZeroDivisionError("of the host")
 
 
-@pytest.mark.parametrize("wrong", [None, 7, "text", object(), {"content": object()}])
+@each_row("wrong", [None, 7, "text", object(), {"content": object()}])
 def test_a_list_that_cannot_be_read_goes_through_if_the_host_asked_for_that(wrong: Any) -> None:
     """Its own objects, with the reason; a function of the host that raises is no other."""
     whole = [*talk(1), wrong]
@@ -233,6 +234,7 @@ def printed_by(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path) -> None:
     """The error of the system comes out, or the host's list; the log is whole, and goes on when

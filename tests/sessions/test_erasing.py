@@ -561,6 +561,7 @@ erase_words(store, person="alice", tell=tell)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "number"),
     [

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.long_lists import Exchange, written
+from tests.testing.rows import each_row
 
 from foldaway import Model, Policy, check
 from foldaway.caching.prices import Prices
@@ -101,7 +102,7 @@ def test_a_result_with_a_summary_of_the_host_beside_it_is_recognized() -> None:
     assert (again.course, dumped(again.messages)) == ("same", dumped(first.messages))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_a_host_that_takes_what_it_was_given_goes_on_from_there(dialect: str) -> None:
     """What comes back is recognized: one log, in which every message is once."""
     session, host = Session(**WINDOW), list[Any]()
@@ -344,6 +345,7 @@ print(json.dumps(session.follow(spoken(key, int(count))).messages))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_same_list_gives_the_same_bytes_after_a_restart_and_elsewhere(
     tmp_path: Path, dialect: str
@@ -479,6 +481,7 @@ def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
     assert check(session.messages, dialect="anthropic") == []
 
 
+@pytest.mark.slow
 def test_after_warming_up_the_first_compaction_loads_nothing() -> None:
     """In a process of its own: no module of ours is imported any more."""
     script = (
@@ -775,7 +778,7 @@ def objects_of_clients() -> list[tuple[str, list[Any]]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("at", range(3))
+@each_row("at", range(3))
 def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
     """What stays is the host's own object, in requests too; what is kept is plain."""
     dialect, objects = objects_of_clients()[at]

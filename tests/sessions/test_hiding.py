@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ def a_store() -> Generator[Store]:
         yield store
 
 
+@pytest.mark.slow
 def test_another_process_goes_on_with_the_same_placeholders(home: Any) -> None:
     """It sees the same bytes, and what it writes about the same secret has the same tag."""
     session = compacted(home.open(), talk(20, SECRET))

@@ -68,6 +68,7 @@ STEPS = st.lists(st.sampled_from(("append", "compact", "undo", "pin", "resume"))
                  max_size=14)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("mode", ["in-place", "rotate"])
 @pytest.mark.parametrize(

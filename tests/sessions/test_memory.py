@@ -50,7 +50,7 @@ def taken(store: Store, body: bytes) -> tuple[float, float]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("make", [results, image])
+@pytest.mark.parametrize("make", [pytest.param(results, marks=pytest.mark.slow), image])
 def test_a_large_request_takes_no_more_than_twice_its_size_beside_itself(
     make: Any, tmp_path: Path
 ) -> None:

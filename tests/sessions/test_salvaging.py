@@ -116,6 +116,7 @@ def damage(whole: Path, tmp_path: Path, pages: range) -> None:
         assert messages > total // 2, page
 
 
+@pytest.mark.slow
 def test_a_page_that_is_overwritten_takes_at_most_what_it_had(whole: Path, tmp_path: Path) -> None:
     """Every other message is as it was, and what is lost is named."""
     count = len(whole.read_bytes()) // PAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.sessions.showing import show_json
@@ -21,8 +21,8 @@ SECRETS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", SECRETS)
-@pytest.mark.parametrize("beside", [{}, COSTLY])
+@each_row("value", SECRETS)
+@each_row("beside", [{}, COSTLY])
 def test_a_secret_is_hidden_beside_whatever_costs_too_much(value: Any, beside: Any) -> None:
     """By its line, by its neighbor in a list, by its name."""
     body = json.dumps([{"kept": "zebra", "one": value}, beside], separators=(",", ":"))

@@ -7,7 +7,7 @@ from typing import Any
 import anthropic
 import httpx
 import openai
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.sessions.too_long import Refusal, refusal_of
 
@@ -64,7 +64,7 @@ SAID_NOT = [
 ]
 
 
-@pytest.mark.parametrize(("error", "means", "limit"), SAID)
+@each_row(("error", "means", "limit"), SAID)
 def test_an_error_that_says_so_is_recognized(
     error: Exception, means: str, limit: int | None
 ) -> None:
@@ -74,7 +74,7 @@ def test_an_error_that_says_so_is_recognized(
     assert (found.means, found.limit) == (means, limit)
 
 
-@pytest.mark.parametrize("error", SAID_NOT)
+@each_row("error", SAID_NOT)
 def test_every_other_error_is_left_alone(error: BaseException) -> None:
     """A rate limit, a wrong key or a broken request is not made better by compacting."""
     assert refusal_of(error) is None

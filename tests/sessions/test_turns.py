@@ -136,6 +136,7 @@ class DyingStore(Store):
         return done
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_point_loses_and_repeats_nothing(home: Home) -> None:
     """After every change that a turn with several messages and a command makes, on a server after
     every fifth; then another process goes on."""
@@ -275,6 +276,7 @@ print(said)
 """
 
 
+@pytest.mark.slow
 def test_the_first_sessions_of_a_process_may_be_opened_by_many_threads(
     tmp_path: Path,
 ) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.sessions.rows import turn_usage, usage_in
 from foldaway.stores.values import StoredMessage
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "figures"),
     [
         ({"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90,

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.stores.bodies import RUN_BYTES, address_of, expand, pack, squeeze, unpack
 from foldaway.stores.database import Packed, Row, Value
@@ -91,13 +92,14 @@ def test_any_bytes_in_the_place_of_a_body_are_read_or_told(content: bytes) -> No
         unpack(Parts(Packed(b"", 0, b"")), "", 1, 0, b"\0" + content)
 
 
-@pytest.mark.parametrize("damaged", [b"\1not a frame", b"\7x", b"\1"])
+@each_row("damaged", [b"\1not a frame", b"\7x", b"\1"])
 def test_a_damaged_body_is_told(damaged: bytes) -> None:
     """It is never taken for another content."""
     with pytest.raises(zstandard.ZstdError):
         expand(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", [b"A" * (RUN_BYTES - 1) + b" ", b"A", b"ab c", b"\0\xff", b"A" * RUN_BYTES + b"!"]
 )

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession
@@ -50,6 +52,7 @@ def test_a_store_that_is_only_read_and_has_no_key_says_nothing(home: Any) -> Non
     assert store.redaction_key() == reader.redaction_key() != ""
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_store_at_once_agree(home: Any) -> None:
     """Whoever is first makes it, and all have that one."""
     asked = [

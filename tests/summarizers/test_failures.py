@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway._core.report import Urgency
 from foldaway.errors import FailureKind, SummarizerFailed
@@ -26,9 +26,9 @@ KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 OUT_OF_REACH = ("refused", "not found", "unreachable")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("urgency", get_args(Urgency))
-@pytest.mark.parametrize("on_failure", get_args(OnFailure))
+@each_row("kind", KINDS)
+@each_row("urgency", get_args(Urgency))
+@each_row("on_failure", get_args(OnFailure))
 def test_every_edge_of_the_table(
     kind: FailureKind, urgency: Urgency, on_failure: OnFailure
 ) -> None:
@@ -56,7 +56,7 @@ def test_hard_urgency_aborts_only_where_that_was_asked_for() -> None:
         assert without_writer(kind, "abort", "hard") == "abort"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cancelled"])
+@each_row("kind", [kind for kind in KINDS if kind != "cancelled"])
 def test_pauses_grow_to_a_bound(kind: FailureKind) -> None:
     """30, 60 or 600 seconds by class, doubled with every failure in a row, an hour at most."""
     breaker, pauses = Breaker(), list[float]()
@@ -87,7 +87,7 @@ def test_a_cancelled_run_is_no_failure_of_the_summarizer() -> None:
     assert after_failure(Breaker(), SummarizerFailed("cancelled", "m"), 5.0) == Breaker()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_people_read_what_happened_what_was_kept_and_what_to_do(kind: FailureKind) -> None:
     """One sentence with all three."""
     said = sentence(SummarizerFailed(kind, "openai:m", "status 401"), "abort")

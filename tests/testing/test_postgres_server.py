@@ -22,6 +22,7 @@ except ServerUnavailable as reason:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [
     signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak),
 ])  # fmt: skip

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.tokens import HIGHEST_RATIO, LOWEST_RATIO, Calibration
 
@@ -41,7 +42,7 @@ def test_no_report_can_break_the_limits(reports: list[tuple[int, int]]) -> None:
     assert calibration.apply("m", 1) >= 1
 
 
-@pytest.mark.parametrize(("estimated", "reported"), [(0, 5), (5, 0), (-5, 5), (5, -5), (0, 0)])
+@each_row(("estimated", "reported"), [(0, 5), (5, 0), (-5, 5), (5, -5), (0, 0)])
 def test_nonsense_changes_nothing(estimated: int, reported: int) -> None:
     """A report without a positive pair of counts is as if it had not been made."""
     before = Calibration().observe("m", 100, 120)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.tokens.estimate import (
     FEATURES,
@@ -208,7 +209,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.kind)
+@each_row("golden", GOLDEN, ids=lambda golden: golden.kind)
 def test_every_kind_of_text_is_within_its_tolerance(golden: Golden) -> None:
     """The estimate of a known text differs from o200k_base by the recorded share at most."""
     assert estimate_text(golden.text) == pytest.approx(golden.truth, rel=golden.tolerance)
@@ -263,7 +264,7 @@ def test_an_image_costs_a_flat_sum_far_below_its_base64() -> None:
     assert estimate_text(encoded) > 100 * IMAGE_TOKENS
 
 
-@pytest.mark.parametrize("size", [FULL_CHARS + 1, 30_000, 200_000, 1_000_003])
+@each_row("size", [FULL_CHARS + 1, 30_000, 200_000, 1_000_003])
 def test_a_sample_stands_for_the_whole_of_a_long_text(size: int) -> None:
     """A long mixed text costs what its pieces cost together, within 8 %."""
     rng = random.Random(size)
@@ -292,7 +293,7 @@ def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     assert best_seconds(large) < 24 * best_seconds(small) + 0.005
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "=", "\n", "─"])
+@each_row("unit", ["a", " ", "=", "\n", "─"])
 def test_a_repeated_character_is_never_cheaper_than_the_longest_token(unit: str) -> None:
     """No vocabulary entry is longer than 128 characters."""
     assert estimate_text(unit * 1_280) >= 10

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 from tests.testing.trajectories import trajectories
 
 from foldaway import check
@@ -166,7 +167,7 @@ def test_the_words_of_a_writer_stand_in_the_summary_turn():
     assert (metrics.summary_calls, metrics.errors) == (2, 2)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_facts_of_folded_turns_are_in_the_summary(dialect: str):
     """What was asked, changed and went wrong in the middle is told in the turn that replaces it."""
     steps: list[Any] = [system("Be brief."), user("Begin."), assistant(call("bash", command="ls")),
@@ -250,7 +251,7 @@ def test_words_about_tags_are_no_nesting():
         assert compress_trajectory({"conversations": turns}, policy)[1].skipped
 
 
-@pytest.mark.parametrize("field", ["target_tokens", "summary_tokens", "keep_last", "max_turns"])
+@each_row("field", ["target_tokens", "summary_tokens", "keep_last", "max_turns"])
 def test_a_setting_out_of_range_is_refused(field: str):
     """The error names the setting and what it must be."""
     with pytest.raises(InvalidSetting, match=f"{field} is -1; it must be at least"):

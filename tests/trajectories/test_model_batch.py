@@ -186,6 +186,7 @@ def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server:
     assert _files(out) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sdk", SDKS)
 def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
     records: Path, tmp_path: Path, server: ModelServer, sdk: str, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +225,7 @@ def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
     assert _files(out) == _files(tmp_path / "undisturbed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sdk", SDKS)
 def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     records: Path, tmp_path: Path, server: ModelServer, sdk: str

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.errors import BatchStopped, FailureKind, SummarizerFailed
@@ -124,7 +125,7 @@ def test_where_one_is_turned_away_all_wait():
     assert [at for _, at in began[1:]] == [30.0, 30.0]
 
 
-@pytest.mark.parametrize(("kind", "tries"), [
+@each_row(("kind", "tries"), [
     ("overloaded", TRIES), ("timed out", TRIES), ("broken answer", TRIES), ("too long", 1),
     ("rate limited", RATE_TRIES),
 ])  # fmt: skip
@@ -140,7 +141,7 @@ def test_a_question_that_nobody_answers_is_given_up(kind: FailureKind, tries: in
         assert client.ask(_question("other")).result(10).answer == SummaryAnswer(text="said")
 
 
-@pytest.mark.parametrize(("failure", "tries", "remedy"), [
+@each_row(("failure", "tries", "remedy"), [
     (_failed("refused"), 1, "check the key"),
     (_failed("not found"), 1, "check the name of the model"),
     (_failed("unreachable"), TRIES, "check the network"),

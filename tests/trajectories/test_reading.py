@@ -10,6 +10,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.errors import NotReadable
 from foldaway.trajectories.reading import RawRecord, cut_shards, find_sources, read_records
@@ -156,7 +157,7 @@ def test_a_sample_is_in_order_and_always_the_same(lines: list[int], number: int,
 NATIVE = Path(__file__).parents[1] / "agents" / "importers" / "data"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "agent", "turns"),
     [("codex.jsonl", "codex", 11), ("opencode.json", "opencode", 5),
      ("aider.chat.history.md", "aider", 4), ("continue.json", "continue", 6)],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.trajectories.tokenizer_file import SPLITS, Tokenizer, WordTokenizer, counter_of
 
@@ -86,7 +87,7 @@ _ODD: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _ODD)
+@each_row("name", _ODD)
 def test_a_file_that_does_something_else_counts_by_itself(name: str):
     """What could make a text cost other than its words is left to the tokenizer."""
     made = _tokenizer("", **_ODD[name])

@@ -49,6 +49,7 @@ def _peak_bytes(folder: Path, records: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_input(tmp_path: Path):
     """Eight times the records, the same peak: the input is read along with the output."""
     _peak_bytes(tmp_path / "first", 20)  # what is loaded once
@@ -108,6 +109,7 @@ def test_a_record_over_its_target_is_named_with_the_reason(tmp_path: Path):
     assert (row.source, row.line) == ("in.jsonl", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 3, 4, 6, -1])
 def test_a_turn_that_was_changed_beside_several_folds_is_found(tmp_path: Path, at: int):
     """Turns before, between and after the folds are compared with those of the input."""

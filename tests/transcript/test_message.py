@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway.testing import assistant, call, media, result, talk, user
 from foldaway.transcript import Flaw, Message, Opaque, Text, Thinking, ToolResult, is_ask, texts
 
 
-@pytest.mark.parametrize("field", ["role", "parts", "wire", "intact"])
+@each_row("field", ["role", "parts", "wire", "intact"])
 def test_a_message_cannot_be_changed_in_place(field: str) -> None:
     """Values are frozen: whoever wants another message makes one."""
     with pytest.raises(AttributeError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from tests.testing.rows import each_row
 
 from foldaway import Chat, Policy, open_memory, open_store
 from foldaway.agents.chat.screen import Flow, visible
@@ -55,8 +55,8 @@ def line_at(columns: int, *, asks: int, **usage: int) -> str:
         return status_line(chat, PriceList(), columns)
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize(("asks", "next_"), [
+@each_row("columns", WIDTHS)
+@each_row(("asks", "next_"), [
     (1, "compacts at 20k"), (15, "pressure"), (20, "compacts next"),
 ])  # fmt: skip
 def test_the_status_line_says_what_happens_next(columns: int, asks: int, next_: str) -> None:

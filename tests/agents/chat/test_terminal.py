@@ -33,6 +33,8 @@ from foldaway.transcript import texts
 from ..running.conftest import Screen
 from .conftest import calls
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "› "
 SUMMARY = json.dumps({"completed": [{"text": "Numbered questions were answered.", "source": ""}]})
 CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")

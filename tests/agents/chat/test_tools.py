@@ -16,6 +16,8 @@ from foldaway.agents.chat.tools import Toolbox, read_servers, run_command
 from foldaway.errors import NotReadable
 from foldaway.transcript import ToolCall
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).resolve().parents[2] / "memory" / "external" / "memory_server.py"
 
 

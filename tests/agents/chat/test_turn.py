@@ -30,6 +30,8 @@ from foldaway.transcript import ToolCall, ToolResult, texts
 
 from .conftest import WIRES, calls, url_of  # pyright: ignore
 
+pytestmark = pytest.mark.slow
+
 
 class Heard:
     """What a listener was told, and an event for each first piece."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.importers.imported import Agent
@@ -71,7 +72,7 @@ def test_every_event_of_the_table_is_answered(agent: str, session: Callable[...,
                 assert host.kept[0].text == LOG
 
 
-@pytest.mark.parametrize("agent", HOOKED)
+@each_row("agent", HOOKED)
 def test_agents_with_hooks_are_agents_that_can_be_imported(agent: str) -> None:
     """One word for one agent."""
     assert agent in get_args(Agent)
@@ -102,7 +103,7 @@ def test_secrets_are_hidden_also_if_the_store_is_locked() -> None:
         assert (len(said) < len(LOG)) == keeps
 
 
-@pytest.mark.parametrize("event", ["", "Stop", "UserPromptSubmit"])
+@each_row("event", ["", "Stop", "UserPromptSubmit"])
 def test_an_event_that_is_not_ours_is_not_answered(event: str) -> None:
     """Whoever installed it."""
     assert tell("claude-code", Host(), hook_event_name=event) == ""

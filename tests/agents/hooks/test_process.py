@@ -44,6 +44,7 @@ def test_facts_come_from_the_process(session: Callable[..., Path], tmp_path: Pat
     assert "Never edit config/prod.toml." in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "arguments"),
     [

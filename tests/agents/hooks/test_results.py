@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.agents.hooks.keeping import keep_originals
 from foldaway.agents.hooks.results import shown_result
@@ -64,7 +64,7 @@ def test_a_text_is_shortened_to_its_tokens() -> None:
     assert found.value["stderr"] == "x"
 
 
-@pytest.mark.parametrize("tool", ["Read", "Edit", "mcp__foldaway__foldaway_sessions_recall"])
+@each_row("tool", ["Read", "Edit", "mcp__foldaway__foldaway_sessions_recall"])
 def test_what_must_be_exact_stays(tool: str) -> None:
     """An agent edits what it has read, and a recall that is shortened again recalls nothing."""
     assert shown_result(tool, {"content": LOG}, 500, "m") is None

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.agents.importers import (
     AnswerUsage,
@@ -299,7 +300,7 @@ REPORTS: list[tuple[dict[str, Any], bool, tuple[int, int, int, int, int]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("report", "apart", "figures"), REPORTS)
+@each_row(("report", "apart", "figures"), REPORTS)
 def test_reports_of_all_providers_mean_the_same(
     report: dict[str, Any], apart: bool, figures: tuple[int, ...]
 ) -> None:

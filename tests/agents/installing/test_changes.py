@@ -94,6 +94,7 @@ def begin(home: Path, client: Client, content: bytes | None) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", clients())
 def test_uninstall_leaves_the_bytes_of_before_and_twice_is_once(name: str, tmp_path: Path) -> None:
     """For every client, every file of it and every kind of content; nothing of ours is left."""
@@ -395,6 +396,7 @@ def test_hermes_own_engine_gives_way_and_another_one_stays(
     assert "foldaway" not in file.read_text()
 
 
+@pytest.mark.slow
 def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
     """It goes on with its own engine, and says so in its log only."""
     client = client_named("hermes")

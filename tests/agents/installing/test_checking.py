@@ -7,11 +7,14 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from foldaway.agents.installing.changes import apply_install, plan_install
 from foldaway.agents.installing.checking import problems_of
 from foldaway.agents.installing.programs import client_named
 
 
+@pytest.mark.slow
 def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) -> None:
     """Codex notes in its own settings which hooks the user trusts."""
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}

@@ -52,6 +52,7 @@ def test_the_script_of_a_user_installation_is_found(user_install: Path, tmp_path
     assert ask(user_install, tmp_path) == [str(script), "hook", "claude-code"]
 
 
+@pytest.mark.slow
 def test_a_file_of_the_project_is_not_run_by_a_hook(user_install: Path, tmp_path: Path) -> None:
     """Without a script the interpreter is called, and not with the folder it is called in."""
     project = tmp_path / "project"

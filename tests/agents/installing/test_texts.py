@@ -14,6 +14,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.agents.installing import json_text, toml_text, yaml_text
 from foldaway.agents.installing.changes import (
@@ -156,7 +157,7 @@ def test_a_list_element_is_put_in_and_taken_out_and_nothing_else_changes(
         assert back == before
 
 
-@pytest.mark.parametrize("broken", ['{"list": {"here": {}}}', '{"list": []}', "[]"])
+@each_row("broken", ['{"list": {"here": {}}}', '{"list": []}', "[]"])
 def test_what_is_not_a_list_is_refused(broken: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(NotEditable):
@@ -171,9 +172,9 @@ _WORDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("lines", _WORDS)
-@pytest.mark.parametrize("end", ["", "\n", "\nlast: 1\n"])
+@each_row("newline", ["\n", "\r\n"])
+@each_row("lines", _WORDS)
+@each_row("end", ["", "\n", "\nlast: 1\n"])
 def test_a_word_is_put_into_a_list_of_yaml_and_taken_out(
     lines: str, end: str, newline: str
 ) -> None:
@@ -192,7 +193,7 @@ def test_a_word_is_put_into_a_list_of_yaml_and_taken_out(
         assert back.rstrip() == before.rstrip()
 
 
-@pytest.mark.parametrize("value", ["yes", "{a: 1}", "[a, [b]]", "\n  - a: 1", "\n    a: 1", "|"])
+@each_row("value", ["yes", "{a: 1}", "[a, [b]]", "\n  - a: 1", "\n    a: 1", "|"])
 def test_what_is_not_a_list_of_words_is_refused(value: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(NotEditable):
@@ -218,7 +219,7 @@ def test_a_key_at_the_top_of_toml_is_put_in_and_taken_out(text: str) -> None:
     assert toml_text.take(after, ("prompt",)) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "broken"),
     [
         (json_text, '{"a": 1'),
@@ -251,7 +252,7 @@ def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str)
         text.put(broken, PATH, VALUE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ("{}", '{\n  "servers": {\n    "foldaway": 1\n  }\n}'),

@@ -28,6 +28,8 @@ from foldaway.sessions.tools import MARK, TOOLS, Library
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 from foldaway.tokens import estimate_text
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 NAMES = [tool.name for tool in TOOLS]

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.testing.rows import each_row
 
 import foldaway
 from foldaway.agents.installing.programs import PACKAGE, clients, package_file
@@ -20,6 +21,7 @@ PLUGINS = {name: one.plugin for name, one in clients().items() if one.plugin}
 OLDEST_NODE = 20
 
 
+@pytest.mark.slow
 def test_the_ends_hold_their_promises() -> None:
     """In Node: whatever Foldaway does, the agent gets an answer or goes on with its own list."""
     node = shutil.which("node")
@@ -50,7 +52,7 @@ def test_every_agent_with_a_plug_in_is_followed() -> None:
     assert set(PLUGINS) == set(FORMS)
 
 
-@pytest.mark.parametrize("name", PLUGINS)
+@each_row("name", PLUGINS)
 def test_every_file_of_a_plug_in_names_the_package(name: str) -> None:
     """By that an installation recognizes its own files, and every import finds its file."""
     plugin = PLUGINS[name]

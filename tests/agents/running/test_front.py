@@ -20,6 +20,8 @@ from foldaway.agents.running.direct import redirected
 from foldaway.agents.running.front import Front
 from foldaway.agents.running.totals import RunTotals
 
+pytestmark = pytest.mark.slow
+
 GATEWAY = (sys.executable, "-IS", str(Path(__file__).with_name("gateway.py")), "0")
 
 

@@ -17,6 +17,8 @@ import pytest
 from foldaway.agents.running.totals import subscriptions
 from foldaway.cli.serve import serve, upstreams_in
 
+pytestmark = pytest.mark.slow
+
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait until something holds."""

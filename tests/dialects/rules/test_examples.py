@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.dialects.checking import check
 from foldaway.dialects.profiles import PROFILES, RULES
@@ -65,7 +66,7 @@ def items_of(value: Any) -> list[Any]:
     return next(value[key] for key in ("messages", "input", "contents") if key in value)
 
 
-@pytest.mark.parametrize(("rule", "example"), BROKEN, ids=named(BROKEN))
+@each_row(("rule", "example"), BROKEN, ids=named(BROKEN))
 def test_a_broken_list_is_caught_by_its_rule_at_its_place(rule: str, example: Any) -> None:
     """The rule says where; no rule speaks up that the table does not name."""
     found = check(example["given"], provider=example["provider"])
@@ -75,7 +76,7 @@ def test_a_broken_list_is_caught_by_its_rule_at_its_place(rule: str, example: An
     assert all(violation.message and violation.remedy for violation in found)
 
 
-@pytest.mark.parametrize(("rule", "example"), MENDED, ids=named(MENDED))
+@each_row(("rule", "example"), MENDED, ids=named(MENDED))
 def test_what_can_be_mended_comes_out_as_the_table_says(rule: str, example: Any) -> None:
     """Repair gives exactly this list, says that this rule asked for it, and mutates nothing."""
     before = copy.deepcopy(example["given"])
@@ -85,7 +86,7 @@ def test_what_can_be_mended_comes_out_as_the_table_says(rule: str, example: Any)
     assert example["given"] == before
 
 
-@pytest.mark.parametrize(("rule", "example"), MENDED, ids=named(MENDED))
+@each_row(("rule", "example"), MENDED, ids=named(MENDED))
 def test_what_was_mended_is_valid_and_stays_as_it_is(rule: str, example: Any) -> None:
     """After repair no rule has anything to say, and a second repair gives the same object."""
     del rule
@@ -94,7 +95,7 @@ def test_what_was_mended_is_valid_and_stays_as_it_is(rule: str, example: Any) ->
     assert repair(mended, provider=example["provider"]).messages is mended
 
 
-@pytest.mark.parametrize(("rule", "example"), MENDED, ids=named(MENDED))
+@each_row(("rule", "example"), MENDED, ids=named(MENDED))
 def test_messages_without_fault_are_the_same_objects(rule: str, example: Any) -> None:
     """A message that comes out equal to one that went in is that very object."""
     del rule
@@ -104,7 +105,7 @@ def test_messages_without_fault_are_the_same_objects(rule: str, example: Any) ->
         assert item not in given or id(item) in same
 
 
-@pytest.mark.parametrize(("rule", "example"), REFUSED, ids=named(REFUSED))
+@each_row(("rule", "example"), REFUSED, ids=named(REFUSED))
 def test_what_cannot_be_mended_is_refused_by_name(rule: str, example: Any) -> None:
     """Nothing is guessed: the error carries the violation, which says that it is not mendable."""
     with pytest.raises(CannotRepair) as refusal:
@@ -113,7 +114,7 @@ def test_what_cannot_be_mended_is_refused_by_name(rule: str, example: Any) -> No
     assert found[rule] is False
 
 
-@pytest.mark.parametrize(("rule", "example"), VALID, ids=named(VALID))
+@each_row(("rule", "example"), VALID, ids=named(VALID))
 def test_a_list_that_keeps_the_rule_raises_no_alarm(rule: str, example: Any) -> None:
     """What the provider takes is not reported, and comes back as the same object."""
     del rule

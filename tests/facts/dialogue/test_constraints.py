@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.dialogue.statements import constraints
 
@@ -35,7 +35,7 @@ def rules_in(text: str) -> tuple[str, ...]:
     return tuple(rule.text for rule in constraints(text))
 
 
-@pytest.mark.parametrize("language", RULES)
+@each_row("language", RULES)
 def test_a_rule_is_found_in_its_language(language: str) -> None:
     """Each sentence comes back whole, alone and among others."""
     for rule in RULES[language]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.dialogue.statements import decisions
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "I'll use SQLite because it needs no server.",

@@ -111,6 +111,7 @@ HOSTILE: dict[str, str] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [4, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", READERS)
 def test_hostile_texts_take_linear_time(name: str, part: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.dialogue.cues import language_of
 from foldaway.facts.languages import Language
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language"),
     [
         ("Please fix the failing test in the parser", "en"),
@@ -37,7 +37,7 @@ def test_what_is_unsure_is_english() -> None:
         assert language_of(text) == "en", text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Los de fout bij het inloggen op de server op. Gebruik nooit npm.",

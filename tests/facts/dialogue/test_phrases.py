@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts import languages
 from foldaway.facts.dialogue.cues import language_of
@@ -31,7 +31,7 @@ def test_every_language_file_is_read() -> None:
     assert all(vocabulary.forbids and vocabulary.asks for vocabulary in VOCABULARIES)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_every_language_says_everything(language: Language) -> None:
     """All sections in their order, no heading twice, no phrase empty, a place for each number."""
     phrases = phrases_for(language)
@@ -61,7 +61,7 @@ def test_a_heading_means_one_section_in_all_languages() -> None:
     assert all(len(sections) == 1 for sections in meant.values())
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_no_heading_can_be_taken_for_markdown(language: Language) -> None:
     """A heading is one plain line, so that a summary can be read back."""
     for heading in phrases_for(language).headings.values():
@@ -69,7 +69,7 @@ def test_no_heading_can_be_taken_for_markdown(language: Language) -> None:
         assert "\n" not in heading
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_a_language_is_its_own(language: Language) -> None:
     """The longest sentence that we write is recognized as the language that it is in."""
     assert language_of(phrases_for(language).made_without_model) == language

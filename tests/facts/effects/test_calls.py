@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.effects.calls import effects_of_call
 from foldaway.facts.effects.effect import Effect
@@ -93,7 +93,7 @@ KEYS = st.sampled_from(
 TOOLS = st.sampled_from([name for name, _, _ in CALLS])
 
 
-@pytest.mark.parametrize(("name", "arguments", "expected"), CALLS)
+@each_row(("name", "arguments", "expected"), CALLS)
 def test_a_call_does_what_the_table_says(
     name: str, arguments: dict[str, Any], expected: list[Effect]
 ) -> None:

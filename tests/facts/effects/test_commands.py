@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.effects.run import effects_of_command
@@ -290,7 +291,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "expected"), TABLE)
+@each_row(("command", "expected"), TABLE)
 def test_a_command_does_what_the_table_says(command: str, expected: list[str]) -> None:
     """Each form of a command has exactly these effects, in this order."""
     assert told(command) == expected

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.effects.calls import effects_of_call
 from foldaway.facts.effects.effect import Effect, effects_of_patch
@@ -98,6 +99,7 @@ def test_a_nested_shell_does_the_same(command: str) -> None:
     assert nested == effects_of_command(command)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [4, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_commands_take_linear_time(name: str, part: int) -> None:
@@ -110,7 +112,7 @@ def test_hostile_commands_take_linear_time(name: str, part: int) -> None:
     assert time.process_time() - started < 5 / part
 
 
-@pytest.mark.parametrize("name", HOSTILE_PATCHES)
+@each_row("name", HOSTILE_PATCHES)
 def test_hostile_patches_take_linear_time(name: str) -> None:
     """The same for patches."""
     started = time.process_time()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.effects.scripts import effects_of_script
 
@@ -31,7 +31,7 @@ CODE = {
 }
 
 
-@pytest.mark.parametrize(("code", "expected"), CODE.items())
+@each_row(("code", "expected"), CODE.items())
 def test_code_touches_the_files_that_it_names(code: str, expected: list[str]) -> None:
     """A file that is read before it is written is changed; what is not literal is left out."""
     found = [f"{effect.action} {effect.path}" for effect in effects_of_script(code)]

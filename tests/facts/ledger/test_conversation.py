@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.ledger import Ledger
 from foldaway.facts.ledger.update import split_tasks, todo_text
@@ -47,7 +47,7 @@ def test_a_question_is_answered_by_what_the_user_writes_next(ledger_of: LedgerOf
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", [
+@each_row("rule", [
     "Never touch the migrations.", "Always run the tests first.", "Use pnpm, not npm.",
     "不要修改数据库。", "Benutze niemals Tabs.", "Ne supprime jamais ce fichier.",
     "No uses nunca npm.", "Никогда не меняй этот файл.", "Não altere o esquema.",
@@ -76,7 +76,7 @@ TODOS = [
 PLAN = [{"step": row["content"], "status": row["status"]} for row in TODOS]
 
 
-@pytest.mark.parametrize("made", [
+@each_row("made", [
     call("TodoWrite", todos=TODOS), call("todowrite", todos=TODOS),
     call("write_todos", todos=TODOS),
     call("update_plan", plan=PLAN, explanation="next"), call("functions.update_plan", plan=PLAN),

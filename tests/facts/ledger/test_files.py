@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
@@ -53,7 +53,7 @@ def files_of(ledger: Ledger) -> dict[str, str]:
     return {path: told(state) for path, state in ledger.files.items()}
 
 
-@pytest.mark.parametrize(("made", "files"), [
+@each_row(("made", "files"), [
     ([call("Read", file_path="a.py"), call("Edit", file_path="a.py", old_string="x")],
      {"a.py": "r1 c1"}),
     ([call("Write", file_path="new.py", content="x"), call("Edit", file_path="new.py"),
@@ -103,7 +103,7 @@ def test_a_patch_as_free_text_counts(ledger_of: LedgerOf) -> None:
     assert "src/old.py" in ledger_of(*steps(made)).files
 
 
-@pytest.mark.parametrize("answer", [
+@each_row("answer", [
     "Error: denied", "<tool_use_error>String to replace not found in file.</tool_use_error>",
     "The user doesn't want to proceed with this tool use.", "No replacement was performed.",
     "Your proposed edit has introduced new syntax error(s).", "Permission denied: a.py",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.ledger.lines import cut, lines_of, terms_of, whole_words
 from foldaway.reduction.lines import plain
@@ -125,9 +125,7 @@ def test_a_text_is_cut_between_words() -> None:
     assert whole_words("short", 10) == "short"
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "a_b", "a_b ", "a_b\n", "\n", "\r", "\x1b[", "{", "é", "1→"]
-)
+@each_row("piece", ["a", "a_b", "a_b ", "a_b\n", "\n", "\r", "\x1b[", "{", "é", "1→"])
 def test_a_hostile_text_takes_linear_time(piece: str) -> None:
     """A million letters on one line, in one word, or in very many lines."""
     text = piece * (1_000_000 // len(piece))

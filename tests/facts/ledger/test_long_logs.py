@@ -37,6 +37,7 @@ def bounded(facts: Iterator[Fact], chunk: int) -> Ledger:
     return ledger
 
 
+@pytest.mark.slow
 def test_very_many_tiny_messages_make_a_small_ledger() -> None:
     """20,000 messages, in rounds as at once, with the newest of everything in it."""
     facts = list(tiny_facts(20_000))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.ledger.outcome import is_look, masks_failures
 
 
-@pytest.mark.parametrize("command", [
+@each_row("command", [
     "ls -la src", "sed -n '1,40p' a.go", "cd /srv && rg -n 'a|b;c' src | head -20", "git status",
     "git -C /srv diff --stat; git log -3", "cat a.txt 2>/dev/null", "which ffmpeg",
     'echo "=== a ===" && cat a.go', "git branch -a", "find . -name '*.go' | sort",
@@ -21,7 +21,7 @@ def test_a_look_is_known(command: str) -> None:
     assert is_look(command)
 
 
-@pytest.mark.parametrize("command", [
+@each_row("command", [
     "", "make", "cd /srv && go test ./...", "which golangci-lint && golangci-lint run",
     "cat > a.txt", "cat <<'EOF' > a.txt\nls\nEOF", "find . -name '*.o' -delete",
     "git branch -D old", "git remote add origin x", "lsof", "echo x | tee a.txt",
@@ -32,7 +32,7 @@ def test_what_does_something_is_no_look(command: str) -> None:
     assert not is_look(command)
 
 
-@pytest.mark.parametrize(("command", "hides"), [
+@each_row(("command", "hides"), [
     ("go test ./... | tail -5", True), ("make; echo done", True), ("make || true", True),
     ("cd a\nmake\nls", True), ("make test", False), ("go test -run 'A|B;C'", False),
     ("a && b", False), ("make; cat build.log", False), ("make | tail; git diff", False),
@@ -50,7 +50,7 @@ def test_no_line_is_too_odd(command: str) -> None:
         assert is_look(f"{command} | head -3")
 
 
-@pytest.mark.parametrize("piece", ["'", '"', '\\"', "| head ", ";", " ", "cat ", "ls;", "a\n"])
+@each_row("piece", ["'", '"', '\\"', "| head ", ";", " ", "cat ", "ls;", "a\n"])
 def test_a_hostile_line_takes_linear_time(piece: str) -> None:
     """A million letters of it."""
     text = f"cat {piece * (1_000_000 // len(piece))}"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.compaction.index import answered_calls
 from foldaway.facts.ledger import Fact, Ledger, facts_of
@@ -98,7 +99,7 @@ def test_words_like_error_in_what_was_read_are_no_error(ledger_of: LedgerOf) -> 
     assert ledger.files["log.py"].read == 1
 
 
-@pytest.mark.parametrize(("output", "status", "names"), [
+@each_row(("output", "status", "names"), [
     ("FAILED tests/test_a.py::test_one - assert 1\nFAILED tests/test_a.py::test_two - x\n"
      "=== 2 failed, 5 passed in 0.12s ===", "2 failed, 5 passed",
      ("tests/test_a.py::test_one", "tests/test_a.py::test_two")),
@@ -201,7 +202,7 @@ def found_missing(ledger: Ledger) -> list[str]:
     return [fact.text for fact in ledger.lines.values() if fact.worth]
 
 
-@pytest.mark.parametrize(("command", "output", "line"), [
+@each_row(("command", "output", "line"), [
     ("go build ./... 2>&1 | head -50", "src/a.go:12:2: \"time\" imported and not used",
      "src/a.go:12:2: \"time\" imported and not used"),
     ("pnpm test", "ERR_PNPM_UNSUPPORTED_ENGINE Unsupported environment",
@@ -230,7 +231,7 @@ def test_a_status_of_0_hides_no_failure_before_a_pipe(ledger_of: LedgerOf) -> No
     assert errors_in(ledger_of(*run(("pytest | tail -3", passed)))) == []
 
 
-@pytest.mark.parametrize(("step", "output", "line"), [
+@each_row(("step", "output", "line"), [
     (call("Read", file_path="a/b_c.go"), "<tool_use_error>File does not exist.</tool_use_error>",
      "<tool_use_error>File does not exist.</tool_use_error>"),
     (call("bash", command="sed -n 1,9p a/b.go"), "sed: a/b.go: No such file or directory\n"
@@ -270,7 +271,7 @@ def test_calls_that_begin_alike_are_not_the_same(ledger_of: LedgerOf) -> None:
     assert errors_in(ledger) == ["TypeError: x is not a function"]
 
 
-@pytest.mark.parametrize(("failed", "passed"), [
+@each_row(("failed", "passed"), [
     ("rtk bun run test", "bun run test"), ("cd web && npm run lint", "npm run lint"),
     ("go test ./a ./b", "go test ./b"), ("sudo make install", "make install"),
 ])  # fmt: skip
@@ -337,7 +338,7 @@ def test_what_the_user_aborted_was_not_done(ledger_of: LedgerOf) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["rm -f *.bak", "sed -i s/a/b/ src/*.go", "git checkout .",
+@each_row("command", ["rm -f *.bak", "sed -i s/a/b/ src/*.go", "git checkout .",
                                      "rmdir old", "mv docs/*.md old/"])  # fmt: skip
 def test_a_mask_or_a_folder_is_no_file(command: str, ledger_of: LedgerOf) -> None:
     """Which files it means is not written anywhere."""
@@ -377,7 +378,7 @@ def test_a_warning_that_comes_often_hides_no_error(ledger_of: LedgerOf) -> None:
     assert told[0].startswith("warning: Failed to save entry 0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "Ran into [Errno 2] No such file or directory: '/w/a.py' while trying to write to /w/a.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.facts.dialogue.statements import constraints, is_rule
 from foldaway.facts.ledger import Around, Ledger, summarize
@@ -42,7 +43,7 @@ def test_a_test_run_that_was_waited_for_ends_as_its_poll_says(
     assert "running" not in state
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "output", "words"),
     [
         ("npm test 2>&1 | tail -5", "Command aborted", "Command aborted"),
@@ -126,7 +127,7 @@ def test_a_rule_in_an_answered_request_is_a_rule_still(ledger_of: LedgerOf) -> N
     assert "never touch db/schema.sql" in told(ledger, "constraints")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rules"),
     [
         ("ok and i dont want to remove any details, that is your plan right?", True),
@@ -138,7 +139,7 @@ def test_a_rule_may_end_in_a_question(text: str, rules: bool) -> None:
     assert any(is_rule(rule) for rule in constraints(text)) == rules
 
 
-@pytest.mark.parametrize(("text", "rules"), [
+@each_row(("text", "rules"), [
     ("I need one that works with X only.", False), ("I'd like the blue one instead.", False),
     ("I'm looking for a bag with at least two pockets.", False),
     ("I must have a window on the left.", False), ("I want you to only edit a.py.", True),
@@ -162,7 +163,7 @@ def test_an_answered_ask_is_not_pending(ledger_of: LedgerOf) -> None:
     assert "y_2" in told(ledger, "pending")
 
 
-@pytest.mark.parametrize(("name", "acts"), [
+@each_row(("name", "acts"), [
     ("get_order_details", False), ("find_user_id_by_email", False), ("list_return_options", False),
     ("mcp__shop__search_order", False), ("cancel_order", True), ("mcp__tracker__add_issue", True),
 ])  # fmt: skip
@@ -172,7 +173,7 @@ def test_a_look_up_is_no_completed_action(name: str, acts: bool, ledger_of: Ledg
     assert (name in told(ledger, "completed")) == acts
 
 
-@pytest.mark.parametrize("command", [
+@each_row("command", [
     "find . -name a.py | xargs grep -n foo_bar", "gh pr view 12 --json state", "docker ps",
     "kubectl get pods", "diff a.txt b.txt", "npm ls left-pad",
 ])  # fmt: skip
@@ -202,7 +203,7 @@ def test_an_argument_that_names_nothing_is_not_in_the_way(ledger_of: LedgerOf) -
     assert told(ledger, "blocked") == ""
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "This made me miss an important meeting.", "My work is all about ensuring that it sells.",
     "The count in line 5 uses min(added, removed) of the file.",
 ])  # fmt: skip

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.languages import Language, counted, phrases_for
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
@@ -234,7 +234,7 @@ LANGUAGES: list[tuple[Language, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "ask", "words"), LANGUAGES)
+@each_row(("language", "ask", "words"), LANGUAGES)
 def test_our_own_words_are_in_the_users_language(
     language: Language, ask: str, words: str, ledger_of: LedgerOf
 ) -> None:

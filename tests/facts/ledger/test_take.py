@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway import load
 from foldaway.facts.ledger import Fact, Ledger, facts_of, update
@@ -237,7 +238,7 @@ def test_a_long_ask_is_quoted_to_its_bound_and_the_rest_is_read_by_line(
     assert whole.text.endswith(" last")
 
 
-@pytest.mark.parametrize(("text", "kept"), [
+@each_row(("text", "kept"), [
     ("Prüfe bitte die Größe von größe_mm.", "größe_mm"),
     ("请检查 src/应用.py 文件", "src/应用.py"),
     ("line one\r\nvalue_x = 1\r\n", "value_x = 1"),
@@ -275,6 +276,7 @@ HOSTILE = ("{", '{"a":', "[", "Error", "Error: x\n", "error ", "exit code ", "\x
            "never ", "? ", "\\n", "FAILED ", "'", "<<EOF\n", "\r", "é")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_message_takes_linear_time(piece: str) -> None:
     """As words, as a command and as a result; a few seconds would be ten times what it takes."""

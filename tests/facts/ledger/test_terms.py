@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.facts.ledger.lines import runs_of, terms_of
 
@@ -37,7 +38,7 @@ def test_fewer_terms_are_the_first_of_more(text: str) -> None:
     assert terms_of(text, 3) == terms_of(text, 60)[:3]
 
 
-@pytest.mark.parametrize(("text", "terms"), [
+@each_row(("text", "terms"), [
     ("Fix src/app.py please.", ("src/app.py",)),
     ("set max_retries to 500", ("max_retries", "500")),
     ("call loadUser() and HTTP", ("loadUser", "HTTP")),
@@ -55,6 +56,7 @@ HOSTILE = ("a", "a-", "a-b", "-", "--", "/", "1", "aB", "é", "a.b", "$", "~", "
            "\x00", " ", "a b ", "_", f"x-{'b' * 5_000}", "a_b\n", "#", ".")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     """Half a million letters in one word or in very many; two seconds is ten times that."""

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.errors import UnknownName
 from foldaway.lab import peers
@@ -20,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[3] / "bench" / "notes" / "lab-peers.md"
 REQUEST = Request(messages=[], budget_tokens=1, context_length=10)
 
 
-@pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
+@each_row("peer", PEERS.values(), ids=PEERS)
 def test_every_version_is_pinned(peer: Peer) -> None:
     """A figure is of one release."""
     assert all(re.fullmatch(r"[a-z-]+==[\d.]+", wanted) for wanted in peer.requirements)
@@ -32,7 +33,7 @@ def test_every_peer_has_its_worker_and_every_worker_its_peer() -> None:
     assert drivers == set(PEERS)
 
 
-@pytest.mark.parametrize("path", sorted(WORKERS.glob("*.py")), ids=lambda path: path.stem)
+@each_row("path", sorted(WORKERS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_worker_imports_nothing_of_foldaway(path: Path) -> None:
     """It runs where Foldaway is not installed; the loop has the standard library alone."""
     roots: set[str] = set()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.lab.peers.worker import Answer, Failure, Request, Worker
 
@@ -82,7 +83,7 @@ def test_what_a_peer_cannot_do_is_its_own_sentence() -> None:
         assert one.ask(asking("a")) == Failure("it needs a network")
 
 
-@pytest.mark.parametrize("manner", ["writes_garbage", "writes_a_list", "says_nothing_of_use"])
+@each_row("manner", ["writes_garbage", "writes_a_list", "says_nothing_of_use"])
 def test_a_line_that_is_no_answer_is_a_failure(manner: str) -> None:
     """A library that prints where it should not is told, not guessed at."""
     with closing(worker(manner)) as one:

@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., Any
     return found
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_the_run_and_the_same_again(
     folder: Path, tmp_path: Path, script: dict[str, Any], make: Callable[..., int]
 ) -> None:
@@ -93,6 +94,7 @@ def test_the_page_is_made_of_the_run_and_the_same_again(
     assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in tables
 
 
+@pytest.mark.slow
 def test_plots_of_an_earlier_run_do_not_stay(
     folder: Path, tmp_path: Path, make: Callable[..., int]
 ) -> None:

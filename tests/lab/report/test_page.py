@@ -85,6 +85,7 @@ def test_the_same_run_gives_the_same_bytes(
     assert [name for name in again if again[name] != report[name]] == []
 
 
+@pytest.mark.slow
 def test_there_is_a_plot_of_each_kind(report: dict[str, bytes]) -> None:
     """As SVG that parses and as PNG."""
     names = {"scores", "budget", "signals", "reach", "drift", "cost", "speed"}
@@ -98,6 +99,7 @@ def test_there_is_a_plot_of_each_kind(report: dict[str, bytes]) -> None:
             assert data.startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_page_is_the_summary_s(run: Any, report: dict[str, bytes]) -> None:
     """Each cell holds a mean of the summary, exactly, and shows it rounded; none is missing."""
     cells = Read(report["report.html"].decode()).cells
@@ -177,6 +179,7 @@ def test_any_name_can_be_drawn(name: str) -> None:
     assert shorten_name(shown) == shown
 
 
+@pytest.mark.slow
 def test_a_run_without_foldaway_has_no_verdict(tmp_path: Path, make_run: Make) -> None:
     """The tables and plots are there, and the page says why the rest is not."""
     files = written(tmp_path, make_run(families=("f",), strategies=("head+tail", "peer")))

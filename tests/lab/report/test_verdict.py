@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.testing.rows import each_row
 
 from foldaway.lab.report.verdict import (
     LEAST_SESSIONS,
@@ -71,7 +72,7 @@ def test_ahead_is_said_only_where_the_interval_is_above_zero(
         assert (found.standing == "behind") == (found.by.high < 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("figure", "low", "high", "said"),
     [
         ("bound", 0.01, 0.2, "ahead"), ("bound", 0.0, 0.2, "even"), ("bound", -0.2, 0.2, "even"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.lab.scoring.persons import person_words, said_by_persons
 from foldaway.lab.scoring.session import Message
@@ -12,7 +12,7 @@ def user(text: str) -> Message:
     return {"role": "user", "content": text}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("yes", "yes"),

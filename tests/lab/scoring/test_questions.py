@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
@@ -96,7 +96,7 @@ def test_the_answer_is_old_and_not_given_away() -> None:
     assert questions_at(prepared([told, *LOG, *FILLER]), 60) == []
 
 
-@pytest.mark.parametrize("kind", ["output", "person", "agent", "edit", "commit", "id", "field"])
+@each_row("kind", ["output", "person", "agent", "edit", "commit", "id", "field"])
 def test_an_answer_without_its_cue_does_not_count(kind: str) -> None:
     """The bare answer and one far from its cue are not enough."""
     found = questions_at(prepared([*LOG, *FILLER]), 60)
@@ -123,7 +123,7 @@ def test_any_text_can_be_asked_about(rows: list[tuple[str, str]]) -> None:
     assert all(is_answered(source, one) for one in questions_at(ready, len(rows)))
 
 
-@pytest.mark.parametrize("unit", ["[", '{"id":', "a/b/c.py ", "-aaaaaaaaaaa\n+aaaaaaaaaab\n",
+@each_row("unit", ["[", '{"id":', "a/b/c.py ", "-aaaaaaaaaaa\n+aaaaaaaaaab\n",
                                   "[main abcdef1] said so\n", "word ", ". ", "_"])  # fmt: skip
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     """Four times the text takes about four times as long."""

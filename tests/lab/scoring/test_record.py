@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.testing.rows import each_row
 
 from foldaway.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("section", "claims"),
     [
         ("## Relevant files\n- src/a.go: changed 2 times [m3]\n- src/b.go: read", {"src/a.go"}),

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
@@ -45,7 +45,7 @@ def agent(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("see src/app/main.go:12 and ./run.sh.", {"src/app/main.go", "./run.sh"}),
@@ -103,7 +103,7 @@ def test_a_key_is_context_of_its_value() -> None:
     assert not is_bound("Z7GOZK HAT123", "Z7GOZK", known)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "sure", "unsure"),
     [
         ("echo hi > a.txt; echo ho >>b.txt 2>/dev/null", {"a.txt", "b.txt"}, set()),
@@ -210,7 +210,7 @@ def test_a_process_that_runs_on_belongs_to_its_command() -> None:
     assert open_errors(messages) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Never push to main. Thanks!", ["Never push to main."]),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.lab.results import ScoreRow, pooled_share, statement_lines
 from foldaway.lab.scoring.persons import person_words, said_by_persons
@@ -126,7 +127,7 @@ def test_a_failure_that_the_agent_returns_to_is_open_and_must_be_told() -> None:
     assert verdicts(log, "## State\n- branch main", "blockers", later=again) == ([], [False])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("log", "entry", "claims", "truths"),
     [
         (PASSING, "`go test ./...`: passed", [True], [True]),
@@ -169,7 +170,7 @@ def test_a_run_that_still_stands_in_the_view_is_told() -> None:
     assert verdicts([ASK, *PASSING], "## Goal\n- speed", "tests", tail=PASSING) == ([], [True])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "answer", "expected"),
     [
         ("mise run test && mise run lint", "Exit code 1\nok  \tpkg 1s\nx.go:1:2: bad", "unknown"),
@@ -188,7 +189,7 @@ def test_the_outcome_of_a_run_is_that_of_the_tests(
     assert outcome_of(step) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "entry", "claims", "truths"),
     [
         (edit("src/a.go"), "Changed since that run: src/a.go", [True], [True]),
@@ -230,7 +231,7 @@ STARTED = sh("make build-all", "Command running in background with ID: b81f. Out
 ENDED = user("<task-notification>\n<task-id>b81f</task-id>\n<status>completed</status>")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("log", "claims", "truths"),
     [
         (STARTED, [True], [True]),
@@ -266,7 +267,7 @@ def test_a_polled_job_that_nobody_asks_about_is_not_known_to_run() -> None:
         assert claims == [right]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Base directory for this skill: /s\n\n# Ship\nCommit and push.",
@@ -297,7 +298,7 @@ def test_what_a_host_puts_in_is_not_a_persons(text: str) -> None:
     assert verdicts(log, folded, "request", tail=[ASK, user(text)]) == ([], [True])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "tail", "claims", "truths"),
     [
         ("## Current request\n- Please make the parser faster.", [], [True], [True]),
@@ -363,7 +364,7 @@ READ = call(
 SWAP = edit("p.go", "func slow(text string) {", "func fast(text string) {")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("log", "entry", "claims"),
     [
         (READ, "p.go:1-3\n  func slow(text string) {", [True]),
@@ -392,7 +393,7 @@ def test_quoted_code_still_stands_in_its_file(
     assert verdicts([ASK, *log], f"## Critical context\n- {entry}", "quotes")[0] == claims
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "entry", "right"),
     [
         ("The full schema should not be updated ever.", "The full schema should not be", True),
@@ -431,7 +432,7 @@ ORDER = call("get_order", json.dumps({"items": [
 RETURN = call("return_item", item_id="6477915553")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "claims", "truths"),
     [
         ("- Sneakers 6477915553, 186.45", [], [True]),

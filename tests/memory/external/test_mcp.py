@@ -19,6 +19,8 @@ from foldaway.memory.external.mcp import ADD, SEARCH, McpMemory, make
 from foldaway.memory.manager import MemoryLimits, MemoryManager
 from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).with_name("memory_server.py")
 LIMITS = MemoryLimits(prefetch_seconds=0.3, tool_seconds=20.0, close_seconds=20.0)
 

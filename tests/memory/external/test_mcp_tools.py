@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.errors import InvalidSetting
 from foldaway.memory.external.mcp import OTHER_VERBS, ServerTool, TextTool, choose_tool
@@ -66,7 +67,7 @@ SERVERS: dict[str, tuple[list[ServerTool], tuple[str, str], tuple[str, str]]] = 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@each_row("server", SERVERS)
 def test_the_tools_of_known_servers_are_found(server: str) -> None:
     """By their names and schemas alone; where an add wants more than a text, there is none."""
     tools, searching, adding = SERVERS[server]
@@ -108,6 +109,7 @@ JSON = st.recursive(
 NAMES = st.sampled_from(["search", "add_memory", "delete_search", "storeForget", "", "🦀 find"])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.builds(ServerTool, NAMES, st.dictionaries(st.text(max_size=12), JSON, max_size=4)))
 )

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.memory.files.entries import entries_of, parse, render, rewrite, tidy
 from foldaway.memory.files.history import to_bytes, to_text
@@ -75,7 +76,7 @@ def test_tidying_twice_is_tidying_once(text: str) -> None:
     assert tidy(tidy(text)) == tidy(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("# Memory\n\n- a\n- b\n  more of b\n\n  and more\n", ["a", "b\nmore of b\n\nand more"]),
@@ -116,6 +117,7 @@ def test_the_manner_of_a_file_is_kept() -> None:
     assert rewrite("", {}, ["new"]) == "- new\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["```a\n", "`" * 9 + "\n", "- a\n\n", "<!--\n", "-", "#", " ", "\n", "~~~\n",
               "a\n==\n", "- a\n\n\n\n\n\n\n", "<!-- -->"],

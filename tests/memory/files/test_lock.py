@@ -46,6 +46,7 @@ def start(code: str, *arguments: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_exclude_each_other(tmp_path: Path) -> None:
     """Each reads a number and writes the next one: none is lost."""
     lock, counter = tmp_path / ".MEMORY.md.lock", tmp_path / "counter"

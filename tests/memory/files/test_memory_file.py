@@ -483,6 +483,7 @@ def test_a_writer_that_ends_after_the_exchange_has_written(file: MemoryFile) -> 
     assert not new.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs names that can be exchanged")
 @pytest.mark.parametrize("name", ["link", "replace", "stat", "open", "fsync"])
 def test_a_save_at_any_step_of_a_change_is_kept(

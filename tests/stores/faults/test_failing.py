@@ -16,6 +16,8 @@ from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession
 
+pytestmark = pytest.mark.slow
+
 _SAMPLED = 12
 """Places of one piece of work that fail in the normal run; all of them under `soak`."""
 Work = Callable[[Store, int], object]

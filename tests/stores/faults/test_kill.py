@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def killed_at(process: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:
     """Let a worker acknowledge some lines and work a little longer, then kill it."""

@@ -14,6 +14,8 @@ from foldaway.errors import LeaseLost
 from foldaway.stores.store import Store
 from foldaway.stores.values import Held, Lease, NewMessage, NewSession, NewView
 
+pytestmark = pytest.mark.slow
+
 
 def session(store: Store) -> str:
     session_id = store.create(NewSession(dialect="x")).id

@@ -12,6 +12,8 @@ import pytest
 
 from foldaway.stores.open import open_store
 
+pytestmark = pytest.mark.slow
+
 
 def cut(folder: Path, start: Any, verify: Any, cuts: int, seed: int) -> Counter[str]:
     """Let the power fail `cuts` times in one run; hold each image against what was said."""

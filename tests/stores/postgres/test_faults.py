@@ -15,6 +15,8 @@ from tests.testing.postgres_server import PostgresServer
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewSession
 
+pytestmark = pytest.mark.slow
+
 WRITER = """
 import itertools
 import sys

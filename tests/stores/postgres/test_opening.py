@@ -12,6 +12,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from tests.testing.postgres_server import PostgresServer
+from tests.testing.rows import each_row
 
 from foldaway.errors import MissingExtra, StoreUnavailable
 from foldaway.stores.open import open_store
@@ -32,7 +33,7 @@ def database(server: PostgresServer) -> Iterator[str]:
         connection.execute("DROP DATABASE opening WITH (FORCE)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "said"),
     [
         (f"postgresql://{USER}@127.0.0.1:1/x", "onnection refused"),
@@ -136,6 +137,7 @@ def test_tables_of_others_in_the_same_database_are_left_alone(database: str) -> 
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_processes_that_open_an_empty_database_at_once_all_succeed(database: str) -> None:
     """The tables are made once."""
     script = (

@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway._core.lenient_json import read_json
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
@@ -35,7 +36,7 @@ def rows(text: str) -> dict[str, list[tuple[str, str]]]:
     return {name: [(row.text, row.source) for row in rows] for name, rows in found.sections.items()}
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     json.dumps(NOTE),
     json.dumps(NOTE, indent=2),
     "```json\n" + json.dumps(NOTE) + "\n```",
@@ -80,7 +81,7 @@ def test_half_of_an_answer_gives_half_of_the_note(stop: int) -> None:
             assert any(entry.text in str(known["text"]) for one in NOTE.values() for known in one)
 
 
-@pytest.mark.parametrize("language", get_args(Language))
+@each_row("language", get_args(Language))
 def test_markdown_is_read_in_every_language(language: Language) -> None:
     """With our headings."""
     made = Summary(
@@ -149,7 +150,7 @@ def test_a_note_as_json_comes_back(note: dict[str, list[str]]) -> None:
     assert rows(text) == rows(f"{{{lists}, }}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ('{"goal": "a"\n "files": ["x"]}', {"goal": "a", "files": ["x"]}),
@@ -170,6 +171,7 @@ def test_json_that_a_model_wrote_badly_keeps_every_key(text: str, value: object)
     assert read_json(text) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     '}"k"a"b', '\\u "a":"b"', '\\"]', '", "a"b', '" "', '"a" "', '"\n"', "{a:", '"a":\n',
     '["x"' + "\n" * 5_000 + "x",

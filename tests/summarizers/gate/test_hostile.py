@@ -109,6 +109,7 @@ def test_nothing_invented_and_no_secret_survives(planned: Planned, text: str) ->
         parse_summary(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     "word ", "src/x_1.py ", "You must. ", '"quoted" ', "a.b.c/", "`x y` ", "\n", "12345 ", "漢字",
     ": ", "“", "(not verified) ", "fa-0123456789 ", "=" , "\\",

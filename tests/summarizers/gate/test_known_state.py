@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway.compaction.compact import Plan
 from foldaway.facts.summary import Entry, Section, Summary
@@ -42,7 +43,7 @@ def told(made: Checked, section: Section) -> list[str]:
     return [row.text for row in made.summary.sections.get(section, ())]
 
 
-@pytest.mark.parametrize(("output", "section", "text", "stays"), [
+@each_row(("output", "section", "text", "stays"), [
     (FAILED, "completed", "All tests pass after the change.", False),
     (FAILED, "in_progress", "The suite is green.", False),
     (FAILED, "in_progress", "One test fails.", True),
@@ -99,7 +100,7 @@ def test_a_process_runs_if_the_ledger_knows_it(planned: Planned) -> None:
     assert told(checked(planned, started, in_progress=rows), "in_progress") == rows
 
 
-@pytest.mark.parametrize(("section", "text", "stays"), [
+@each_row(("section", "text", "stays"), [
     ("files", "src/auth.py: changed for the redirect", True),
     ("files", "src/auth.py: deleted", False),
     ("files", "src/web.py: the routes", True),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.compaction.compact import Plan
 from foldaway.compaction.state import CompactionState
@@ -41,7 +42,7 @@ def told(made: Checked) -> list[tuple[str, str]]:
     return [(row.text, row.source) for row in made.summary.sections["decisions"]]
 
 
-@pytest.mark.parametrize(("text", "source"), [
+@each_row(("text", "source"), [
     ("The lifetime is 3600.", "m2"),
     ("Sessions live 3600 seconds, see src/session.py.", ""),
     ("It is 3600.", "m2"),
@@ -61,7 +62,7 @@ def test_a_number_beside_its_subject_is_verified(planned: Planned, text: str, so
     assert told(made)[0][0] == text
 
 
-@pytest.mark.parametrize(("text", "source"), [
+@each_row(("text", "source"), [
     ("The lifetime is 4096.", ""),
     ("The lifetime is 4096.", "m2"),
     ("The lifetime is 8443, as the grep shows.", "m2"),
@@ -79,7 +80,7 @@ def test_a_number_from_elsewhere_is_dropped(planned: Planned, text: str, source:
     assert told(made) == [("So it was.", "")]
 
 
-@pytest.mark.parametrize(("row", "left"), [
+@each_row(("row", "left"), [
     (("The lifetime is kept.", "m2"), "m2"),
     (("The lifetime is kept.", "m5"), ""),
     (("Caching was left as it was.", "m3"), "m3"),
@@ -163,6 +164,7 @@ def test_checking_twice_is_checking_once(planned: Planned, rows: list[Entry]) ->
     assert check(first.summary, evidence).summary == first.summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a", "1", "1.", "1:2-", "漢", "12 ", "a1 ", "é", "\ud800", "_"])
 def test_the_index_is_linear_in_the_log(piece: str) -> None:
     """Endless words and numbers too."""

@@ -238,6 +238,7 @@ def test_no_thread_is_left_after_a_call(
     assert not [each for each in threading.enumerate() if each.name.startswith("foldaway")]
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_cut_off(
     api: Any, server: ModelServer, question: SummaryRequest
 ) -> None:

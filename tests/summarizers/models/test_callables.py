@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.ports import SummaryAnswer, SummaryRequest
 from foldaway.errors import SummarizerFailed
@@ -39,7 +40,7 @@ def full_writer(request: SummaryRequest) -> SummaryAnswer:
 WRITERS = [sync_writer, async_writer, CallableWriter(), late_writer, full_writer]
 
 
-@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: type(writer).__name__)
+@each_row("writer", WRITERS, ids=lambda writer: type(writer).__name__)
 def test_a_function_of_any_kind_writes(
     writer: Any, question: SummaryRequest, ask: Callable[..., SummaryAnswer]
 ) -> None:
@@ -60,7 +61,7 @@ class HttpFailed(Exception):
         self.body = {"error": {"code": "insufficient_quota"}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "kind"),
     [
         (SummarizerFailed("too long", "mine", "said so"), "too long"),
@@ -72,7 +73,7 @@ class HttpFailed(Exception):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
 )
-@pytest.mark.parametrize("is_async", [False, True])
+@each_row("is_async", [False, True])
 def test_what_a_function_raises_has_a_kind(
     error: Exception, kind: str, is_async: bool, question: SummaryRequest, failure_of: Any
 ) -> None:
@@ -91,7 +92,7 @@ def test_what_a_function_raises_has_a_kind(
     assert "planted" not in str(failed)
 
 
-@pytest.mark.parametrize("value", [None, 5, b"bytes", ""], ids=repr)
+@each_row("value", [None, 5, b"bytes", ""], ids=repr)
 def test_what_is_no_text_is_a_failure(
     value: Any, question: SummaryRequest, failure_of: Any
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.testing.rows import each_row
 
 from foldaway.summarizers.models.failures import (
     CONNECTION_WORDS,
@@ -41,7 +42,7 @@ class Failed(Exception):
         self.body = body
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each_row("name", NAMED)
 def test_every_type_that_is_named_exists(name: str) -> None:
     """A class that an SDK has renamed would be missed without a sound."""
     module, _, kind = name.rpartition(".")
@@ -82,15 +83,13 @@ def test_any_body_has_a_kind(body: Any) -> None:
     assert failure(Failed("", 400, body), "n").kind
 
 
-@pytest.mark.parametrize(
-    "key", ["sk-proj-abc123", "AKIAIOSFODNN7EXAMPLE", "a" * 81, "two words", "ünïcode"]
-)
+@each_row("key", ["sk-proj-abc123", "AKIAIOSFODNN7EXAMPLE", "a" * 81, "two words", "ünïcode"])
 def test_a_code_that_could_be_a_secret_is_left_out(key: str) -> None:
     """Codes are short lower-case words; keys are not."""
     assert failure(Failed("", 400, {"error": {"code": key}}), "n").said == "HTTP 400"
 
 
-@pytest.mark.parametrize("status", range(500, 600))
+@each_row("status", range(500, 600))
 def test_every_fault_of_the_server_passes(status: int) -> None:
     """500 and its relatives are the server's affair, and a later try may do."""
     assert failure(Failed("", status, None), "n").kind == "overloaded"
@@ -127,7 +126,7 @@ def test_a_chain_that_is_a_ring_ends() -> None:
     assert failure(first, "n").kind == "broken answer"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "seconds"),
     [
         ({}, 0.0),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.ports import NativeRequest, SummaryRequest
 from foldaway.errors import SummarizerFailed
@@ -141,7 +142,7 @@ def test_native_compaction_keeps_the_same_rule(
         assert ("sk-mine" in sent(server)) == bool(variable)
 
 
-@pytest.mark.parametrize(("vendor", "url", "is_foreign"), [
+@each_row(("vendor", "url", "is_foreign"), [
     (OPENAI, "", False),
     (OPENAI, "https://api.openai.com", False),
     (OPENAI, "https://api.openai.com/v1", False),

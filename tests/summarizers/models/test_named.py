@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.testing.rows import each_row
 
 from foldaway._core.ports import SummaryRequest
 from foldaway.errors import InvalidSetting, MissingExtra, UnknownName
@@ -28,7 +29,7 @@ def test_a_kind_that_does_not_exist_names_those_that_do() -> None:
     assert "openai:MODEL" in caught.value.known
 
 
-@pytest.mark.parametrize("spec", ["openai", "openai:", "anthropic: ", "litellm:"])
+@each_row("spec", ["openai", "openai:", "anthropic: ", "litellm:"])
 def test_a_kind_without_a_model_is_not_enough(spec: str) -> None:
     """Which model writes is not guessed."""
     with pytest.raises(InvalidSetting):

@@ -12,6 +12,7 @@ import pytest
 from msgspec import Struct
 from tests.testing.laws import broken_laws
 from tests.testing.long_lists import Exchange, joined, written
+from tests.testing.rows import each_row
 
 from foldaway._core.policy import Policy
 from foldaway._core.ports import NativeAnswer, NativeCompactor, NativeRequest
@@ -214,7 +215,7 @@ ROWS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each_row("row", ROWS, ids=lambda row: row.name)
 def test_a_failure_has_its_kind_and_quotes_nothing(
     row: Row, native: Api, put: Put, server: ModelServer
 ) -> None:
@@ -231,7 +232,7 @@ def test_a_failure_has_its_kind_and_quotes_nothing(
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "kind"),
     [
         (stopped("max_tokens"), "empty answer"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from tests.testing.rows import each_row
 
 from foldaway._core.ports import SummaryRequest
 from foldaway.errors import FailureKind, SummarizerFailed
@@ -120,7 +121,7 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each_row("row", ROWS, ids=lambda row: row.name)
 def test_a_failure_has_its_kind_and_quotes_nothing(
     row: Row,
     api: Any,

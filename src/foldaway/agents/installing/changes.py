@@ -181,8 +181,6 @@ def _entry_with(one: Addition, value: Any) -> object:
 _OURS = re.compile(
     r"foldaway(?:-agents|_sessions_|\.(?:agents\.)?hermes(?:_plugin)?\b|'? (?:hook|statusline)\b)"
 )
-    r"foldaway(?:-agents|_sessions_|\.(?:agents\.)?hermes(?:_plugin)?\b|'? (?:hook|statusline)\b)"
-)
 """What only we write: how our commands, our tools and our plug-in are called."""
 
 

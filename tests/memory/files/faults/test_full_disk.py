@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from foldaway.memory.files.memory_file import Limit, MemoryFile
+
+pytestmark = pytest.mark.slow
 
 LIMIT = Limit(chars=900_000, tokens=900_000)
 SCRIPT = """

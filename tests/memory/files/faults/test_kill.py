@@ -15,6 +15,8 @@ import pytest
 from foldaway.errors import MemoryRefused
 from foldaway.memory.files.shared_file import hold_lock
 
+pytestmark = pytest.mark.slow
+
 
 def killed_at(process: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:
     """Let a worker say some lines and work a little longer, then kill it."""
