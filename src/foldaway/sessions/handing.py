@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from foldaway.compaction.references import reference_of
 from foldaway.engine import BRIEF_TOKENS
-from foldaway.facts.effects.calls import effects_of_call, text_of
+from foldaway.facts.effects.calls import effects_of_call
 from foldaway.facts.effects.effect import normalize
 from foldaway.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from foldaway.facts.tools import ARGUMENTS, arguments_given
+from foldaway.facts.tools import ARGUMENTS, arguments_given, first_of
 from foldaway.ports import TokenCounter
 from foldaway.report import Reference
 from foldaway.sessions.briefs import stored_brief
@@ -131,7 +131,7 @@ def newest_contents(log: Sequence[Message], path: str) -> SeenFile | None:
                 if effect.action == "read" and part.id in results:
                     told = results[part.id]
                     return SeenFile(told, _result(log[told], part.id), changed)
-                text = text_of(given, *ARGUMENTS["contents"])
+                text = first_of(given, *ARGUMENTS["contents"])
                 if effect.action in ("create", "write") and text:
                     return SeenFile(at, text, changed)
                 changed = at if changed is None else changed

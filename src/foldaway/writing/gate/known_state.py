@@ -23,9 +23,8 @@ from msgspec import Struct
 from foldaway.compaction.join import NOW
 from foldaway.facts.languages import Language, phrases_for
 from foldaway.facts.ledger import Fact, FileState, Ledger
-from foldaway.facts.ledger.files import known_files
 from foldaway.facts.ledger.open_failures import open_failures
-from foldaway.facts.ledger.state import last_test, running_now
+from foldaway.facts.ledger.state import known_files, last_test, running_now
 from foldaway.facts.names import Likeness, likeness, names_in
 from foldaway.facts.summary import Section
 from foldaway.facts.tables import read_words
