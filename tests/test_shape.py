@@ -20,7 +20,7 @@ MODULES = {
     for path in sorted((SOURCE / "foldaway").rglob("*.py"))
 }
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
-MOST_LINES = 115_936
+MOST_LINES = 114_694
 MOST_PAST_DOORS = 748
 """1,182 before there were doors; 0 in the end."""
 EXPLAINED = ("compaction", "engine", "facts", "writing")
