@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from foldaway.facts.languages import Language, counted, phrases_for
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
 from foldaway.facts.ledger.lines import terms_of
+from foldaway.facts.ledger.open_failures import open_failures
 from foldaway.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from foldaway.reduction.lines import plain
 from foldaway.testing import assistant, call, result, talk, user
@@ -389,6 +390,12 @@ def test_every_open_failure_is_named_before_one_is_told_in_full(ledger_of: Ledge
     told = "\n".join(entry.text for entry in blocked)
     assert all(f"part 0 of step_{number} broke" in told for number in range(12))
     assert sum(len(entry.text) for entry in blocked) <= 6_000 * 0.35
+
+
+def test_with_endless_room_every_failure_is_told_in_full(ledger_of: LedgerOf) -> None:
+    """As the gate asks for them."""
+    told = open_failures(ledger_of(*failures(3, 8)), float("inf"))
+    assert [len(entry.pieces) for entry in told] == [8, 8, 8]
 
 
 def test_the_room_of_failures_is_used_up_line_by_line(ledger_of: LedgerOf) -> None:

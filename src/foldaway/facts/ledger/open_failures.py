@@ -44,7 +44,7 @@ def open_failures(ledger: Ledger, room: float) -> list[Entry]:
             found.append((key, lines))
             room -= len(lines[0].text) + _ENTRY_CHARS
             told.update(fact.text for fact in lines)
-    most = min(int(room / max(len(found), 1)), _NAME_CHARS)
+    most = int(min(room / max(len(found), 1), _NAME_CHARS))
     entries: list[Entry] = []
     for key, lines in found:
         is_told = most < _LEAST_NAME_CHARS or not key or lines[0].text.startswith(key)
