@@ -325,16 +325,15 @@ def older(*rows: Message | ToolResult) -> list[Fact]:
 
 
 def test_far_back_a_command_that_only_looked_tells_nothing() -> None:
-    """As a tool that reads does; unless it failed, or went elsewhere."""
+    """As a tool that reads does; unless it went elsewhere."""
     rows: list[Message | ToolResult] = [user("Look.")]
     for command, output in (
-        ("cat a.py", "x_1 = 1"), ("cat gone.py", "cat: gone.py: No such file or directory"),
+        ("cat a.py", "x_1 = 1"),
         ("cd src && ls", "b.py"), ("rm c.py", ""),
     ):  # fmt: skip
         rows += [assistant(call("bash", command=command)), result(output)]
     told = [fact.text for fact in older(*rows)]
     assert not any("a.py" in text for text in told)
-    assert "cat: gone.py: No such file or directory" in told
     assert "src" in told
     assert "c.py" in told
 

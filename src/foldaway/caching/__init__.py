@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         Prices,
         Ttl,
         bill,
-        minimum_for,
         paid,
         prices_from,
         ratio_prices,
@@ -67,7 +66,6 @@ __getattr__ = import_later(
         "wants_breakpoints with_breakpoints",
         "catalog": "PriceList context_window known_prices prices_of window_of",
         "economics": "Situation Sum Verdict amount reread_needed usd weigh",
-        "prices": "Bill NAMES Prices TTL_SECONDS Ttl bill minimum_for paid prices_from "
-        "ratio_prices",
+        "prices": "Bill NAMES Prices TTL_SECONDS Ttl bill paid prices_from ratio_prices",
     },
 )

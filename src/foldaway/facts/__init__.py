@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foldaway.facts.cleaning import cleaned, cleaned_call, words_looked_at
     from foldaway.facts.dialogue.cues import language_of
     from foldaway.facts.dialogue.text import sentences, words_of
-    from foldaway.facts.effects.calls import effects_of_call, list_of, path_of, text_of
+    from foldaway.facts.effects.calls import effects_of_call, list_of, path_of
     from foldaway.facts.effects.effect import normalize
     from foldaway.facts.frame import (
         GAP,
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
         summary_text,
         without_summary,
     )
-    from foldaway.facts.ledger.files import known_files
     from foldaway.facts.ledger.lines import cut, terms_of, whole_words
     from foldaway.facts.ledger.open_failures import open_failures
-    from foldaway.facts.ledger.state import last_test, running_now
+    from foldaway.facts.ledger.state import known_files, last_test, running_now
     from foldaway.facts.names import (
         RUNS,
         Known,
@@ -91,16 +90,15 @@ __getattr__ = import_later(
         "cleaning": "cleaned cleaned_call words_looked_at",
         "dialogue.cues": "language_of",
         "dialogue.text": "sentences words_of",
-        "effects.calls": "effects_of_call list_of path_of text_of",
+        "effects.calls": "effects_of_call list_of path_of",
         "effects.effect": "normalize",
         "frame": "GAP RESULT_OPEN SUMMARY_AFTERWORD SUMMARY_BRIEF SUMMARY_CLOSE SUMMARY_OPEN "
         "SUMMARY_PREAMBLE carried_summary gap_mark mark_text merged_summaries origin_of "
         "part_text recognize shown_part split_summary summary_body summary_of "
         "summary_text without_summary",
-        "ledger.files": "known_files",
         "ledger.lines": "cut terms_of whole_words",
         "ledger.open_failures": "open_failures",
-        "ledger.state": "last_test running_now",
+        "ledger.state": "known_files last_test running_now",
         "names": "Known Likeness Name RUNS bare likeness lookup_terms names_in without_names "
         "words_in",
         "rows": "data_rows",

@@ -27,8 +27,8 @@ NOTES_WITHOUT_MODEL = frozenset(
 """Those notes in all languages. They are about one summary and are not carried into the next."""
 
 MUST = 100.0
-"""From this weight on an entry is there before anything that is ranked. The weights from here to
-`WISH` only put what must be there in an order: their distances mean nothing."""
+"""From this weight on an entry is there before anything that is ranked. These weights
+only put what must be there in an order: their distances mean nothing."""
 FAILURE = MUST + 35
 """The first line of every open failure."""
 STATE = MUST + 32
@@ -41,9 +41,6 @@ REPORT = MUST + 28.5
 """What the agent reported last."""
 ASK = MUST + 28
 """An ask between the first and the newest."""
-WISH = MUST + 26
-"""What the user may have stated as a rule."""
-
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
     phrases_for(language).headings[section].lower(): section

@@ -139,14 +139,15 @@ def scalar_words(value: Any, most: int = 80) -> str:
 
 
 def first_of(arguments: Mapping[str, Any], *names: str) -> str:
-    """Return the first argument among `names` that is a non-empty string, otherwise "".
-
-    A list of words counts as the line that they make.
+    """Return the first argument among `names` that is a non-empty string or a whole number,
+    otherwise "". A list of words counts as the line that they make.
     """
     for name in names:
         found = arguments.get(name)
         if isinstance(found, str) and found:
             return found
+        if isinstance(found, int) and not isinstance(found, bool):
+            return str(found)
         if isinstance(found, list) and found:
             return " ".join(scalar_words(word, _WORD_CHARS) for word in cast("list[Any]", found))
     return ""

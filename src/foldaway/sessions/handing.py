@@ -15,8 +15,8 @@ from foldaway.facts import (
     SUMMARY_OPEN,
     arguments_given,
     effects_of_call,
+    first_of,
     normalize,
-    text_of,
 )
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.delegations import fenced
@@ -135,7 +135,7 @@ def newest_contents(log: Sequence[Message], path: str) -> SeenFile | None:
                 if effect.action == "read" and part.id in results:
                     told = results[part.id]
                     return SeenFile(told, _result(log[told], part.id), changed)
-                text = text_of(given, *ARGUMENTS["contents"])
+                text = first_of(given, *ARGUMENTS["contents"])
                 if effect.action in ("create", "write") and text:
                     return SeenFile(at, text, changed)
                 changed = at if changed is None else changed

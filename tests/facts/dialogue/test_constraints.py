@@ -53,55 +53,6 @@ def test_small_talk_states_nothing() -> None:
         assert rules_in(text) == (), text
 
 
-def test_strict_rules_come_before_wishes() -> None:
-    """A prohibition, then a limit, then a wish, whatever their order in the text."""
-    text = "You can use the cache.\nKeep the old names.\nNever force-push."
-    assert [rule.strength for rule in constraints(text)] == [3, 2, 1]
-    assert rules_in(text)[0] == "Never force-push."
-
-
-def test_what_the_user_lacks_is_weaker_than_what_the_user_forbids() -> None:
-    """ "I don't have it" holds the words of a prohibition and is none."""
-    [lacking] = constraints("I don't have my user id here.")
-    [forbidden] = constraints("Don't store my user id here.")
-    assert (lacking.strength, forbidden.strength) == (1, 3)
-
-
-def test_what_somebody_would_pay_is_a_limit() -> None:
-    """More than a wish; "up to date" and a test that was never made are no limits."""
-    [limit] = constraints("I'm willing to pay up to $100 for the change.")
-    assert limit.strength == 2
-    assert constraints("It is up to date, the rest is up to you.") == ()
-    [remark] = constraints("The empty repository was never tested.")
-    assert remark.strength == 1
-
-
-def test_pasted_code_and_logs_come_last_and_only_where_they_are_strict() -> None:
-    """A fenced block with a hundred cues gives a few rules after the author's own."""
-    code = "\n".join(f"value{n} = use(only={n})  # must be set" for n in range(100))
-    text = f"Please keep the names.\n```python\n{code}\n# never call this\n```\n"
-    rules = constraints(text)
-    assert rules[0].text == "Please keep the names."
-    assert all(rule.pasted and rule.strength == 3 for rule in rules[1:])
-    assert len(rules) <= 25
-
-
-def test_a_long_document_does_not_flood() -> None:
-    """Of 600 pasted lines with cues some stand, and what the user wrote after them is there."""
-    document = "\n".join(f"Line {n} must always keep its place." for n in range(600))
-    rules = constraints(f"{document}\nDon't change any of this.")
-    assert len(rules) == 40
-    assert "Don't change any of this." in [rule.text for rule in rules if not rule.pasted]
-
-
-def test_words_after_a_huge_paste_are_read() -> None:
-    """A person writes before or after what was pasted; both ends count, however long it is."""
-    paste = "it must be so and it should never change\n" * 20_000
-    rules = constraints(f"Only touch src.\n{paste}Don't touch the tests.")
-    own = [rule.text for rule in rules if not rule.pasted]
-    assert {"Only touch src.", "Don't touch the tests."} <= set(own)
-
-
 def test_a_long_line_is_cut_into_sentences() -> None:
     """Of a long paragraph the sentence with the rule is taken, and not its neighbours."""
     filler = "This paragraph tells a story about the weather in Rome. " * 5
@@ -116,9 +67,30 @@ def test_emphasis_and_list_marks_stay_outside() -> None:
     assert rules_in("  * Only flag real bugs") == ("Only flag real bugs",)
 
 
-def test_a_short_line_knows_the_sentence_that_states_its_rule() -> None:
-    """Where there is no room for the line, that sentence stands for it."""
-    [rule] = constraints("I am willing to pay up to $100. Is there another option?")
-    assert rule.core == "I am willing to pay up to $100."
-    [rule] = constraints("Never push to main.")
-    assert rule.core == ""
+def test_strict_rules_come_before_limits() -> None:
+    """A prohibition, then a limit, whatever their order in the text; a wish is no rule."""
+    text = "You can use the cache.\nKeep the old names.\nNever force-push."
+    assert [(rule.text, rule.strength) for rule in constraints(text)] == [
+        ("Never force-push.", 2), ("Keep the old names.", 1),
+    ]  # fmt: skip
+
+
+def test_what_the_user_lacks_is_not_what_the_user_forbids() -> None:
+    """ "I don't have it" holds the words of a prohibition and is none."""
+    assert rules_in("I don't have my user id here.") == ()
+    assert rules_in("The empty repository was never tested.") == ()
+    assert rules_in("It is up to date, the rest is up to you.") == ()
+    assert len(rules_in("Don't store my user id here.")) == 1
+    assert len(rules_in("I'm willing to pay up to $100 for the change.")) == 1
+
+
+def test_what_is_pasted_states_no_rule() -> None:
+    """A fenced block, a log, the middle of a long document; what stands around it counts."""
+    code = "\n".join(f"value{n} = use(only={n})  # must be set" for n in range(100))
+    text = f"Please keep the names.\n```python\n{code}\n# never call this\n```\n"
+    assert rules_in(text) == ("Please keep the names.",)
+    document = "\n".join(f"Line {n} must always keep its place." for n in range(600))
+    assert "Don't change any of this." in rules_in(f"{document}\nDon't change any of this.")
+    paste = "it must be so and it should never change\n" * 20_000
+    found = rules_in(f"Only touch src.\n{paste}Don't touch the tests.")
+    assert {"Only touch src.", "Don't touch the tests."} <= set(found)

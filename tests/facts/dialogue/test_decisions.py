@@ -38,9 +38,3 @@ def test_steps_and_questions_are_no_decisions() -> None:
         "The linter is currently unavailable, so the tests are blocked by that.",
     ):  # fmt: skip
         assert decisions(text) == (), text
-
-
-def test_those_with_a_reason_come_first() -> None:
-    """A sentence that says why outranks one that does not."""
-    first, second = "I went with option 4.", "We chose Go because the team knows it."
-    assert decisions(f"{first} {second}") == (second, first)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import constraints, decisions, questions
+from foldaway.facts.dialogue.statements import constraints, decisions
 from foldaway.facts.rows import data_rows
-
-DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 PIECES = st.sampled_from((
     "never", "don't use tabs", "不要", "しないで", "하지 마세요", "لا تستخدم", "मत करो", "nunca",
@@ -47,8 +40,8 @@ TEXTS = st.one_of(
 
 @given(TEXTS)
 def test_what_is_quoted_stands_in_the_text(text: str) -> None:
-    """Rules, questions, decisions and values are pieces of the text, letter for letter."""
-    found = [*rules_in(text), *questions(text), *decisions(text)]
+    """Rules and decisions are pieces of the text, letter for letter."""
+    found = [*rules_in(text), *decisions(text)]
     for piece in found:
         assert piece in text
         assert piece == piece.strip()
@@ -59,9 +52,8 @@ def test_what_is_quoted_stands_in_the_text(text: str) -> None:
 def test_results_are_bounded(text: str) -> None:
     """Counts and lengths have limits that no text can pass."""
     assert len(constraints(text)) <= 40
-    assert len(questions(text)) <= 30
     assert len(decisions(text)) <= 24
-    pieces = (*rules_in(text), *questions(text), *decisions(text))
+    pieces = (*rules_in(text), *decisions(text))
     assert all(len(piece) <= 300 for piece in pieces)
     for most in (0, 1, 5):
         assert len(data_rows(text, most)) <= most
@@ -70,16 +62,14 @@ def test_results_are_bounded(text: str) -> None:
 @given(TEXTS)
 def test_nothing_stands_twice(text: str) -> None:
     """A sentence or a value is listed once."""
-    for found in (
-        rules_in(text), questions(text), decisions(text),
-    ):  # fmt: skip
+    for found in (rules_in(text), decisions(text)):
         assert len(set(found)) == len(found)
 
 
 @given(TEXTS)
 def test_the_strongest_rules_come_first(text: str) -> None:
-    """The own words of the author in falling strength, then what was pasted, likewise."""
-    order = [(rule.pasted, -rule.strength) for rule in constraints(text)]
+    """In falling strength."""
+    order = [-rule.strength for rule in constraints(text)]
     assert order == sorted(order)
 
 
@@ -92,7 +82,6 @@ def test_line_ends_do_not_matter(text: str) -> None:
 
 READERS: dict[str, Callable[[str], object]] = {
     "constraints": constraints,
-    "questions": questions,
     "decisions": decisions,
     "data": lambda text: data_rows(text, 20),
     "language": language_of,
@@ -127,42 +116,3 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
     read(text)
     read(f"[{text}")
     return time.process_time() - started
-
-
-def _messages(name: str, role: str) -> list[str]:
-    path = DATA / "sessions" / f"{name}.jsonl.gz"
-    if not path.exists():
-        pytest.skip(f"no shared data at {path}; set FOLDAWAY_DATA")
-    texts: list[str] = []
-    with gzip.open(path, "rt", encoding="utf-8") as rows:
-        for row in rows:
-            messages: list[dict[str, Any]] = json.loads(row)["messages"]
-            texts += [m["content"] for m in messages if m["role"] == role and m["content"]]
-    return [text for text in texts if isinstance(text, str)]
-
-
-CUES = (
-    "never", "always", "don't", "do not", "must", "only", "instead", "at most", "at least",
-    "no more than", "prefer", "make sure", "avoid", "without", "keep", "should", "need to",
-    "have to", "ensure", "required", "use",
-)  # fmt: skip
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    "name", ["tau-bench__gpt-4o-airline", "bfcl__multi-turn-base", "codex__git-sync"]
-)
-def test_users_lines_with_a_cue_are_found(name: str) -> None:
-    """Of the lines of real users that hold a common cue, at least 95 of 100 are there."""
-    with_cue = found = 0
-    for text in _messages(name, "user"):
-        if text.startswith("<") or text.count("\n") > 200 or "```" in text:
-            continue
-        rules = rules_in(text)
-        for line in text.split("\n"):
-            words = f" {line.lower().replace(',', ' ').replace('.', ' ')} "
-            if any(f" {cue} " in words for cue in CUES):
-                with_cue += 1
-                found += any(rule in line for rule in rules)
-    assert with_cue > 50
-    assert found / with_cue >= 0.95

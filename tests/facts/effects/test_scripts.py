@@ -15,9 +15,7 @@ CODE = {
     "open(p, 'w')\nopen(f'{x}.py', 'w')\nopen('a' + b, 'w')": [],
     "Path('a').write_text(x)": ["write a"],
     "from pathlib import Path\np = Path('a')\np.write_text(p.read_text())": ["write a", "read a"],
-    "for p in ['a', 'b']:\n    open(p, 'w')": ["write a", "write b"],
-    "ps = ['a',\n  'b']\nfor p in ps:\n    open(p, 'w')": ["write a", "write b"],
-    "d = {'a': 1, 'b': 2}\nfor p, n in d.items():\n    open(p, 'w')": ["write a", "write b"],
+    "p = 'a'\nfor p in ['b', 'c']:\n    open(p, 'w')": [],
     "for p in glob('*'):\n    open(p, 'w')": [],
     "os.remove('a'); os.rename('b', 'c'); shutil.copy('d', 'e')": [
         "delete a",

@@ -68,18 +68,6 @@ def test_everything_stays_where_there_is_room(ledger_of: LedgerOf) -> None:
         assert words in text
 
 
-def test_what_a_look_did_not_find_is_carried_before_other_lines(ledger_of: LedgerOf) -> None:
-    """It is as good to know as when it was found out."""
-    lines = "\n".join(f"  value_{n}_of_part = part_{n}.load_value_{n}" for n in range(60))
-    older = parse_summary(
-        f"## Critical context\n- Read a.py:\n{lines} [m2]\n"
-        "- ls /srv/old: ls: /srv/old: No such file or directory [m4]"
-    )
-    around = Around(room_chars=600, carried=older, brief=True)
-    shown = render_summary(summarize(ledger_of(user("Go on.")), around), COUNTER, 150)
-    assert "No such file or directory" in shown
-
-
 def test_an_older_task_is_one_of_the_asks_where_the_user_wrote_again(ledger_of: LedgerOf) -> None:
     """There is one task; of asks without a rule only the newest stay where there is no room, and
     of one that goes the rule stays."""

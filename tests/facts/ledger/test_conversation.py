@@ -34,19 +34,6 @@ def test_an_ask_of_media_alone_quotes_nothing(ledger_of: LedgerOf) -> None:
     assert [ask.fact.text for ask in ledger_of(user("See:", media())).asks] == ["See:"]
 
 
-def test_a_question_is_answered_by_what_the_user_writes_next(ledger_of: LedgerOf) -> None:
-    """Every open question, with the words of the answer; a later one stays open."""
-    ledger = ledger_of(
-        user("Set it up."), assistant("Which port do you want? And which host should it use?"),
-        user("Port 8081, host db-1."), assistant("Do you want TLS as well?"),
-    )  # fmt: skip
-    assert [(one.fact.text, one.answer, one.answered_by) for one in ledger.questions] == [
-        ("Which port do you want?", "Port 8081, host db-1.", "m2"),
-        ("And which host should it use?", "Port 8081, host db-1.", "m2"),
-        ("Do you want TLS as well?", "", ""),
-    ]  # fmt: skip
-
-
 @each_row("rule", [
     "Never touch the migrations.", "Always run the tests first.", "Use pnpm, not npm.",
     "不要修改数据库。", "Benutze niemals Tabs.", "Ne supprime jamais ce fichier.",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.facts.effects.effect import Effect
-from foldaway.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
+from foldaway.facts.ledger import Fact, FileState, Ledger, update
 from foldaway.testing import assistant, call, result, user
 from foldaway.transcript import ToolCall
 
@@ -217,16 +217,6 @@ def test_what_exists_is_what_a_simple_model_says(done: list[tuple[str, str, str]
             gone[path] = action == "delete"
     files = update(Ledger(), rows).files
     assert {path: state.deleted for path, state in files.items()} == gone
-
-
-def test_a_path_that_was_put_together_is_told_as_its_call_names_it(ledger_of: LedgerOf) -> None:
-    """Its folder stands beside it; one call that has the whole path is enough to show that."""
-    made = [user("Go."), assistant(call("bash", command="cd sub && touch deep/a.py")), result("ok")]
-    told = summarize(ledger_of(*made), Around(4_000)).sections["files"]
-    assert [entry.text for entry in told] == ["deep/a.py: created (sub/)"]
-    made += [assistant(call("Edit", file_path="sub/deep/a.py", old_string="x")), result("ok")]
-    told = summarize(ledger_of(*made), Around(4_000)).sections["files"]
-    assert [entry.text for entry in told] == ["sub/deep/a.py: created, changed"]
 
 
 def test_a_name_that_was_put_together_from_pieces_is_not_quoted(ledger_of: LedgerOf) -> None:

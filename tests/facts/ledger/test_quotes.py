@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from foldaway.facts.ledger import Around, Fact, Ledger, summarize, update
 from foldaway.facts.ledger.fact import FileState
-from foldaway.facts.ledger.files import known_files
+from foldaway.facts.ledger.state import known_files
 from foldaway.facts.summary import Section
 from foldaway.testing import assistant, call, result, user
 
@@ -21,15 +21,6 @@ def told(ledger: Ledger, section: Section) -> list[str]:
     return [entry.text for entry in summarize(ledger, Around(20_000)).sections.get(section, ())]
 
 
-def test_lines_of_a_file_have_their_place(ledger_of: LedgerOf) -> None:
-    ledger = ledger_of(
-        user("look"), assistant(call("Read", file_path="/w/src/app.py")), result(READ)
-    )
-    assert any(
-        text.startswith("Read /w/src/app.py:4-6 says:\n") for text in told(ledger, "critical")
-    )
-
-
 def test_lines_apart_have_a_number_each(ledger_of: LedgerOf) -> None:
     apart = READ.replace("     6→", "    60→")
     ledger = ledger_of(
@@ -39,14 +30,6 @@ def test_lines_apart_have_a_number_each(ledger_of: LedgerOf) -> None:
     assert text.split("\n")[1:] == [
         "4: value_4 = load_4()", "value_5 = load_5()", "60: value_6 = load_6()",
     ]  # fmt: skip
-
-
-def test_a_listing_has_its_folder_once(ledger_of: LedgerOf) -> None:
-    listed = "\n".join(f"/w/src/module_{n}.py" for n in range(4))
-    ledger = ledger_of(user("look"), assistant(call("Glob", pattern="src/*.py")), result(listed))
-    text = next(text for text in told(ledger, "critical") if "module_1" in text)
-    assert text.partition(":\n")[0].endswith(" in /w/src/ says")
-    assert text.split("\n")[1:] == [f"module_{n}.py" for n in range(4)]
 
 
 def test_after_an_edit_no_number_is_given(ledger_of: LedgerOf) -> None:

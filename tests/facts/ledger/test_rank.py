@@ -18,7 +18,7 @@ CANDIDATES = st.lists(
 
 
 def weights(ledger: Ledger | None = None, topic: str = "") -> TermWeights:
-    return TermWeights(ledger or Ledger(), frozenset(), on_topic(topic, ()))
+    return TermWeights(ledger or Ledger(), frozenset(), on_topic(topic))
 
 
 @given(rows=CANDIDATES, room=st.integers(0, 400))

@@ -182,7 +182,6 @@ def test_every_kind_of_text_is_told_in_its_own_words(facts: Callable[..., list[F
         ("error", "TypeError: x is not a function", "m2"),
         ("line", "max_retries = 3", "m2"),
         ("reply", "Done with it. Which port do you want?", "m3"),
-        ("question", "Which port do you want?", "m3"),
         ("ask", "The port is now 8081.", "m4"),
     }
     assert any(fact.kind == "constraint" and "Never touch" in fact.text for fact in found)

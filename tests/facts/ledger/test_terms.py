@@ -41,7 +41,7 @@ def test_fewer_terms_are_the_first_of_more(text: str) -> None:
 @each_row(("text", "terms"), [
     ("Fix src/app.py please.", ("src/app.py",)),
     ("set max_retries to 500", ("max_retries", "500")),
-    ("call loadUser() and HTTP", ("loadUser", "HTTP")),
+    ("call loadUser() and HTTP", ("loadUser",)),
     ("see https://a.example/x.", ("https://a.example/x",)),
     ("run it with --dry-run, twice 12", ("dry-run",)),
     ("plain words only, nothing else", ()),

@@ -112,7 +112,6 @@ def latin_language(words: Iterable[bytes]) -> str:
 
 _WORDLESS = Regex("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of the languages whose cues are pieces of text."""
-_COVERING = ("idle", "mild")
 _NOTHING: frozenset[str] = frozenset()
 _COMMON, _MOST_COMMON = encoded_words("common"), encoded_words("most_common")
 
@@ -161,7 +160,7 @@ def cue_table(*fields: str) -> CueTable:
         for phrase, field in found.items():
             words = words_of(phrase)
             cue = Cue(pad(words), field, vocabulary.language if phrase in shared else "")
-            if field in _COVERING:
+            if field == "idle":
                 covers.setdefault(_key(words), []).append(cue)
             elif len(words) == 1 and not cue.only_in:
                 single.setdefault(words[0], field)
@@ -211,8 +210,8 @@ def fields_of(
     """Return the fields of the cues in a short piece.
 
     `words` are the piece's own; `language` gives the language of the whole text and is only asked
-    where the piece does not tell its own. A cue inside a phrase that is idle or mild does not
-    count beside it.
+    where the piece does not tell its own. A cue inside a phrase that is idle does not count
+    beside it.
     """
     keys = table.words.intersection(words)
     found = _by_words(table, keys, words, language) if keys else _NOTHING
@@ -253,8 +252,6 @@ def _uncovered(
     left = frozenset(text.split())
     found = {table.single[key] for key in keys if key in table.single and key in left}
     found.update(cue.field for cue in hits if not cue.only_in and cue.phrase in text)
-    if any(cue.field == "mild" for cue in covers):
-        found.add("mild")
     return found
 
 

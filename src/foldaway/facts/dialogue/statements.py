@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from foldaway._core import Regex
 from foldaway.facts.dialogue.cues import (
-    CueTable,
     cue_table,
     encoded_words,
     fields_of,
@@ -22,7 +20,6 @@ from foldaway.facts.dialogue.text import (
     fenced_lines,
     in_document,
     looks_pasted,
-    sentences,
     sentences_with_words,
     trimmed,
     words_of,
@@ -31,15 +28,11 @@ from foldaway.facts.frame import QUOTED_SUMMARY
 from foldaway.facts.languages import VOCABULARIES, Language, phrases_for
 from foldaway.facts.tables import WORDS
 
-MOST_CONSTRAINTS = 40
+_MOST_RULES = 40
 """Of one message; chosen, a summary has room for fewer."""
-_RULE_FIELDS = ("idle", "mild", "forbids", "limits", "hints")
+_RULE_FIELDS = ("idle", "forbids", "limits", "hints")
 _WHOLE_LINE_CHARS = 200
 """A line as short as this is kept whole, so that a rule keeps what stands beside it."""
-_READ_CHARS_RULES = 4_000
-"""A longer line is not weighed as a whole before its sentences are."""
-_MOST_PASTED = 24
-"""Of those, rules from a pasted document; chosen, so that they do not crowd out the user's own."""
 _LEAST_RULE_CHARS = 4
 """A shorter line states no rule."""
 
@@ -50,55 +43,44 @@ _RECORD_SOURCE = Regex(r" \[(?:earlier )?m\d{1,9}\]\Z")
 
 
 class Constraint(Struct, frozen=True, gc=False):
-    """A sentence that states a rule. `strength`: 3 a rule, 2 a limit or preference, 1 a wish."""
+    """A sentence that states a rule; `strength` is 2 of one without exceptions, else 1."""
 
     text: str
     strength: int
-    pasted: bool = False
-    """It stands in code, in a log or in the middle of a long document."""
-    core: str = ""
-    """Of a line of several sentences the one that states the rule, "" where it is all of it."""
 
 
 def constraints(text: str) -> tuple[Constraint, ...]:
-    """Return the sentences that state a rule or preference, verbatim, the strongest first.
+    """Return the sentences that state a rule for what follows, verbatim, the strongest first: an
+    order about how to work or what not to do, no wish for a thing, no question, nothing pasted.
 
-    At most 40, each of at most 300 characters; a short line stands whole. What looks pasted
-    comes last, at most 24 of it, and code or a log only where it is strict. Of a huge text only
-    the ends are read. A record that somebody copied into it states none.
+    At most 40, each of at most 300 characters; a short line stands whole. Of a huge text only the
+    ends are read. A record that somebody copied into it states none.
     """
-    found: dict[str, Constraint] = {}
-    for rule in _weighed(both_ends(QUOTED_SUMMARY.sub("", text))):
-        if rule.strength and rule.text not in found:
-            found[rule.text] = rule
-    rules = sorted(found.values(), key=lambda rule: -rule.strength)
-    pasted = [rule for rule in rules if rule.pasted]
-    rules = [rule for rule in rules if not rule.pasted] + pasted[:_MOST_PASTED]
-    return tuple(rules[:MOST_CONSTRAINTS])
+    found = {one.text: one for one in _weighed(both_ends(QUOTED_SUMMARY.sub("", text)))}
+    return tuple(sorted(found.values(), key=lambda rule: -rule.strength)[:_MOST_RULES])
 
 
 def _weighed(text: str) -> Iterator[Constraint]:
-    """Yield every piece that was looked at; one that states nothing has no strength."""
     lines = text.split("\n")
     fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
     language = language_once(text)
     table = cue_table(*_RULE_FIELDS)
     for index, words in lines_with_cues(table, text, lines):
         line = lines[index]
-        strength = _strength(table, line, words, language) if len(line) <= _READ_CHARS_RULES else 1
-        if strength == 0 or _is_of_record(lines, index):
+        is_short = len(line) <= _WHOLE_LINE_CHARS
+        if is_short and not fields_of(table, line, words, language):
             continue
-        machine = index in fenced or looks_pasted(line)
-        pasted = machine or in_document(index, len(lines))
-        least = 3 if machine else 1
-        if len(line) <= _WHOLE_LINE_CHARS:
-            rule = _constraint(line, strength, least, pasted=pasted)
-            core = _core(table, line, language) if rule.strength else ""
-            yield replace(rule, core=core) if core and core != rule.text else rule
+        if index in fenced or in_document(index, len(lines)) or looks_pasted(line):
             continue
-        for piece, words in sentences_with_words(line):
-            strength = _strength(table, piece, words, language)
-            yield _constraint(piece, strength, least, pasted=pasted)
+        if _is_of_record(lines, index):
+            continue
+        pieces = ((line, words),) if is_short else sentences_with_words(line)
+        for piece, own in pieces:
+            names = fields_of(table, piece, own, language)
+            said = trimmed(piece)
+            names = names if ", not " in said else names - {"hints"}
+            if names and len(said) >= _LEAST_RULE_CHARS and _is_rule(said):
+                yield Constraint(said, 1 + ("forbids" in names))
 
 
 def _is_of_record(lines: Sequence[str], index: int) -> bool:
@@ -110,31 +92,6 @@ def _is_of_record(lines: Sequence[str], index: int) -> bool:
     return lines[index].endswith("]") and _RECORD_SOURCE.search(lines[index]) is not None
 
 
-def _constraint(piece: str, strength: int, least: int, *, pasted: bool) -> Constraint:
-    shown = trimmed(piece) if strength >= least else ""
-    return Constraint(shown, strength if len(shown) >= _LEAST_RULE_CHARS else 0, pasted)
-
-
-def _core(table: CueTable, line: str, language: Callable[[], str]) -> str:
-    """Return the sentence of a line that states most, "" where there is only one."""
-    pieces = list(sentences_with_words(line))
-    if len(pieces) < 2:
-        return ""
-    strengths = [_strength(table, piece, words, language) for piece, words in pieces]
-    return trimmed(pieces[strengths.index(max(strengths))][0])
-
-
-def _strength(table: CueTable, piece: str, words: list[bytes], language: Callable[[], str]) -> int:
-    names = fields_of(table, piece, words, language)
-    if "forbids" in names:
-        return 3
-    if "limits" in names:
-        return 2
-    return 1 if names else 0
-
-
-SURE_RULE = 2
-"""From this strength on a sentence is more than a wish."""
 _FORBIDS = Regex(
     r"(?i)(?:\A|[,.;]\s*|\b(?:and|but|so|ok|okay|please)\s+)(?:(?:i|we)\s+)?"
     r"(?:do ?n[o'’]?t|never)\b(?!\s+(?:you|we|i|they|it)\b)"
@@ -151,16 +108,9 @@ _WISH = Regex(
 """Somebody wants a thing: "I need one that …", but not "I want the tests to …"."""
 
 
-def is_rule(rule: Constraint) -> bool:
-    """Return whether a sentence is a rule for what follows: an order about how to work or what not
-    to do, and not a wish for a thing, a question or a line of something pasted.
-    """
-    said = rule.core or rule.text
-    if _WISH.search(said) and not _FORBIDS.search(said):
-        return False
-    is_strict = rule.strength >= SURE_RULE or ", not " in said
-    asks = is_question(said) and not _FORBIDS.search(said)
-    return is_strict and not rule.pasted and not asks
+def _is_rule(said: str) -> bool:
+    """Return whether a sentence with a cue is no wish for a thing and no question."""
+    return bool(_FORBIDS.search(said)) or not (_WISH.search(said) or is_question(said))
 
 
 _ORDER = Regex(
@@ -187,9 +137,6 @@ def is_order(line: str) -> bool:
     )
 
 
-MOST_QUESTIONS = 30
-"""Of one message; chosen, a summary has room for fewer."""
-_MARK = Regex("[?？؟]")
 _ENDS_MARKED = Regex(r"""[?？؟][?!？！؟"')\]*_»”’」』）]{0,8}\s*\Z""")
 _ENDS_ASKING = Regex(
     r"(?:ますか|ですか|でしょうか|ませんか|ないか|のか|吗|嗎|呢|까요|나요|가요|니까|을까|할까)[。｡.]?\s*\Z"
@@ -208,54 +155,10 @@ _OPENERS = frozenset(
 )
 """Without a mark only a phrase opens a question; one plain word opens headings just as often."""
 _FIRST_WORDS = _PREFACES.union(phrase.partition(" ")[0] for phrase in _OPENERS)
-_LEAST_QUESTION_CHARS = 4
-"""A shorter piece asks nothing."""
 _LEAST_WORDS = 3
 """A piece without a question mark needs this many words to be a question."""
 _LEAST_WORDS_AFTER_WHAT = 4
 """Of three words, as "What was wrong", it is a heading."""
-
-
-def questions(text: str) -> tuple[str, ...]:
-    """Return the questions of a text, verbatim, in their order; of more than 30 the last ones.
-
-    A question has its mark at its end, or a line begins or ends as questions do in its language.
-    Code, URLs and what looks pasted have none. Of a huge text only the ends are read.
-    """
-    found: dict[str, None] = {}
-    for shown in _from_the_end(both_ends(text)):
-        if shown:
-            found.setdefault(shown)
-        if len(found) == MOST_QUESTIONS:
-            break
-    return tuple(reversed(found))
-
-
-def _from_the_end(text: str) -> Iterator[str]:
-    """Yield the questions, the last first; "" for a sentence that asks nothing."""
-    lines = text.split("\n")
-    fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
-    plain = text.isascii()
-    marked = _MARK.search
-    for index in range(len(lines) - 1, -1, -1):
-        line = lines[index]
-        with_mark = ("?" in line) if plain else marked(line)
-        unmarked = not with_mark and (
-            _opens_asking(line) or (not plain and _ENDS_ASKING.search(line[-8:]))
-        )
-        if not (with_mark or unmarked) or index in fenced or looks_pasted(line):
-            continue
-        if unmarked:
-            yield trimmed(next(sentences(line)))
-        else:
-            yield from map(_asked, reversed(list(sentences(line))))
-
-
-def _asked(piece: str) -> str:
-    if len(piece) < _LEAST_QUESTION_CHARS:
-        return ""
-    shown = trimmed(piece)
-    return shown if is_question(shown) else ""
 
 
 def is_question(piece: str) -> bool:
@@ -281,53 +184,36 @@ def _opens_asking(line: str) -> bool:
 
 
 MOST_DECISIONS = 24
-"""Of one message, the strongest; chosen, a summary has room for fewer."""
-_DECISION_FIELDS = ("idle", "decides", "finds", "reasons")
+"""Of one message; chosen, a summary has room for fewer."""
+_DECISION_FIELDS = ("idle", "decides", "finds")
 _LEAST_DECISION_CHARS = 12
 """A shorter sentence does not say what was decided; chosen."""
 _UNSURE = Regex(r"(?i)(?:maybe|perhaps|possibly|next,? i|i might)\b|.*\bis currently\b")
 _HEADING_CHARS = 60
 """A shorter one that ends in a colon only announces what follows."""
-_READ_CHARS_DECISIONS = 4_000
-"""A longer line is not looked at as a whole before its sentences are."""
 
 
 def decisions(text: str) -> tuple[str, ...]:
-    """Return the sentences that tell a choice or a finding, verbatim, those with a reason first.
+    """Return the sentences that tell a choice or a finding, verbatim, in their order.
 
     At most 24, each of at most 300 characters. Questions, code and what looks pasted are none.
     Of a huge text only the ends are read.
     """
-    found: dict[str, int] = {}
-    for rank, sentence in _ranked(both_ends(text)):
-        if sentence not in found and not is_question(sentence):
-            found[sentence] = rank
-    return tuple(sorted(found, key=lambda sentence: -found[sentence])[:MOST_DECISIONS])
+    found = dict.fromkeys(one for one in _telling(both_ends(text)) if not is_question(one))
+    return tuple(found)[:MOST_DECISIONS]
 
 
-def _ranked(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences that tell something, with how much they tell."""
+def _telling(text: str) -> Iterator[str]:
     lines = text.split("\n")
     fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
     language = language_once(text)
-    for index, words in lines_with_cues(cue_table(*_DECISION_FIELDS), text, lines):
+    table = cue_table(*_DECISION_FIELDS)
+    for index, _ in lines_with_cues(table, text, lines):
         line = lines[index]
-        if len(line) <= _READ_CHARS_DECISIONS and not _rank(line, words, language):
-            continue
         if index in fenced or line.startswith("|") or looks_pasted(line):
             continue
         for piece, words in sentences_with_words(line):
-            rank = _rank(piece, words, language)
-            shown = trimmed(piece) if rank else ""
+            shown = trimmed(piece) if fields_of(table, piece, words, language) else ""
             is_heading = shown.endswith(":") and len(shown) < _HEADING_CHARS
             if len(shown) >= _LEAST_DECISION_CHARS and not is_heading and not _UNSURE.match(shown):
-                yield rank, shown
-
-
-def _rank(piece: str, words: list[bytes], language: Callable[[], str]) -> int:
-    """Return how much a sentence tells of a choice or a finding, from 0 for nothing to 3."""
-    names = fields_of(cue_table(*_DECISION_FIELDS), piece, words, language)
-    is_reasoned = "reasons" in names
-    if "decides" in names or "finds" in names:
-        return 2 + is_reasoned
-    return int(is_reasoned and bool(fields_of(cue_table("leans"), piece, words, language)))
+                yield shown

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 from foldaway.facts.effects.effect import Action, Effect, effects_of_patch
 from foldaway.facts.effects.run import effects_of_argv, effects_of_command
 from foldaway.facts.effects.scripts import effects_of_script
-from foldaway.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, own_name
+from foldaway.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, first_of, own_name
 
 _BACKGROUND = frozenset(ARGUMENTS["background"])
 SOURCES = ARGUMENTS["sources"]
@@ -19,19 +19,6 @@ _PATCHES = ARGUMENTS["patches"]
 _WRITTEN = ARGUMENTS["written"]
 _MAX_PATHS = 1_000
 """Of one call; chosen, it bounds the time."""
-
-
-def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
-    """Return the first text among these arguments, empty where there is none."""
-    for key in keys:
-        value = arguments.get(key)
-        if value is None:  # most are
-            continue
-        if isinstance(value, str) and value:
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-    return ""
 
 
 def path_of(arguments: Mapping[str, Any]) -> str:
@@ -144,14 +131,14 @@ def _any_edit(arguments: Arguments) -> Iterator[Effect]:
     """An edit, or SWE-agent's, which names no file: it is the one that is open."""
     if paths_of(arguments) or list_of(arguments, "edits", "changes", "files"):
         yield from _edit(arguments)
-    elif patch := effects_of_patch(text_of(arguments, *_PATCHES)):
+    elif patch := effects_of_patch(first_of(arguments, *_PATCHES)):
         yield from patch
     elif "replacement_text" in arguments or ("search" in arguments and "replace" in arguments):
         yield Effect("change")
 
 
 def _patch(arguments: Arguments) -> Iterator[Effect]:
-    found = effects_of_patch(text_of(arguments, *_PATCHES))
+    found = effects_of_patch(first_of(arguments, *_PATCHES))
     if found:
         yield from found
     elif path := path_of(arguments):
@@ -164,7 +151,7 @@ def _insert(arguments: Arguments) -> Iterator[Effect]:
 
 def _editor(arguments: Arguments) -> Iterator[Effect]:
     """`str_replace_editor` and its like: the argument `command` says what is done."""
-    command = text_of(arguments, "command", "action", "operation")
+    command = first_of(arguments, "command", "action", "operation")
     if not command:
         command = "create" if "file_text" in arguments else "str_replace"
     reader = _EDITOR_COMMANDS.get(command)
@@ -172,33 +159,33 @@ def _editor(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _move(arguments: Arguments) -> Iterator[Effect]:
-    source = text_of(arguments, *SOURCES)
+    source = first_of(arguments, *SOURCES)
     if source:
-        yield Effect("rename", source, to=text_of(arguments, *_TARGETS))
+        yield Effect("rename", source, to=first_of(arguments, *_TARGETS))
 
 
 def _copy(arguments: Arguments) -> Iterator[Effect]:
-    if target := text_of(arguments, *_TARGETS):
+    if target := first_of(arguments, *_TARGETS):
         yield Effect("write", target)
 
 
 def _code(arguments: Arguments) -> Iterator[Effect]:
-    yield from effects_of_script(text_of(arguments, "code", "script", "input", "source"))
+    yield from effects_of_script(first_of(arguments, "code", "script", "input", "source"))
 
 
 def _chdir(arguments: Arguments) -> Iterator[Effect]:
-    if path := text_of(arguments, "folder", "path", "directory"):
+    if path := first_of(arguments, "folder", "path", "directory"):
         yield Effect("chdir", path)
 
 
 def _written(arguments: Arguments) -> Iterator[Effect]:
     """A tool that nobody knows, which says where its output goes."""
-    if path := text_of(arguments, *_WRITTEN):
+    if path := first_of(arguments, *_WRITTEN):
         yield Effect("write", path)
 
 
 def _stop(arguments: Arguments) -> Iterator[Effect]:
-    yield Effect("stop", detail=text_of(arguments, *ARGUMENTS["processes"]))
+    yield Effect("stop", detail=first_of(arguments, *ARGUMENTS["processes"]))
 
 
 _EDITOR_COMMANDS: Mapping[str, _Reader] = {

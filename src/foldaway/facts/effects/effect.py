@@ -93,8 +93,6 @@ _HEADER = Regex(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 _MOVE = Regex(r"\*\*\* Move to: (.+)")
 _FILES = Regex(r"^--- ([^\n]++)\n\+\+\+ ([^\n]++)\n(?=@@|\Z)", re.M)
 _GIT = Regex(r"^diff --git ([^\n]++)$", re.M)
-_ESCAPE = Regex(r"\\([0-7]{3}|.)")
-_ESCAPED = {"n": b"\n", "t": b"\t", "r": b"\r"}
 _OLD, _NEW = ("a/", "/dev/null"), ("b/", "/dev/null")
 _ACTIONS: dict[str, Action] = {"Add": "create", "Update": "change", "Delete": "delete"}
 
@@ -149,11 +147,11 @@ def _of_git(names: str, section: str) -> Iterator[Effect]:
         created = created or line.startswith("new file mode")
         deleted = deleted or line.startswith("deleted file mode")
         if line.startswith("rename from "):
-            moved_from = _unquoted(line[12:])
+            moved_from = _name(line[12:], "")
         elif line.startswith("rename to "):
-            moved_to = _unquoted(line[10:])
+            moved_to = _name(line[10:], "")
         elif line.startswith("copy to "):
-            copied_to = _unquoted(line[8:])
+            copied_to = _name(line[8:], "")
         elif line.startswith("--- "):
             old = _name(line[4:], "a/")
         elif line.startswith("+++ "):
@@ -179,41 +177,20 @@ def _of_unified(text: str) -> Iterator[Effect]:
 def _of_names(old: str, new: str, created: bool, deleted: bool) -> Iterator[Effect]:
     if (created or old == "/dev/null") and new:
         yield Effect("create", new)
-    elif deleted or new == "/dev/null":
+    elif (deleted or new == "/dev/null") and old:
         yield Effect("delete", old)
     elif new:
         yield Effect("change", new)
 
 
 def _name(text: str, prefix: str) -> str:
-    """Return the path of a `---` or `+++` line, without date and prefix."""
-    name = text if text.startswith('"') else text.partition("\t")[0]
-    return _unquoted(name).removeprefix(prefix)
+    """Return the path of a `---` or `+++` line, without date and prefix; "" of one in quotes of C,
+    which stands nowhere as it is.
+    """
+    return "" if text.startswith('"') else text.partition("\t")[0].strip().removeprefix(prefix)
 
 
 def _half(names: str) -> str:
     """Return the path of `a/path b/path`, for a section that names it nowhere else."""
-    if names.startswith('"'):
-        return _unquoted(names[: len(names) // 2]).removeprefix("a/")
     half = names[: len(names) // 2]
     return half.removeprefix("a/") if names == f"{half} b/{half.removeprefix('a/')}" else ""
-
-
-def _unquoted(name: str) -> str:
-    """Return a path that git wrote with or without C quotes."""
-    name = name.strip()
-    if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
-        return name
-    parts: list[bytes] = []
-    at = 0
-    inner = name[1:-1]
-    for found in _ESCAPE.finditer(inner):
-        parts.append(inner[at : found.start()].encode("utf-8", "surrogatepass"))
-        code = found[1]
-        if len(code) == 3:
-            parts.append(bytes((int(code, 8) & 0xFF,)))
-        else:
-            parts.append(_ESCAPED.get(code) or code.encode("utf-8", "surrogatepass"))
-        at = found.end()
-    parts.append(inner[at:].encode("utf-8", "surrogatepass"))
-    return b"".join(parts).decode("utf-8", "replace")

@@ -70,13 +70,6 @@ PLAIN = r"(?:[^ \t\r\n'\"\\$`|&;<>()]++|'[^']*+'|\"[^\"\\$`]*+\"|\\[^\r\n])++"
 """A word, or its beginning, that holds no expansion."""
 _QUOTED = Regex(r"'([^']*+)'|\"([^\"]*+)\"|\\(.)", re.S)
 _ESCAPED = Regex(r"\\([$`\"\\]|\r?\n)")
-_BRACES = Regex(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
-_MAX_EXPANDED = 64
-"""Words that one brace expansion may give; chosen, it bounds memory."""
-_ANSI_C = Regex(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}|.)", re.S)
-_ANSI_C_LETTERS = {
-    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b",
-}  # fmt: skip
 
 
 def unquote(raw: str) -> str:
@@ -94,44 +87,12 @@ def unescape_double(text: str) -> str:
     return _ESCAPED.sub(_escaped, text) if "\\" in text else text
 
 
-def ansi_c(text: str) -> str:
-    """Return the value of what stands in `$'…'`."""
-    return _ANSI_C.sub(_ansi_c, text) if "\\" in text else text
-
-
-def expand_braces(raw: str) -> list[str]:
-    """Return the words that `a{b,c}` stands for; the word itself where it is quoted or too many."""
-    if "'" in raw or '"' in raw or "\\" in raw:
-        return [unquote(raw)]
-    words = [raw]
-    while found := _BRACES.search(words[0]):
-        choices = found[1].split(",")
-        if len(words) * len(choices) > _MAX_EXPANDED:
-            return [raw]
-        words = [
-            f"{word[: at.start()]}{choice}{word[at.end() :]}"
-            for word in words
-            if (at := _BRACES.search(word))
-            for choice in choices
-        ]
-    return words
-
-
 def _inner(found: re.Match[str]) -> str:
     return found[found.lastindex or 0]
 
 
 def _escaped(found: re.Match[str]) -> str:
     return found[1] if found[1] in '$`"\\' else ""
-
-
-def _ansi_c(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "xu" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8))
-    return _ANSI_C_LETTERS.get(code, code if code in "\\'\"?" else found[0])
 
 
 MAX_TOKENS = 100_000
@@ -151,9 +112,8 @@ _PARENTHESES = Regex(r"[()]")
 _NAME = Regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = Regex(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DOUBLE = Regex(r'(?:[^"\\$`]++|\\.)*+', re.S)
-_ANSI_C_START = Regex(r"'((?:[^'\\]++|\\.)*+)'?", re.S)
-_BACKTICKS = Regex(r"`((?:[^`\\]++|\\.)*+)`?", re.S)
-_BACKTICK_ESCAPE = Regex(r"\\([$`\\])")
+_UNREAD = Regex(r"'(?:[^'\\]++|\\.)*+'?|`(?:[^`\\]++|\\.)*+`?", re.S)
+"""`$'…'` and backticks: what they stand for is not known here."""
 _OPEN, _CLOSE = Scope(opens=True), Scope(opens=False)
 _EDIT_END = "\nend_of_edit"
 
@@ -211,8 +171,6 @@ class _Parser:
                 self.pos = found.start(2)
                 if after == ">" or after == "<" or raw[0] in "#[]{ei":
                     self._odd_word(line, raw, after)
-                elif "{" in raw and "," in raw:
-                    line.words += expand_braces(raw)
                 else:
                     line.words.append(unquote(raw))
                 self.left -= 1
@@ -244,10 +202,7 @@ class _Parser:
             line.testing = raw == "[["
         elif raw == "esac" or (raw == "in" and line.words[:1] == ["case"]):
             line.in_case = raw == "in"
-        if "{" in raw and "," in raw:
-            line.words += expand_braces(raw)
-        else:
-            line.words.append(unquote(raw))
+        line.words.append(unquote(raw))
 
     def _operator(self, line: _Line, char: str, close: str) -> bool:
         """Take one operator; whether it closed this list."""
@@ -396,7 +351,8 @@ class _Parser:
             elif char == "$":
                 self._dollar(pieces, quoted=False)
             elif char == "`":
-                pieces.append(self._backticks())
+                self._unread()
+                pieces.append(None)
             elif char == "'":
                 pieces.append(text[self.pos + 1 :])
                 self.pos = self.size
@@ -418,7 +374,8 @@ class _Parser:
             if char == "$":
                 self._dollar(pieces, quoted=True)
             elif char == "`":
-                pieces.append(self._backticks())
+                self._unread()
+                pieces.append(None)
             else:
                 self.pos += 1
                 return
@@ -443,10 +400,8 @@ class _Parser:
             self.pos = self.size if end < 0 else end + 1
             pieces.append(None)
         elif after == "'" and not quoted:
-            found = _ANSI_C_START.match(text, self.pos)
-            assert found is not None
-            pieces.append(ansi_c(found[1]))
-            self.pos = found.end()
+            self._unread()
+            pieces.append(None)
         elif after and after in "0123456789@*#?-$!":
             self.pos += 1
             pieces.append(None)
@@ -467,17 +422,11 @@ class _Parser:
         only = self.items[first + 1]
         return Output(only) if len(self.items) == first + 3 and isinstance(only, Command) else None
 
-    def _backticks(self) -> Piece:
-        found = _BACKTICKS.match(self.text, self.pos)
-        assert found is not None
+    def _unread(self) -> None:
+        """Pass over a piece whose value is not known."""
+        found = _UNREAD.match(self.text, self.pos)
+        assert found is not None  # the caller saw its first sign
         self.pos = found.end()
-        if found[1] and self.depth < _MAX_DEPTH:
-            inner = _BACKTICK_ESCAPE.sub(r"\1", found[1])
-            self.items.append(_OPEN)
-            nested = _Parser(inner, self.depth + 1, self.items)
-            nested.commands("")
-            self.items.append(_CLOSE)
-        return None
 
     def _skip_parentheses(self) -> None:
         """Go behind the `)` that closes what has been opened, by count alone."""

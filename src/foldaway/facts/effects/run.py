@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from foldaway._core import Regex
-from foldaway.facts.effects.commands import files, programs, text
 from foldaway.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
-from foldaway.facts.effects.invocation import (
-    SHELLS,
-    WRAPPERS,
-    Handler,
-    Invocation,
-    inner_script,
-    unwrap,
-)
 from foldaway.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
+from foldaway.facts.effects.programs import HANDLERS, WRAPPERS, Args, Invocation, Wrapper
 
 _SHORT_CHARS = 200
 """Results of shorter commands are cached; chosen."""
@@ -25,8 +16,6 @@ _MAX_COMMANDS = 20_000
 """Of one command line; chosen, it bounds the time."""
 _MAX_DEPTH = 5
 """Scripts within scripts; chosen, it bounds recursion."""
-_MAX_VALUES = 64
-"""Values of a loop variable; chosen, as many as a brace expansion gives."""
 _MAX_PATH_CHARS = 1_024
 """A longer working directory is forgotten; chosen."""
 _MAX_VARIABLE_CHARS = 4_096
@@ -39,11 +28,13 @@ _ASSIGNMENT = Regex(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S | re.A)
 _PREFIXES = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "until"))
 _DECLARING = frozenset(("export", "local", "readonly", "declare", "typeset"))
 _MOVING = frozenset(("cd", "pushd", "chdir", "popd"))
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "ash", "eval"))
 _CLOSING = frozenset(("done", "}", "fi", "esac"))
-_HANDLERS: Mapping[str, Handler] = {**files.HANDLERS, **text.HANDLERS, **programs.HANDLERS}
+_MAX_WRAPPERS = 12
+"""Programs such as `sudo`, `env` and `timeout` before the real one; chosen, it bounds a loop."""
 _KNOWN = (
-    frozenset(_HANDLERS) | frozenset(WRAPPERS) | SHELLS | _PREFIXES | _DECLARING | _MOVING
-    | {"for", "done", "read"}
+    frozenset(HANDLERS) | frozenset(WRAPPERS) | _SHELLS | _PREFIXES | _DECLARING | _MOVING
+    | {"for", "read"}
 )  # fmt: skip
 """Words that a command can begin with that has an effect, unless it has redirections."""
 
@@ -54,7 +45,7 @@ def effects_of_command(command: str) -> tuple[Effect, ...]:
     Paths stay as they are written. Only behind a `cd` in the same command are relative ones joined
     with its directory and normalized. A path that depends on a value that the command does not
     show is left out, and so is a relative one behind a `cd` to such a place. Globs stay as
-    written; `for` loops over literal words are followed. Never raises; linear in the command.
+    written; the variable of a loop is not known. Never raises; linear in the command.
     """
     if len(command) <= _SHORT_CHARS:
         return _of_short(command)
@@ -80,7 +71,7 @@ def effects_of_argv(argv: list[str]) -> tuple[Effect, ...]:
 
 class _Run:
     __slots__ = (
-        "base", "behind", "depth", "effects", "left", "loops", "made", "scopes", "variables",
+        "base", "behind", "depth", "effects", "left", "made", "scopes", "variables",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -91,27 +82,22 @@ class _Run:
         self.depth = 0
         self.effects: list[Effect] = []
         self.left = _MAX_COMMANDS
-        self.loops: list[tuple[int, str, list[str]]] = []
         self.made: set[str] = set()
         self.scopes: list[str | None] = []
         self.variables: dict[str, str] = {}
 
     def script(self, text: str) -> None:
-        items = parse(text)
-        outer, self.loops = self.loops, []
-        at = 0
-        while at < len(items) and self.left > 0:
-            item = items[at]
-            at += 1
+        for item in parse(text):
+            if self.left <= 0:
+                return
             if isinstance(item, Command):
                 self.left -= 1
-                at = self._command(item, at)
+                self._command(item)
             elif isinstance(item, Scope):
                 self._scope(item)
             else:
                 detail = "" if item.text in _CLOSING else item.text[:_MAX_DETAIL_CHARS]
                 self.effects.append(Effect("start", detail=detail))
-        self.loops = outer
 
     def _scope(self, item: Scope) -> None:
         if item.opens:
@@ -119,22 +105,19 @@ class _Run:
         elif self.scopes:
             self.base = self.scopes.pop()
 
-    def _command(self, command: Command, at: int) -> int:
-        """Run one command; return the place in the list where it goes on."""
+    def _command(self, command: Command) -> None:
         words = command.words
         if words and not command.redirects:
             word = words[0]
             if isinstance(word, str) and word not in _KNOWN and not ("=" in word or "/" in word):
-                return at
+                return
         first = words[0] if words else ""
-        if not isinstance(first, str) or first not in _HANDLERS:
-            words = self._own_words(words, at)
+        if not isinstance(first, str) or first not in HANDLERS:
+            words = self._own_words(words)
             first = words[0] if words and isinstance(words[0], str) else ""
-            if first == "for" and len(words) > 2:
-                self._begin_loop(words, at)
-                return at
-            if first == "done" and self.loops and (back := self._next_round()) is not None:
-                return back
+            if first == "for" and len(words) > 1:
+                self.variables.pop(str(words[1]), None)
+                return
         args: list[str | None] = []
         for word in words:
             if isinstance(word, str):
@@ -145,14 +128,11 @@ class _Run:
             self.simple(args, command.redirects)
         if command.redirects:
             self._redirections(command.redirects, first)
-        return at
 
-    def _own_words(self, words: list[Word], at: int) -> list[Word]:
+    def _own_words(self, words: list[Word]) -> list[Word]:
         """Return the words behind reserved words and assignments, which are taken in."""
         start = 0
         while start < len(words) and isinstance(word := words[start], str) and word in _PREFIXES:
-            if word in ("while", "until"):
-                self.loops.append((at, "", []))
             start += 1
         first = start
         while start < len(words) and self._assigns(words[start]):
@@ -170,22 +150,21 @@ class _Run:
                 body = redirect.body
             elif redirect.operator == "<" and isinstance(redirect.target, str):
                 source = redirect.target
-        if args[0] in _HANDLERS and args[0] not in WRAPPERS:
+        if args[0] in HANDLERS and args[0] not in WRAPPERS:
             self._program(args, body, source)
         else:
-            for inner in unwrap(args):
-                self._program(inner, body, source)
+            self._program(_unwrapped(args), body, source)
 
-    def _program(self, args: list[str | None], body: str, source: str) -> None:
-        name = (args[0] or "").rpartition("/")[2]
+    def _program(self, args: Args, body: str, source: str) -> None:
+        name = (args[0] or "").rpartition("/")[2] if args else ""
         rest = args[1:]
-        if handler := _HANDLERS.get(name):
+        if handler := HANDLERS.get(name):
             for effect in handler(Invocation(name, rest, body, source, self.made)):
                 self._add(effect)
         elif name in _MOVING:
             self._move(name, rest)
-        elif name in SHELLS:
-            self._nested(inner_script(name, rest, body))
+        elif name in _SHELLS:
+            self._nested(_inner_script(name, rest, body))
         elif name in _DECLARING:
             for arg in rest:
                 self._assign(arg or "")
@@ -231,7 +210,7 @@ class _Run:
             to = place(base, to) if to else ""
         self.effects.append(Effect(effect.action, path, to, effect.detail))
 
-    def _move(self, name: str, args: list[str | None]) -> None:
+    def _move(self, name: str, args: Args) -> None:
         before = self.base
         self.made.clear()
         known = [arg for arg in args if arg is None or arg[:1] != "-" or arg == "-"]
@@ -248,27 +227,6 @@ class _Run:
                 self.base = None if len(base) > _MAX_PATH_CHARS else "" if base == "." else base
         if self.base and not self.scopes:
             self.effects.append(Effect("chdir", self.base))
-
-    def _begin_loop(self, words: list[Word], at: int) -> None:
-        name = str(words[1])
-        values: list[str] = []
-        if words[2] == "in":
-            for word in words[3:]:
-                values += (value for value in self._values(word) if value is not None)
-        self.variables.pop(name, None)
-        values = values[_MAX_VALUES - 1 :: -1]
-        if values:
-            self.variables[name] = values.pop()
-        self.loops.append((at, name, values))
-
-    def _next_round(self) -> int | None:
-        """Set the loop's variable to its next value and return where the body begins."""
-        at, name, values = self.loops[-1]
-        if not values:
-            self.loops.pop()
-            return None
-        self.variables[name] = values.pop()
-        return at
 
     def _assigns(self, word: Word) -> bool:
         head = word if isinstance(word, str) else word.pieces[0]
@@ -321,3 +279,43 @@ def _printed(command: Command) -> str | None:
         if only.operator == "<<":
             return only.body.rstrip("\n")
     return None
+
+
+def _unwrapped(args: Args) -> Args:
+    """Return the words of a command without programs before it that only run another."""
+    for _ in range(_MAX_WRAPPERS):
+        wrapper = WRAPPERS.get((args[0] or "").rpartition("/")[2]) if args else None
+        inner = args if wrapper is None else _wrapped(args[1:], wrapper)
+        if not inner or inner is args:
+            return args
+        args = inner
+    return ()
+
+
+def _wrapped(args: Args, wrapper: Wrapper) -> Args:
+    """Return the command behind a wrapper's own words; empty where it runs none."""
+    at = 0
+    if wrapper.words:
+        if not args or args[0] not in wrapper.words.split():
+            return ()
+        at = 1
+    takes = wrapper.takes.split()
+    while at < len(args) and (arg := args[at]) and (arg[0] == "-" or "=" in arg):
+        at += 2 if arg in takes else 1
+        if arg == "--":
+            break
+    return args[at + wrapper.operands :]
+
+
+def _inner_script(name: str, args: Args, body: str) -> str:
+    """Return the text that a shell is told to run: `-c "…"`, or its standard input."""
+    if name == "eval":
+        return " ".join(arg for arg in args if arg is not None) if None not in args else ""
+    for at, arg in enumerate(args):
+        if arg is None or not arg.startswith(("-", "+")):
+            return ""  # a script file; what it does is not in the command
+        if arg[1:2] != "-" and "c" in arg[1:]:
+            return args[at + 1] or "" if at + 1 < len(args) else ""
+        if arg == "-s":
+            break
+    return body

@@ -32,9 +32,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     """States a bound, a preference or an exception: at most, instead of, prefer."""
     hints: tuple[str, ...] = ()
-    """May state a wish: should, need to, use."""
-    mild: tuple[str, ...] = ()
-    """Holds a cue of a rule, and tells no more than a state: "I don't have it here"."""
+    """States a rule together with ", not "."""
     idle: tuple[str, ...] = ()
     """Holds a cue and states nothing: "I don't know"."""
     shared: tuple[str, ...] = ()
@@ -45,9 +43,6 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """Tells what was chosen."""
     finds: tuple[str, ...] = ()
     """Tells what was found out."""
-    leans: tuple[str, ...] = ()
-    """Tells of a choice or a finding only together with a reason."""
-    reasons: tuple[str, ...] = ()
     stops: tuple[str, ...] = ()
     """Frequent small words, by which the language is told from others in its script."""
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from foldaway._core import Regex
-from foldaway.facts.dialogue.statements import constraints
-from foldaway.facts.ledger.fact import NOT_FOUND, Fact, FactKind
+from foldaway.facts.ledger.fact import Fact, FactKind
 from foldaway.facts.ledger.lines import terms_of
-from foldaway.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
+from foldaway.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, Entry, Section, Summary
 
 _RANKED: dict[Section, FactKind] = {
     "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
@@ -18,13 +14,6 @@ _RANKED: dict[Section, FactKind] = {
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
 """Of one carried line."""
-_MISSED = Regex(
-    r"(?:[Nn]o such file or directory|not found|does not exist|ermission denied)\W{0,40}\Z"
-    r"|\A(?:fatal|error)\b|<tool_use_error>"
-)
-"""How a look says that it found nothing, where it says nothing else."""
-_CARRIED_WISH = WISH - 1
-"""Like every carried entry it counts a little less than the same if it is found again."""
 
 
 def carried_facts(summary: Summary) -> tuple[Fact, ...]:
@@ -43,7 +32,6 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
                 number - len(rows),
                 terms=terms_of(text, _MOST_TERMS),
                 head=head,
-                worth=NOT_FOUND if _MISSED.search(text) else 0.0,
             )
             for number, (kind, text, source, head) in enumerate(rows)
         ]
@@ -51,17 +39,12 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
 
 
 def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
-    """Yield the entries that stand before anything is ranked, each once; wishes behind rules."""
+    """Yield the entries that stand before anything is ranked, each once."""
     for section in SECTIONS:
-        if section in _RANKED:
-            continue
-        for entry in {entry.text: entry for entry in summary.sections.get(section, ())}.values():
-            is_wish = section == "constraints" and not _states_rule(entry.text)
-            yield section, replace(entry, weight=_CARRIED_WISH) if is_wish else entry
-
-
-def _states_rule(text: str) -> bool:
-    return any(rule.strength > 1 for rule in constraints(text))
+        if section not in _RANKED:
+            rows = summary.sections.get(section, ())
+            for entry in {entry.text: entry for entry in rows}.values():
+                yield section, entry
 
 
 def asked_in(summary: Summary) -> str:

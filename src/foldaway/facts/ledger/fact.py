@@ -20,8 +20,8 @@ FactKind: TypeAlias = Literal[
 
 ask         what the user wrote, verbatim
 instructions  the text of a skill or slash command that the agent is to follow
-constraint  a line of the user's that states a rule or preference; `key` is its sentence alone
-question    a question of the agent's to the user
+constraint  a line of the user's that states a rule
+question    a question of the user's with its answer, in an older summary
 decision    a sentence of the agent's that tells a choice or a finding
 said        what the agent wrote beside its calls
 reply       what the agent wrote without a call: it answers the latest ask
@@ -41,10 +41,6 @@ HEAD_CHARS = 90
 """Of the call or speaker that a line stands under, in characters."""
 ROW = "row"
 """The key of a line that tells one item of data: it may be shortened between its fields."""
-NOT_FOUND = 40.0
-"""What a look that found nothing is worth: not in the way of the work, but good to know."""
-NOTHING_FOUND = "nothing found"
-"""The head of calls that looked for something which is not there."""
 _TOGETHER = 200
 """So many facts are looked through for secrets as one text."""
 
@@ -66,8 +62,7 @@ class Fact(Struct, frozen=True, gc=False):
     was: str = ""
     """The id of a started process; of an edit the lines that it took away."""
     head: str = ""
-    """Where a line stands: the call or speaker; of a command what it printed; of a file the name
-    in its call, if that is only the end of its path."""
+    """Where a line stands: the call or speaker; of a command what it printed."""
     worth: float = 0.0
     """What it is worth beside its terms."""
     number: int = 0
@@ -152,8 +147,6 @@ class FileState(Struct, frozen=True, gc=False):
     renamed_from: str = ""
     last: str = ""
     at: int = -1
-    written: str = ""
-    """How its calls name it, where none has the whole path: the end of the path."""
 
     @property
     def is_touched(self) -> bool:
@@ -165,16 +158,6 @@ class Ask(Struct, frozen=True, gc=False):
     """What the user wrote, and the reply that answered it, if one did."""
 
     fact: Fact
-    answered_by: str = ""
-    answer: str = ""
-    """How that reply begins, if a question was asked."""
-
-
-class AgentQuestion(Struct, frozen=True, gc=False):
-    """What the agent asked the user, and what the user wrote next."""
-
-    fact: Fact
-    answer: str = ""
     answered_by: str = ""
 
 
@@ -192,7 +175,6 @@ class Ledger(Struct, frozen=True):
     reported: bool = False
     """Whether the last turn of the agent ended with a report: no call and no question."""
     constraints: dict[str, Fact] = {}
-    questions: tuple[AgentQuestion, ...] = ()
     decisions: tuple[Fact, ...] = ()
     said: tuple[Fact, ...] = ()
     replies: tuple[Fact, ...] = ()
@@ -218,14 +200,6 @@ class Ledger(Struct, frozen=True):
     """What was changed, each with what the agent said before it (`head`)."""
     running: dict[str, Fact] = {}
     lines: dict[str, Fact] = {}
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was recorded."""
-        return self == _EMPTY
-
-
-_EMPTY = Ledger()
 
 
 _MANY_FILES = 12

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from foldaway._core import Regex
-from foldaway.facts.tables import WORDS
 from foldaway.reduction import plain
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = Regex(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w")
-_CAPITALS = Regex(rf"(?!(?:{'|'.join(WORDS['emphasis']).upper()})\Z)[A-Z]{{3,}}\Z")
 _LONGEST_CHARS = 120
 """A longer run of signs is data and not a name."""
 _EDGES = ".:-/#@$+~"
@@ -89,7 +87,7 @@ def _term_in(run: str) -> str:
     """Return a run without the signs at its ends where it is a path, a name in code, a number."""
     if not 2 < len(run) <= _LONGEST_CHARS:
         return ""
-    if "_" not in run and "/" not in run and not (_TELLING.search(run) or _CAPITALS.match(run)):
+    if "_" not in run and "/" not in run and not _TELLING.search(run):
         return ""
     bare = run.strip(_EDGES) if run[-1] in _LAST_EDGES or run[0] in _FIRST_EDGES else run
     return bare if len(bare) > 2 else ""
@@ -142,11 +140,6 @@ class TextLine(Struct, frozen=True, gc=False):
     is_definition: bool = False
     number: int = 0
     """The number that a tool put before it; 0 if there was none."""
-
-    @property
-    def worth(self) -> float:
-        """What it holds by itself, for its length."""
-        return (len(self.terms) + 2 * self.is_definition) / (LINE_CHARS + len(self.text))
 
 
 def lines_of(text: str, most: int) -> list[TextLine]:

@@ -8,34 +8,23 @@ from zlib import crc32
 from msgspec import Struct
 
 from foldaway._core import Regex
+from foldaway.facts.effects.programs import PROGRAMS
 from foldaway.facts.ledger.lines import cut, whole_words
 from foldaway.facts.tables import WORDS
 from foldaway.facts.tools import FAMILIES, Family
 from foldaway.reduction import Signs, signals
 
 _LOOKS = Regex(
-    r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"
-    r"|printf|sort|uniq|cut|tr|jq|awk|tree|stat|file|du|df|less|bat|column|true|test|date|\["
-    r"|xargs (?:-\S+ )*(?:ls|cat|head|tail|grep|rg|wc|stat)|ps|diff|cmp|whoami|uname"
-    r"|readlink|realpath|strings|xxd|gh (?:pr|issue|run|repo|release) (?:view|list|diff|checks"
-    r"|status)|docker (?:ps|images|logs|inspect)|kubectl (?:get|describe|logs)"
-    r"|(?:npm|pnpm|yarn) (?:ls|list|view|info|outdated|why)|(?:uv )?pip (?:show|list|freeze)"
-    r"|git (?:-C \S{1,200} |--no-pager )?(?:status|log|diff|show|rev-parse|blame|ls-files"
-    r"|ls-tree|remote(?! \w)|remote show|branch(?! -[dDmMcCfu])|grep|cat-file|merge-base"
-    r"|describe|for-each-ref|reflog|shortlog)"
-    r"|go (?:doc|list|env|version))(?![\w-])"
+    "(?:"
+    + "|".join(
+        f"{program}(?:{'|'.join(words.split())})" for program, words in PROGRAMS.looks.items()
+    )
+    + r")(?![\w-])"
 )
 _ACTS = Regex(r"-delete|-exec|(?<![0-9&=-])>(?!\s*(?:/dev/null|&))|\btee\b")
 """What makes something else of a look."""
 _QUOTED = Regex(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _JOINTS = Regex(r"&&|\|\||[;|\n]")
-_MASKS = Regex(r"\|\||[;|\n]")
-_FILTERS = Regex(
-    r"\|\s*(?:head|tail|grep|egrep|rg|tee|sort|uniq|cut|tr|sed|awk|wc|cat|less)\b[^|&;\n]*"
-    r"|(?:^|[;\n&|])\s*(?:echo|printf|cd|true|date|pwd|ls|which|type|command -v|test|\[)"
-    r"(?![\w-])[^|&;\n]*"
-)
-"""Parts that show nothing of their own."""
 _SIGNS = "|;&\n"
 _READ_CHARS = 2_000
 """Of a longer command line no more is read."""
@@ -54,17 +43,6 @@ def is_look(command: str) -> bool:
     return all(_LOOKS.match(part) for part in _parts(bare))
 
 
-def masks_failures(command: str) -> bool:
-    """Return whether a part of a command line may have failed although the whole did not.
-
-    A line that also looks at something is none: what it shows may be about failures.
-    """
-    bare = _unquoted(command)
-    if not _MASKS.search(bare):
-        return False
-    return not any(_LOOKS.match(part) for part in _parts(_FILTERS.sub("", bare)))
-
-
 def _parts(bare: str) -> list[str]:
     return [part for piece in _JOINTS.split(bare) if (part := piece.strip(" \t\r&(){}!"))]
 
@@ -76,16 +54,8 @@ def _unquoted(command: str) -> str:
 
 _MOST_ERRORS = 12
 """Lines that are kept of one failure."""
-_READ_ERRORS = 5 * _MOST_ERRORS
-"""So many are read, because a warning that comes a hundred times may stand before the rest."""
 _LOG_LINE = Regex(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
 """A line with a time is what a program logged; it does not say that the program failed."""
-_KIND_CHARS = 12
-"""Error lines that begin with the same characters are of one kind."""
-_MOST_OF_A_LOOK = 3
-"""Of a look that found nothing."""
-_MOST_MENTIONED = 6
-"""Of a command that did its work and tells of failures."""
 _HEAD_CHARS = 400
 """Of the first line, where a refusal stands."""
 _FRAME_CHARS = 1_000
@@ -102,11 +72,6 @@ _UNDONE = WORDS["undone"]
 _REFUSALS = tuple(_UNDONE | WORDS["refusals"])
 _COMPLAINTS = tuple(WORDS["complaints"])
 _MISSES = ("no such file or directory", "[errno ")
-_MISSING = Regex(
-    r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
-    r"|^(?:fatal|error)\b|does not exist|<tool_use_error>|cannot access|ambiguous argument"
-)
-"""How a look that found nothing says so; other words of failure are what it found."""
 _RUNNING = Regex(
     r"[Rr]unning (?:with session|in (?:the )?background(?: with)?) ID:? ?(\w[\w-]{0,63})"
 )
@@ -127,8 +92,6 @@ class CallOutcome(Struct, frozen=True):
     """The id under which it goes on in the background, "" where it does not."""
     errors: tuple[str, ...]
     """The lines that tell what went wrong."""
-    mentioned: tuple[str, ...] = ()
-    """Lines that look as if something went wrong, of a call that reports success."""
     undone: bool = False
     """An editor says that it left the file as it was."""
 
@@ -138,9 +101,7 @@ def outcome_of(
 ) -> CallOutcome:
     """Return how a call ended; `command` is "" where there is none.
 
-    An exit status tells of the last part of a command line only: what stands before a pipe or a
-    semicolon may have failed all the same, and then says so itself. With `by_status` that is not
-    looked for, and no lines are found.
+    With `by_status` no lines are looked for.
     """
     traits = FAMILIES[family]
     code = signals.exit_status(output)
@@ -153,19 +114,9 @@ def outcome_of(
         refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
     failed = refused if code is None else code != 0
     errors: tuple[str, ...] = ()
-    mentioned: tuple[str, ...] = ()
-    if not by_status:
-        if looked:
-            errors = _of_look(output, first, is_known=refused or code not in (None, 0))
-            failed = failed or (code is None and bool(errors))
-            if not failed and signals.has_diagnostics(first):
-                mentioned = (whole_words(first, signals.SHOWN_CHARS),)
-        elif traits.runs or failed:
-            errors = _of_work(command, output, code, refused=refused)
-            went_well = code == 0 and not masks_failures(command)
-            only_logs = code is None and not refused and all(map(_LOG_LINE.search, errors))
-            if went_well or only_logs:
-                errors, mentioned = (), errors[:_MOST_MENTIONED]
+    if not by_status and not looked:
+        if traits.runs or failed:
+            errors = _of_work(output, code, refused=refused)
             failed = failed or (traits.runs and bool(errors))
         if refused and not errors and output.strip():
             errors = (cut(output, _WHOLE_CHARS),)
@@ -177,7 +128,6 @@ def outcome_of(
         looked,
         _running_in(output) if may_run else "",
         errors,
-        mentioned,
         undone=refused and any(words in start for words in _UNDONE),
     )
 
@@ -188,43 +138,14 @@ def _running_in(output: str) -> str:
     return found[1] if found else ""
 
 
-def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:
-    """Return what a look failed to find; what it did find may well be about errors."""
-    if not is_known:
-        return (whole_words(first, signals.SHOWN_CHARS),) if _MISSING.search(first) else ()
-    if not _has_sign(output):
+def _of_work(output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
+    """Return the lines that tell what went wrong; a status of 0 says that nothing did."""
+    if code == 0 or not (code or refused or _has_sign(output)):
         return ()
-    found = (line for line in signals.error_lines(output, _MOST_ERRORS) if _MISSING.search(line))
-    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)[:_MOST_OF_A_LOOK]
-
-
-def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
-    """Return the lines that look as if something went wrong, whatever the status says."""
-    if code == 0 and not command:
+    found = signals.error_lines(output, _MOST_ERRORS)
+    if code is None and not refused and all(map(_LOG_LINE.search, found)):
         return ()
-    if not (code or refused or _has_sign(output)):
-        return ()
-    found = signals.error_lines(output, _READ_ERRORS)
-    if found and code == 0:
-        counts = signals.test_counts(output)
-        if counts is not None and counts.passed and not counts.failed:
-            return ()
-    if len(found) > _MOST_ERRORS:
-        found = _of_all_kinds(found)
     return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
-
-
-def _of_all_kinds(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return some lines, in order: the first of each kind, then the second, as far as they go."""
-    rounds: dict[str, int] = {}
-    order: list[tuple[int, int]] = []
-    for place, line in enumerate(lines):
-        # what a compiler says of a place is one kind, whichever file it is about
-        kind = "" if signals.has_diagnostics(line) else line[:_KIND_CHARS]
-        rounds[kind] = rounds.get(kind, 0) + 1
-        order.append((rounds[kind], place))
-    kept = sorted(place for _, place in sorted(order)[:_MOST_ERRORS])
-    return tuple([lines[place] for place in kept])
 
 
 def _has_sign(output: str) -> bool:

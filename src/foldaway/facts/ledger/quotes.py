@@ -8,16 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import is_order
-from foldaway.facts.ledger.fact import NOTHING_FOUND, Fact, Ledger
+from foldaway.facts.ledger.fact import Fact, Ledger
 from foldaway.facts.summary import Entry, EntryPiece, of_pieces
-
-_LEAST_LISTED = 3
-"""Paths that are told by their folder and names; chosen, it pays from two on."""
-_PATH = Regex(r"[\w.~@+/-]+/[\w.@+-]+\Z")
 
 _ARGUMENT = Regex(r" \(\w+\)\Z")
 """At the end of a head: what is quoted is an argument of the call."""
-SPOKEN = frozenset({"agent", "user", NOTHING_FOUND})
+SPOKEN = frozenset({"agent", "user"})
 """Heads of lines that are not from a tool's result."""
 
 
@@ -41,14 +37,8 @@ class Quotes:
         state = self._files.get(path)
         if state is not None:
             head = f"{tool} {self._name(path)}"
-        if folder := _shared_folder(facts):
-            texts = [posixpath.basename(fact.text) for fact in facts]
-            head += f" in {folder}/"
-        elif state is None or (state.is_touched and state.at > facts[0].at):
+        if state is None or (state.is_touched and state.at > facts[0].at):
             texts = [fact.text for fact in facts]
-        elif _is_run(facts):
-            texts = [fact.text for fact in facts]
-            head += f":{_span(facts[0].number, facts[-1].number)}"
         else:
             texts = list(_numbered(facts))
         is_carried = facts[0].at < 0  # it stays as it was told
@@ -68,27 +58,6 @@ class Quotes:
             return name
         self._named.add(path)
         return path
-
-
-def _shared_folder(facts: Sequence[Fact]) -> str:
-    """Return the folder of lines that are paths, if they have the same; otherwise ""."""
-    folders = {_folder(fact.text) for fact in facts}
-    return folders.pop() if len(folders) == 1 and len(facts) >= _LEAST_LISTED else ""
-
-
-def _folder(text: str) -> str:
-    is_path = _PATH.match(text) is not None
-    return posixpath.dirname(text) if is_path else ""
-
-
-def _is_run(facts: Sequence[Fact]) -> bool:
-    """Return whether lines follow each other."""
-    first = facts[0].number
-    return first > 0 and all(fact.number == first + at for at, fact in enumerate(facts))
-
-
-def _span(first: int, last: int) -> str:
-    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _numbered(facts: Iterable[Fact]) -> Iterable[str]:

@@ -12,14 +12,12 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from foldaway._core import Regex
-from foldaway.facts.dialogue.statements import constraints, is_rule
-from foldaway.facts.effects.calls import SOURCES, effects_of_call, text_of
+from foldaway.facts.dialogue.statements import constraints
+from foldaway.facts.effects.calls import SOURCES, effects_of_call
 from foldaway.facts.effects.effect import Effect, base_name, part_of_patch
 from foldaway.facts.frame import before_note
 from foldaway.facts.ledger.fact import (
     HEAD_CHARS,
-    NOT_FOUND,
-    NOTHING_FOUND,
     ROW,
     Fact,
     FactKind,
@@ -30,7 +28,6 @@ from foldaway.facts.ledger.outcome import (
     COMMAND_CHARS,
     command_key,
     cut_apart,
-    masks_failures,
     outcome_of,
 )
 from foldaway.facts.ledger.update import task_told, todo_text
@@ -73,8 +70,6 @@ _DONE = 8.0
 """A command that did something outside of the files (`acting_commands`)."""
 _CHANGED = 4.0
 """A command that changed a file."""
-_MENTIONED = 6.0
-"""What a line about a failure is worth where the command did its work all the same."""
 _RAN = 4.0
 """A command of which neither is known."""
 _LOOKED = 0.1
@@ -100,10 +95,6 @@ _END_CHARS = 2_000
 """Of an output, where its end is looked for; chosen."""
 _PRINTED_CHARS = 100
 """Of a command's output that is told beside it; chosen, about a line."""
-_NOTHING = frozenset({"[]", "{}", "null", "None", '""'})
-"""How a call that looks for something says that there is none."""
-_NONE_FOUND = 3.0
-"""What that is worth beside its names: it need not be looked for again; chosen, as a decision."""
 _SAID_CHARS = 300
 """Of what the user said when they rejected a call; chosen, rules are as long at most."""
 _PULLS = Regex(r"\b(?:gh pr|glab mr) (?:create|view|edit)\b")
@@ -225,7 +216,6 @@ class _Result:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-        yield from self._missed(key)
 
     def _rejection(self, effects: tuple[Effect, ...]) -> Iterator[Fact]:
         """Yield what the user did not let go ahead, with their words, and the rules among these if
@@ -240,9 +230,7 @@ class _Result:
         words = f": {said}" if said else ""
         yield self._fact("decision", f"The user rejected `{what}`{words}", "rejected")
         for rule in constraints(said) if self.is_error else ():
-            if is_rule(rule):
-                yield Fact("constraint", rule.text, self.source, self.at, rule.core,
-                           worth=float(rule.strength))  # fmt: skip
+            yield Fact("constraint", rule.text, self.source, self.at, worth=float(rule.strength))
 
     def _did(self, effects: tuple[Effect, ...], key: str) -> Iterator[Fact]:
         """Yield the effects on files and processes, and the command or the action itself."""
@@ -254,7 +242,7 @@ class _Result:
                 for fact in self._effect(Effect("start", detail=command), key, by_command=True):
                     yield replace(fact, worth=_WAITED_FOR)
             yield from self._ran(command, key, effects)
-            if place := text_of(self.arguments, *_WORKED_IN):  # the next call says it again
+            if place := first_of(self.arguments, *_WORKED_IN):  # the next call says it again
                 yield Fact("place", place, self.source, self.at, "chdir")
         elif not end.failed and not end.running:
             yield self._fact("command", self._action(), key)
@@ -268,19 +256,6 @@ class _Result:
             yield self._fact("test", self._test_words(), key)
             stop = Effect("stop", detail=self.process)
             yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
-
-    def _missed(self, key: str) -> Iterator[Fact]:
-        """Yield what a look did not find, and failures that a command only mentions.
-
-        After the other lines: of one that stands in both the last counts.
-        """
-        missing = self.end.errors if self.end.looked else ()
-        worth = NOT_FOUND if missing else _MENTIONED
-        for line in missing or self.end.mentioned:
-            yield Fact(
-                "line", line, self.source, self.at, terms=terms_of(line, 12),
-                head=cut(key, HEAD_CHARS), worth=worth,
-            )  # fmt: skip
 
     def _todo(self) -> Iterator[Fact]:
         if state := todo_text(self.arguments):
@@ -325,7 +300,7 @@ class _Result:
         failed = self.end.undone or (self.end.failed and not by_command)
         is_start = effect.action == "start"
         known = self._started() if is_start else ""
-        head = key if is_start else self._written(effect) if kind == "file" else ""
+        head = key if is_start else ""
         text = effect.path or effect.detail
         if effect.action == "commit" and (made := _COMMITTED.search(self.output)):
             yield Fact("place", made[1], self.source, self.at, "branch")
@@ -377,7 +352,7 @@ class _Result:
         if effect.action not in ("rename", "write"):
             return effect
         is_move = effect.action == "rename"
-        source = effect.path if is_move else text_of(self.arguments, *SOURCES)
+        source = effect.path if is_move else first_of(self.arguments, *SOURCES)
         target = effect.to if is_move else effect.path
         inside = f"{target.rstrip('/')}/{base_name(source)}"
         if not (source and target) or inside not in self.output:
@@ -391,18 +366,6 @@ class _Result:
         """
         name = effect.path.rpartition("/")[2]
         return ("$" in self.line or "{" in self.line) and name not in self.line
-
-    def _written(self, effect: Effect) -> str:
-        """Return the end of a path that stands in the call, "" where all of it does.
-
-        A folder such as the one that a tool was told to work in may stand there by itself.
-        """
-        given = self.call.arguments if self.call is not None else ""
-        name = effect.path
-        while name and name not in given:
-            name = name.partition("/")[2]
-        folder = effect.path[: -len(name) - 1] if name else ""
-        return "" if name == effect.path or ("/" in folder and folder in given) else name
 
     def _started(self) -> str:
         """Return the id of the process that goes on, "" where the result names none."""
@@ -430,7 +393,7 @@ class _Result:
         worth = _weight_of(command, effects, looked=end.looked)
         ended = f" -> exit {end.code}" if end.code else ""
         first, _, rest = self.line.partition("\n")
-        purpose = text_of(self.arguments, "description") if rest else ""
+        purpose = first_of(self.arguments, "description") if rest else ""
         text = f"`{command}`{ended}"
         if purpose:
             text = f"{cut(purpose, HEAD_CHARS)} (`{cut(first, HEAD_CHARS)}`{ended})"
@@ -462,7 +425,7 @@ class _Result:
             return f"{', '.join(told)}{names}"
         if end.failed:
             return f"failed (exit {end.code})" if end.code else "failed"
-        if end.code == 0 and not masks_failures(self.line):
+        if end.code == 0 and "|" not in self.line:
             return "ok"
         return "ok" if _PASSED.search(self.output[-_END_CHARS:]) else self._last_line()
 
@@ -497,11 +460,6 @@ class _Result:
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
         is_other = not self.line and self.family == "other"
-        if is_other and self.output.strip() in _NOTHING:
-            text = self._given_words()
-            yield Fact("line", text, self.source, self.at, terms=terms_of(text, 12),
-                       head=NOTHING_FOUND, worth=_NONE_FOUND)  # fmt: skip
-            return
         if _is_json(self.output):
             head = self._given_words().rstrip() if is_other else head
             for row in data_rows(self.output, _MOST_ROWS):

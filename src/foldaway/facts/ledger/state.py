@@ -1,13 +1,17 @@
-"""The state at the end of a log: branch, commit, tests, processes, files."""
+"""What a summary tells in order: files by one name each, what was done, how things stand."""
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 
-from foldaway.facts.languages import Phrases
-from foldaway.facts.ledger.fact import Fact, Ledger
-from foldaway.facts.ledger.files import known_files
-from foldaway.facts.ledger.story import title_of
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foldaway.facts.languages import Phrases, counted
+from foldaway.facts.ledger.fact import Fact, FileState, Ledger
+from foldaway.facts.ledger.lines import cut
 from foldaway.facts.summary import STATE, Entry
 
 _MOST_CHANGED = 8
@@ -66,3 +70,128 @@ def _tested(ledger: Ledger, phrases: Phrases) -> Entry | None:
     since = f"{phrases.changed_since}: {names}" if later else phrases.unchanged_since
     text = f"{phrases.last_test}: {last.text}; {since}"
     return Entry(text, last.source, STATE + 1)
+
+
+def known_files(ledger: Ledger) -> dict[str, FileState]:
+    """Return the files of a ledger; one that was named from its folder and by its whole path is
+    one.
+    """
+    folder = ledger.directory.text if ledger.directory is not None else ""
+    whole = [path for path in ledger.files if path.startswith("/")]
+    found: dict[str, FileState] = {}
+    for path, state in ledger.files.items():
+        name = path if path.startswith(("/", "~")) else _whole(path, whole, folder)
+        held = found.pop(name, None)
+        found[name] = state if held is None else _joined(held, state)
+    return found
+
+
+def _whole(path: str, whole: Iterable[str], folder: str) -> str:
+    """Return the one whole path that a path is the end of; itself if none or several are."""
+    if "/" not in path:
+        ends = [one for one in whole if folder and one == posixpath.join(folder, path)]
+    else:
+        ends = [one for one in whole if one.endswith(f"/{path}")]
+    return ends[0] if len(ends) == 1 else path
+
+
+def _joined(one: FileState, other: FileState) -> FileState:
+    # as everywhere, a look does not count as the last thing that was done to a changed file
+    older, newer = sorted((one, other), key=lambda state: (state.is_touched, state.at))
+    return replace(
+        newer, read=one.read + other.read, changed=one.changed + other.changed,
+        created=one.created or other.created,
+        renamed_from=newer.renamed_from or older.renamed_from,
+    )  # fmt: skip
+
+
+def file_line(path: str, state: FileState, phrases: Phrases) -> str:
+    """Return a file that was changed, with what was done to it."""
+    done: list[str] = []
+    if state.renamed_from:
+        done.append(f"{phrases.renamed_to} {path}")
+        path = state.renamed_from
+    if state.created:
+        done.append(phrases.created)
+    edits = state.changed - state.created
+    if edits > 1:
+        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
+    elif edits:
+        done.append(phrases.changed)
+    if state.deleted:
+        done.append(phrases.deleted)
+    return f"{path}: {', '.join(done)}"
+
+
+def by_folder(paths: Iterable[str]) -> list[list[str]]:
+    """Return paths in groups, those of one folder together, in their order."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(posixpath.dirname(path), []).append(path)
+    return list(groups.values())
+
+
+_REPLY_CHARS = 200
+"""Of an older reply, in the story."""
+_MOST_NAMES = 8
+"""Names that came or went, of one file in one step; chosen, about a line."""
+_LOOKED = 0.1
+"""What a command is worth that only looked (`result.py`): no part of the story."""
+
+
+class Deed(Struct, frozen=True, gc=False):
+    """One thing that was done, and where."""
+
+    at: int
+    text: str
+    source: str
+
+
+def story(ledger: Ledger, phrases: Phrases, *, brief: bool) -> list[Deed]:
+    """Return what was done, in order; without older replies and what commands
+    printed if it must be brief.
+    """
+    found = [*_edited(ledger, phrases), *_ran(ledger, brief=brief)]
+    found.extend(
+        Deed(fact.at, f"git commit: {title_of(fact)}", fact.source) for fact in ledger.commits
+    )
+    if not brief:
+        found.extend(
+            Deed(fact.at, f"{phrases.agent_wrote}: {cut(fact.text, _REPLY_CHARS)}", fact.source)
+            for fact in ledger.replies[:-1]
+        )
+    return sorted(found, key=lambda deed: deed.at)
+
+
+def title_of(commit: Fact) -> str:
+    """Return the first line of what was said of a commit."""
+    return commit.text.partition("\n")[0]
+
+
+def _edited(ledger: Ledger, phrases: Phrases) -> Iterator[Deed]:
+    """Yield the edits; those that were made for one sentence of the agent stand together."""
+    for (head, _), rows in groupby(
+        ledger.edits, key=lambda fact: (fact.head, fact.key if not fact.head else "")
+    ):
+        facts = list(rows)
+        changes: dict[str, dict[str, None]] = {}
+        for fact in facts:
+            names = fact.text.partition(": ")[2]
+            told = changes.setdefault(posixpath.basename(fact.key), {})
+            told.update(dict.fromkeys(names.split(", ") if names else ()))
+        text = "; ".join(
+            f"{name} ({', '.join(islice(names, _MOST_NAMES))})" if names else name
+            for name, names in changes.items()
+        )
+        if head or any(changes.values()):  # the list of files tells the others
+            yield Deed(facts[-1].at, f"{head or phrases.changed}: {text}", facts[-1].source)
+
+
+def _ran(ledger: Ledger, *, brief: bool) -> Iterator[Deed]:
+    """Yield the commands that did something, the newest run of each, with how its tests ended."""
+    tests = {fact.at: fact.text for fact in ledger.tests.values()}
+    commits = {fact.at for fact in ledger.commits}
+    for fact in {fact.text: fact for fact in ledger.commands}.values():
+        if (not fact.worth or fact.worth > _LOOKED) and fact.at not in commits:
+            printed = f"{fact.text}: {fact.head}" if fact.head and not brief else fact.text
+            yield Deed(fact.at, tests.get(fact.at, printed), fact.source)

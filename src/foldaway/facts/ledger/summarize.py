@@ -15,18 +15,15 @@ from msgspec.structs import replace
 
 from foldaway._core import TokenCounter
 from foldaway.facts.dialogue.cues import language_of
-from foldaway.facts.dialogue.statements import SURE_RULE, constraints, is_order, is_rule
+from foldaway.facts.dialogue.statements import constraints, is_order
 from foldaway.facts.languages import Phrases, phrases_for
-from foldaway.facts.ledger.answers import SETTLED, answered_questions, decided
 from foldaway.facts.ledger.carried import asked_in, carried_entries, carried_facts
-from foldaway.facts.ledger.fact import HEAD_CHARS, NOTHING_FOUND, ROW, Ask, Fact, Ledger
-from foldaway.facts.ledger.files import by_folder, file_line, known_files
+from foldaway.facts.ledger.fact import HEAD_CHARS, ROW, Ask, Fact, Ledger
 from foldaway.facts.ledger.lines import both_ends, cut, terms_of, whole_words
 from foldaway.facts.ledger.open_failures import open_failures
 from foldaway.facts.ledger.quotes import SPOKEN, Quotes
 from foldaway.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
-from foldaway.facts.ledger.state import state_of
-from foldaway.facts.ledger.story import story
+from foldaway.facts.ledger.state import by_folder, file_line, known_files, state_of, story
 from foldaway.facts.ledger.update import split_tasks
 from foldaway.facts.rows import looks_like_id
 from foldaway.facts.summary import (
@@ -36,7 +33,6 @@ from foldaway.facts.summary import (
     MUST,
     REPORT,
     RULE,
-    WISH,
     Entry,
     Section,
     Summary,
@@ -64,8 +60,6 @@ _INSTRUCTIONS_SHARE = 0.35
 """Of the room, for the text of a skill or command whose task is not done."""
 _RULES_OF_REST = 0.3
 """Of that, for the rules in what had to be cut; chosen."""
-_ANSWERS_SHARE = 0.06
-"""Of the room, for questions with their answers."""
 _DECISIONS_SHARE = 0.06
 """Of the room, for decisions; others are ranked."""
 _CARRIED_SHARE = 0.06
@@ -74,13 +68,13 @@ them is ranked."""
 _SETTLED_SECTIONS: tuple[Section, ...] = ("completed", "decisions", "resolved")
 _STORY_SHARE = 0.3
 """Of the room, for what was done, in order."""
-_WISHES_SHARE = 0.15
-"""So much rules have together with what may be none, where rules alone do not need more."""
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
 _LEAST_CHARS = 400
 """Rules, open errors and changed files have so much room at least, each; where there is hardly
 any, half of it."""
+_SETTLED = ASK + 0.5
+"""Before the asks between the first and the newest: there are many, and this has a small share."""
 _ENTRY_CHARS = 16
 """What stands around an entry: mark, source, line break."""
 _ASK_CHARS = 1_500
@@ -136,8 +130,8 @@ def summarize(ledger: Ledger, around: Around) -> Summary:
     made = _Made(phrases)
     if around.carried is not None:
         _carry(made, ledger, around.carried, around)
-    answers = _asks(made, ledger, around)
-    _must(made, ledger, around, answers)
+    _asks(made, ledger, around)
+    _must(made, ledger, around)
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
     _ranked(made, ledger, around, room)
     note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
@@ -256,11 +250,10 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
         made.add("resolved" if is_over in ask.text else "pending", ask)
     for ask in (*lost, *others):
         for rule in constraints(_asked(ask)):
-            words = rule.core or rule.text
-            if is_rule(rule) and words not in told:
-                made.put("constraints", words, ask.source, RULE - 1)
+            if rule.text not in told:
+                made.put("constraints", rule.text, ask.source, RULE - 1)
     for section in _SETTLED_SECTIONS if not around.brief else ():
-        rows = [replace(row, weight=SETTLED - 0.25) for row in carried.sections.get(section, ())]
+        rows = [replace(row, weight=_SETTLED - 0.25) for row in carried.sections.get(section, ())]
         made.fill(section, rows, around.room_chars * _CARRIED_SHARE)
 
 
@@ -269,22 +262,18 @@ def _asked(entry: Entry) -> str:
     return entry.text.partition(": ")[2] or entry.text
 
 
-def _asks(made: _Made, ledger: Ledger, around: Around) -> frozenset[str]:
-    """Put the asks: the first as the goal, the last as the task, the others with their state, and
-    questions with their answers. Return the labels of the replies that are told so.
+def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put the asks: the first as the goal, the last as the task, the others with their state.
 
     The first is always there, and the last unless the user wrote again since; the others from the
     newest on while there is room.
     """
     asks = [ask for ask in ledger.asks if ask.fact.source not in around.kept]
-    resolved = _answers(made, ledger, around, asks[1:-1])
-    asks = [ask for ask in asks if ask not in resolved]
-    answers = frozenset(ask.answered_by for ask in resolved)
     if not asks:
-        return answers
+        return
     room = around.room_chars * _ASKS_SHARE
     order: list[Ask] = [asks[0], *asks[:0:-1]]
-    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= SURE_RULE}
+    ruling = {rule.source for rule in ledger.constraints.values()}
     shown: list[tuple[Ask, str, float]] = []
     least = min(_LEAST_ASK_CHARS, max(int(room), _FEWEST_ASK_CHARS))
     for number, ask in enumerate(order):
@@ -305,19 +294,6 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> frozenset[str]:
             section: Section = "resolved" if ask.answered_by else "pending"
             section = "task" if ask is asks[-1] else section
             made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
-    return answers
-
-
-def _answers(made: _Made, ledger: Ledger, around: Around, asks: Sequence[Ask]) -> list[Ask]:
-    """Put questions with their answers, if there is room for more than names; return the asks among
-    them.
-    """
-    if around.brief:
-        return []
-    rows = answered_questions(ledger, asks)
-    others = made.fill("resolved", rows, around.room_chars * _ANSWERS_SHARE)
-    left = {entry.source for entry in others}
-    return [ask for ask in asks if ask.answer and ask.fact.source not in left]
 
 
 def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
@@ -343,10 +319,8 @@ def _quoted(ask: Ask, room: float, least: int) -> str:
     return cut(text, most) if "\n" not in text else f"{whole_words(text[:most], most)} …"
 
 
-def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) -> None:
-    """Put what must be there, newest first, each kind within its share of the room; what was done
-    without the replies that are told as `answers`.
-    """
+def _must(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put what must be there, newest first, each kind within its share of the room."""
     room, phrases = around.room_chars, made.phrases
     quoted = made.sure_words()
     carried = made.texts("constraints")
@@ -358,16 +332,8 @@ def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) 
         and fact.text not in carried
         and not (fact.source in still_open and fact.text in quoted)
     ]
-    for_rules = _room_for_rules(stated, room)
-    whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
-    rules = [
-        Entry(
-            fact.text if whole else fact.key or fact.text,
-            fact.source,
-            RULE if fact.worth > 1 else WISH,
-        )
-        for fact in stated
-    ]
+    rules = [Entry(fact.text, fact.source, RULE) for fact in stated]
+    for_rules = max(room * _CONSTRAINTS_SHARE, min(_LEAST_CHARS, room / 2))
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
     known = known_files(ledger)
@@ -388,13 +354,14 @@ def _must(made: _Made, ledger: Ledger, around: Around, answers: frozenset[str]) 
         _todo(made, ledger.todo, room * _TODO_SHARE)
     _followed(made, ledger, around)
     _report(made, ledger, around)
-    decisions, ranks = decided(_decisions(ledger, around.kept))
     if not around.brief:
-        made.fill("decisions", decisions, room * _DECISIONS_SHARE, ranks)
+        decided = _decisions(ledger, around.kept)
+        rows = [Entry(one.text, one.source, _SETTLED) for one in decided]
+        made.fill("decisions", rows, room * _DECISIONS_SHARE)
     entries = [
         Entry(row.text, row.source, MUST + 4)
         for row in story(ledger, phrases, brief=around.brief)
-        if row.at < around.shown_from and row.source not in answers | around.kept
+        if row.at < around.shown_from and row.source not in around.kept
     ]
     made.fill("completed", entries, room * _STORY_SHARE)
 
@@ -412,7 +379,7 @@ def _followed(made: _Made, ledger: Ledger, around: Around) -> None:
         if len(shown) > most:
             shown = whole_words(fact.text[:most], most)
             shown, rest = f"{shown} …", fact.text[len(shown) :]
-        rules = [rule.text for rule in constraints(rest) if rule.strength >= SURE_RULE]
+        rules = [rule.text for rule in constraints(rest)]
         kept = _first_that_fit(rules, room * _RULES_OF_REST)
         text = "\n".join((f"{made.phrases.instructions}:", shown, *kept))
         made.put("in_progress", text, fact.source, MUST + 27)
@@ -431,16 +398,6 @@ def _report(made: _Made, ledger: Ledger, around: Around) -> None:
     words = made.phrases.earlier_report if around.newer_reply else made.phrases.last_report
     weight = MUST + 25 if around.newer_reply else REPORT
     made.put("in_progress", f"{words}:{mark}{text}", last.source, weight)
-
-
-def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
-    """Return the room for rules; wishes and lines of what was pasted take less of it."""
-    least = min(_LEAST_CHARS, room / 2)
-    most = max(room * _CONSTRAINTS_SHARE, least)
-    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= SURE_RULE]
-    if len(sure) == len(stated):
-        return most
-    return min(most, max(sum(sure), room * _WISHES_SHARE, least))
 
 
 def _todo(made: _Made, fact: Fact, room: float) -> None:
@@ -465,7 +422,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     older, asked = tuple[Fact, ...](), tuple[str, ...]()
     if around.carried is not None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
-    topic = on_topic(around.focus, [ask.fact.text for ask in ledger.asks])
+    topic = on_topic(around.focus)
     weights = TermWeights(ledger, around.shown_terms, topic, older, asked)
     told = terms_of("\n".join(made.words), 4_000)
     words_told = frozenset(made.words)
@@ -484,8 +441,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
         if section == "files":
             read[fact.text] = weight, fact
         elif section == "critical":
-            source = fact.source if fact.head != NOTHING_FOUND else ""  # all of these together
-            groups.setdefault((source, fact.head), []).append((weight, fact))
+            groups.setdefault((fact.source, fact.head), []).append((weight, fact))
         else:
             made.put(section, fact.text, fact.source, weight)
     _read(made, read)

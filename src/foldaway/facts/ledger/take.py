@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from foldaway._core import Regex
 from foldaway.facts.dialogue.statements import (
-    Constraint,
     constraints,
     decisions,
-    is_rule,
-    questions,
 )
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.frame import origin_of, split_summary
@@ -48,8 +45,6 @@ _PLANS = ("Let me ", "First, let me ", "Now let me ", "Now ", "Next, ", "Let's "
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
 _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
 """How the result of a look begins that found nothing, where no flag says so."""
-_MANY = 8
-"""From so many facts on it pays to look at the texts that they were taken from."""
 
 
 def facts_of(
@@ -87,10 +82,6 @@ def facts_of(
             asks = past is None or past.wants_asks
             rules = rules if past is None else past.wants_rules
             found.extend(_asked(message, lines=lines, rules=rules, asks=asks))
-    if not found:
-        return ()
-    if len(found) >= _MANY and _is_encodable(message, calls):
-        return tuple(found)
     return tuple(map(encodable, found))
 
 
@@ -100,35 +91,6 @@ def is_beside_calls(message: Message) -> bool:
     """
     kinds = [*map(type, message.parts)]
     return ToolCall in kinds and ToolResult not in kinds
-
-
-def _is_encodable(message: Message, calls: Mapping[str, ToolCall]) -> bool:
-    """Return whether all that facts are taken from can surely be written as JSON.
-
-    Then the facts can be too: only an escape can make half of a surrogate pair out of whole text.
-    """
-    given = [message.id]
-    for part in message.parts:
-        if type(part) is Text:
-            given.append(part.text)
-        elif type(part) is ToolResult:
-            given.extend([inner.text for inner in part.parts if type(inner) is Text])
-            call = calls.get(part.call_id)
-            given += (part.name,) if call is None else (part.name, call.name, call.arguments)
-    return all(map(_is_surely_whole, given))
-
-
-def _is_surely_whole(text: str) -> bool:
-    """Return whether a text holds no half of a surrogate pair, and none in an escape."""
-    if "\\u" in text or "\\U" in text:
-        return False
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
@@ -161,17 +123,12 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         yield Fact("ask", "", source, at)
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(constraints(words) if rules and not is_frame else ()):
-        if is_rule(rule):
-            yield _rule(rule, source, at)
+        yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     if not lines:
         return
     if is_long:
         for line in lines_of(words[len(shown) :], _MOST_LINES):
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
-
-
-def _rule(rule: Constraint, source: str, at: int) -> Fact:
-    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
 
 
 def _instructions(message: Message) -> Fact:
@@ -227,9 +184,6 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
         if decision.startswith(_PLANS) or decision.endswith(":"):
             continue
         yield Fact("decision", decision, source, at, terms=terms_of(decision, 8))
-    if is_reply:
-        for question in questions(words):
-            yield Fact("question", question, source, at)
     for line in lines_of(words, _MOST_SAID_LINES):
         if not line.text.startswith(_FILLERS):
             yield Fact("line", line.text, source, at, terms=line.terms, head="agent")

@@ -5,20 +5,17 @@ from __future__ import annotations
 import posixpath
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
 from foldaway._core import Regex
-from foldaway.facts.dialogue.statements import is_question
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger.fact import (
     KEPT_ASKS,
     KEPT_COMMANDS,
     KEPT_EDITS,
     KEPT_RULES,
-    AgentQuestion,
     Ask,
     Fact,
     FileState,
@@ -121,7 +118,7 @@ def _flat(text: str) -> str:
     return cut(text, _ITEM_CHARS)
 
 
-_KEPT = {"said": 24, "replies": 80, "decisions": 200, "questions": 60, "commits": 40}
+_KEPT = {"said": 24, "replies": 80, "decisions": 200, "commits": 40}
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _OF_WORK = frozenset({"said", "command", "file", "edit", "place", "error", "test", "todo"})
 """What calls tell, and what the agent says beside them."""
@@ -131,8 +128,6 @@ _LEAST_PATH = 20
 """Of a path that was cut, so much must be the same; chosen."""
 _SENTENCE_CHARS = 160
 """Of what the agent said before an edit."""
-_ANSWER_CHARS = 200
-"""Of the answer to a question, and of a question of the user's that is told with its answer."""
 _KEPT_LINES = 1_500
 """A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
@@ -176,7 +171,6 @@ class _Book:
         self.instructions = was.instructions
         self.reported = was.reported
         self.constraints = dict(was.constraints)
-        self.questions = list(was.questions)
         self.decisions = list(was.decisions)
         self.said = list(was.said)
         self.replies = list(was.replies)
@@ -186,10 +180,6 @@ class _Book:
         self.commands = list(was.commands)
         self.command_count = was.command_count
         self.errors = dict(was.errors)
-        self._failed: dict[str, set[str]] = {}
-        """The keys of open failures by what they were for."""
-        for key in self.errors:
-            self._failed.setdefault(_purpose(key)[0], set()).add(key)
         self.tests = dict(was.tests)
         self.todo = was.todo
         self.directory = was.directory
@@ -215,8 +205,6 @@ class _Book:
                 self.instructions, self.reported = fact, False
             case "constraint":
                 _put(self.constraints, fact.text, fact, KEPT_RULES)
-            case "question":
-                self.questions.append(AgentQuestion(fact))
             case "decision":
                 self.decisions.append(fact)
             case "said":
@@ -226,7 +214,7 @@ class _Book:
                 if fact.text:
                     self._reply(fact)
                 if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
-                    self.asks[-1] = _answered(self.asks[-1], fact)
+                    self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
             case "file":
                 self._file(fact)
             case "edit":
@@ -240,10 +228,11 @@ class _Book:
                 same = held and held[-1].at == fact.at
                 lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
                 _put(self.errors, fact.key, lines)
-                self._failed.setdefault(_purpose(fact.key)[0], set()).add(fact.key)
             case "test":
                 if not fact.was or fact.key in self.tests:  # of a process that runs tests
                     _put(self.tests, fact.key, fact)
+            case "question":
+                pass
             case "todo":
                 self.todo = merge_tasks(self.todo, fact)
 
@@ -256,16 +245,11 @@ class _Book:
         return fact
 
     def _ask(self, fact: Fact) -> None:
-        asked = bool(self.questions) and not self.questions[-1].answered_by
+        last = self.asks[-1].fact.at if self.asks else -1
+        asked = any(one.key == "asks" and one.at > last for one in self.replies[-1:])
         if self.reported or (fact.text and not goes_on(fact.text, asked=asked)):
             self.instructions = None
         self.reported = False
-        for index in range(len(self.questions) - 1, -1, -1):
-            if self.questions[index].answered_by:
-                break
-            self.questions[index] = replace(
-                self.questions[index], answer=cut(fact.text, _ANSWER_CHARS), answered_by=fact.source
-            )
         self.asks.append(Ask(fact))
 
     def _reply(self, fact: Fact) -> None:
@@ -306,12 +290,13 @@ class _Book:
         if fact.text:
             self.commands.append(fact)
             self.command_count += 1
-        alike = None if fact.failed else self._failed.get(_purpose(fact.key)[0])
-        if not alike:
+        if fact.failed or not self.errors:
             return
-        settled = {key for key in alike if _is_same_purpose(key, fact.key)}
-        alike -= settled
-        for key in [key for key in self.errors if key in settled] if settled else ():
+        tool, mark, _ = fact.key.partition(" {")  # what was wrong with other arguments is over
+        settled = [
+            key for key in self.errors if key == fact.key or (mark and key.startswith(f"{tool} {{"))
+        ]
+        for key in settled:
             del self.errors[key]
 
     def _file(self, fact: Fact) -> None:
@@ -383,7 +368,6 @@ class _Book:
             instructions=self.instructions,
             reported=self.reported,
             constraints=self.constraints,
-            questions=tuple(self.questions[-_KEPT["questions"] :]),
             decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
             said=tuple(self.said[-_KEPT["said"] :]),
             replies=tuple(self.replies[-_KEPT["replies"] :]),
@@ -407,53 +391,12 @@ class _Book:
 
 
 _HASH = Regex(r"\A[0-9a-f]{7,40} ")
-_WRAPPERS = frozenset(
-    ("sudo", "time", "env", "npx", "rtk", "exec", "nohup", "uv", "poetry", "pipenv", "run", "mise")
-)
-_WORDS_OF_PURPOSE = 2
-"""A program and what it was to do; chosen: `go test ./a` and `go test ./b` are for the same."""
-
-
-@lru_cache(maxsize=4096)
-def _purpose(key: str) -> tuple[str, frozenset[str]]:
-    """Return what a call was for, and what it was about: of a command the program with what it was
-    to do, and the paths; of another tool its name. A long script is for nothing else.
-    """
-    name, _, arguments = key.partition(" ")
-    if arguments.startswith("{") and name.isidentifier():
-        return name, frozenset()
-    if "…" in key:
-        return key, frozenset()
-    last = key.rpartition("&&")[2].partition("|")[0]
-    words = [word for word in last.split() if "=" not in word]
-    while words and words[0] in _WRAPPERS:
-        words = words[1:]
-    named = [word for word in words[:_WORDS_OF_PURPOSE] if word.isidentifier()]
-    about = frozenset(word for word in words[1:] if "/" in word or "." in word)
-    return " ".join(named) or key, frozenset() if "{" in last else about
-
-
-def _is_same_purpose(key: str, other: str) -> bool:
-    """Return whether the success of one call settles the failure of the other: they are for the
-    same, and not about different files.
-    """
-    (name, about), (other_name, other_about) = _purpose(key), _purpose(other)
-    is_apart = about and other_about and about.isdisjoint(other_about)
-    return name == other_name and not is_apart
 
 
 def _is_of(line: Fact, path: str) -> bool:
     """Return whether a line was quoted from a file, by what it stands under."""
     told = line.head.partition(" ")[2].removesuffix("…")
     return bool(told) and (path == told or (len(told) > _LEAST_PATH and path.startswith(told)))
-
-
-def _answered(ask: Ask, reply: Fact) -> Ask:
-    """Return an ask with the reply to it, and with what that says if it is a short question."""
-    words = ask.fact.text
-    asks = len(words) <= _ANSWER_CHARS and is_question(words)
-    answer = cut(reply.text, _ANSWER_CHARS) if asks else ""
-    return replace(ask, answered_by=reply.source, answer=answer)
 
 
 def _first_sentence(text: str) -> str:
@@ -464,8 +407,7 @@ def _first_sentence(text: str) -> str:
 def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
     """Return the state of a file after an effect on it; None if nothing is known of it."""
     seen = FileState(
-        was.read, was.changed, was.created, False, was.renamed_from, fact.source, fact.at,
-        "" if was.last and not was.written else fact.head,
+        was.read, was.changed, was.created, False, was.renamed_from, fact.source, fact.at
     )  # fmt: skip
     match effect.action:
         case "read":
