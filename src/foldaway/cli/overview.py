@@ -18,7 +18,7 @@ from foldaway.cli.usage import (
     late_bar,
     show_legend,
 )
-from foldaway.usage import Key, Overview, UsageRow, dollars, judge, money, overview, short
+from foldaway.usage import Key, Overview, UsageRow, judge, money, overview, short
 
 JUDGING_SECONDS = 8.0
 """How long sessions are replayed; the first look at one's data should take less than a minute."""
@@ -62,7 +62,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     picture.paragraph((
         f"{counted(len(made.agents), 'agent')}, {counted(sessions, 'session')}, "
         f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
-        f"{dollars(whole) or 'no usage recorded'}", "bold",
+        f"{whole.dollars or 'no usage recorded'}", "bold",
     ))  # fmt: skip
     picture.paragraph((span, "dim"))
     _rows(picture, made.agents, "agent", len(made.agents))
@@ -106,7 +106,7 @@ def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> 
     sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
     lines: list[tuple[Piece, ...]] = [
         (label, f"{row.sessions:,}", short(row.total_tokens) if row.requests else "",
-         (dollars(row), "bold"),
+         (row.dollars, "bold"),
          (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
         for (label, row), size in zip(rows, sizes, strict=True)
     ]  # fmt: skip

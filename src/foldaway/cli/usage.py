@@ -39,7 +39,6 @@ from foldaway.usage import (
     UsageRow,
     add_up,
     count_once,
-    dollars,
     full,
     short,
     short_paths,
@@ -261,7 +260,7 @@ def _cells(
     return [
         *([str(row.period) or "undated"] if period != "all" else []),
         *([names.get(key_in(row, by), "")] if by else []),
-        *map(numbers, figures), numbers(row.total_tokens), (dollars(row), "bold"),
+        *map(numbers, figures), numbers(row.total_tokens), (row.dollars, "bold"),
         f"{row.compactions:,}" if row.compactions else "",
     ]  # fmt: skip
 

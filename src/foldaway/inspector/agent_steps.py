@@ -12,10 +12,10 @@ from foldaway.inspector.balance import Spared, balance
 from foldaway.inspector.entries import ShownSummary, sections_of
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools
 from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions import Show, decoded, recorded_usage
+from foldaway.sessions import Show, decoded
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
-from foldaway.usage import SUMMARY_ALONE
+from foldaway.usage import SUMMARY_ALONE, recorded_usage
 
 
 class AgentCompaction(Struct, frozen=True):

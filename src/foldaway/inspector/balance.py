@@ -147,10 +147,7 @@ def _is_warm(one: TurnUsage, last: TurnUsage) -> bool:
 
 
 def _cost(one: TurnUsage, prices: PriceList) -> float | None:
-    return prices.cost(
-        one.model, one.input_tokens, one.output_tokens, read_tokens=one.cache_read_tokens,
-        written_tokens=one.cache_write_tokens, hour_tokens=one.cache_hour_tokens,
-    )  # fmt: skip
+    return prices.cost(replace(one, cost=None))
 
 
 def _summary_usd(economics: dict[str, Any] | None) -> float:

@@ -15,9 +15,9 @@ from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import timeline
 from foldaway.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
 from foldaway.lab import COST, OURS, ScoreLine, glossary, title_of
-from foldaway.sessions import SessionDetails, name_in_words, session_details
+from foldaway.sessions import name_in_words
 from foldaway.stores import SessionFilter
-from foldaway.usage import full, money, short
+from foldaway.usage import SessionDetails, full, money, session_details, short
 
 _MOST_CHOICES = 200
 """Sessions that can be chosen from the list; a page of any other has a link to here."""

@@ -11,8 +11,7 @@ from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import count_sessions, list_sessions
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from foldaway.inspector.totals import Totals, totals_of
-from foldaway.inspector.window_strips import kind_of
-from foldaway.usage import short_paths
+from foldaway.usage import kind_in_prompts, short_paths
 
 NEWEST = 10
 """Sessions on the first page: as many as fit below the figures."""
@@ -35,7 +34,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
     is_empty = choice.is_empty and not listed.rows and state.step in ("replaying", "ready")
     return HtmlPage("home.html.j2", {
         "choice": choice, "list": listed, "state": state, "totals": totals, "periods": PERIODS,
-        "is_empty": is_empty, "kind_of": kind_of, "bars_of": partial(bars_of, choice),
+        "is_empty": is_empty, "kind_of": kind_in_prompts, "bars_of": partial(bars_of, choice),
         "chips": chips(choice, ROOT),
         "projects": short_paths({row.project for row in listed.rows}),
         "all": choice.address(f"{ROOT}/sessions"),

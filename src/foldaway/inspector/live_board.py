@@ -320,7 +320,7 @@ def _last_words(found: SpentSession, state: LiveState) -> str:
     if not state.prompt_tokens:
         return ""
     last = next(one for one in reversed(found.answers) if not one.is_total)
-    return _usage_words(last.prompt_tokens, last.read_tokens, last.output_tokens, 0.0)
+    return _usage_words(last.input_tokens, last.cache_read_tokens, last.output_tokens, 0.0)
 
 
 def near_words(tokens: int, threshold: int, answers: int | None) -> str:

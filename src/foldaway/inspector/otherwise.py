@@ -6,9 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import PriceList, usd, window_of
-from foldaway.sessions import recorded_usage, transcript_of
+from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage import MOST_PROMPTS, SYSTEM, replayed, spent_of_store
+from foldaway.usage import MOST_PROMPTS, SYSTEM, recorded_usage, replayed, spent_of_store
 
 _RECORDED = 0.9
 """Share of the answers whose requests must be recorded, or what was paid is called a part; chosen:
@@ -48,14 +48,7 @@ def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
     written = {row.position for row in rows if row.generated}
     model = info.model or next((one.model for one in turns if one.model), "")
     own = sum(at - 1 not in written for at in written)
-    costs = [
-        prices.cost(
-            one.model or model, one.input_tokens, one.output_tokens,
-            read_tokens=one.cache_read_tokens, written_tokens=one.cache_write_tokens,
-            hour_tokens=one.cache_hour_tokens, recorded=one.cost,
-        )
-        for one in turns
-    ]  # fmt: skip
+    costs = [prices.cost(replace(one, model=one.model or model)) for one in turns]
     paid = None if not costs or None in costs else sum(one or 0.0 for one in costs)
     made = Otherwise(
         requests=len(turns), compactions=own + info.compactions, usd_paid=paid,

@@ -25,14 +25,13 @@ from foldaway.gateway import ApiProblem, ErrorAnswer, NotThere, Terms
 from foldaway.inspector.choosing import WrongAddress, whole_number
 from foldaway.inspector.export import standalone
 from foldaway.inspector.files import HERE, ROOT, asset, file_names, file_of, files_mark
-from foldaway.inspector.kinds import KIND_NAMES
 from foldaway.inspector.live_board import LiveBoard, LiveFiles
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
 from foldaway.reduction import plural
-from foldaway.usage import dollars, full, money, short
+from foldaway.usage import KIND_NAMES, full, money, short
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -224,7 +223,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural, "clock": clock,
-        "signed_money": signed_money, "ending": ending, "dollars": dollars,
+        "signed_money": signed_money, "ending": ending,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT, KIND_NAMES=KIND_NAMES)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from foldaway.caching import PriceList
 from foldaway.inspector.store_survey import StoreSurvey, survey
-from foldaway.inspector.sums import AnswerSums, by_day, by_session
 from foldaway.stores import Store
 from foldaway.usage import (
     CountedAnswer,
@@ -22,6 +21,9 @@ from foldaway.usage import (
     Overview,
     SpentSession,
     UsageReader,
+    UsageSum,
+    by_day,
+    by_session,
     count_once,
     judge,
     overview,
@@ -58,8 +60,8 @@ class Spending(Struct, frozen=True, kw_only=True):
     prices: PriceList
     judged: Sequence[Judgement]
     stored: StoreSurvey
-    by_session: Mapping[tuple[str, str], AnswerSums]
-    by_day: Mapping[str, AnswerSums]
+    by_session: Mapping[tuple[str, str], UsageSum]
+    by_day: Mapping[str, UsageSum]
     memory: dict[Any, Any] = field(default_factory=dict)
     """What was made of it, by what was asked; gone with it when all is read again."""
 

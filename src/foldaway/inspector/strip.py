@@ -8,13 +8,10 @@ from msgspec import Struct
 
 from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
-from foldaway.inspector.context import report_of
-from foldaway.inspector.kinds import (
+from foldaway.inspector.context import (
     FIRST,
-    KINDS,
     NOTHING,
     Amounts,
-    Kind,
     amounts,
     category_amounts,
     first_amounts,
@@ -22,6 +19,7 @@ from foldaway.inspector.kinds import (
     kind_of,
     only_around,
     plus,
+    report_of,
     scaled,
     sum_amounts,
     written,
@@ -29,7 +27,7 @@ from foldaway.inspector.kinds import (
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Item, Kept, extend, whole
-from foldaway.usage import window_for
+from foldaway.usage import KINDS, Kind, window_for
 
 _AT_ONCE = 500
 """Messages that are added up at a time: a window of 200,000 tokens holds about as many, and they

@@ -10,27 +10,27 @@ import msgspec
 from msgspec import Struct
 
 from foldaway.gateway import Windows
-from foldaway.inspector.context import Context, last_report
-from foldaway.inspector.kinds import (
-    KINDS,
+from foldaway.inspector.context import (
     NOTHING,
     Amounts,
-    Kind,
+    Context,
+    last_report,
     plus,
     scaled,
 )
-from foldaway.sessions import (
+from foldaway.sessions import ViewRow, frame_of, view_rows
+from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
+from foldaway.usage import (
+    KINDS,
+    Kind,
     RequestRow,
     RequestTotals,
-    ViewRow,
-    frame_of,
     recorded_usage,
     request_rows,
     request_totals,
-    view_rows,
+    usual_threshold,
+    window_for,
 )
-from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
-from foldaway.usage import usual_threshold, window_for
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.

@@ -10,20 +10,21 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from foldaway.inspector.choosing import Choice
-from foldaway.inspector.kinds import KINDS
 from foldaway.inspector.shelf import file_name_of
 from foldaway.inspector.spending import Spending
 from foldaway.inspector.store_survey import OwnCompaction
-from foldaway.inspector.sums import AnswerSums, by_day
-from foldaway.inspector.window_strips import WindowPart, kind_of, parts_of
+from foldaway.inspector.window_strips import WindowPart, parts_of
 from foldaway.sessions import Show
 from foldaway.usage import (
+    KINDS,
     CountedAnswer,
     Key,
     Overview,
     Period,
     UsageRow,
-    dollars,
+    UsageSum,
+    by_day,
+    kind_in_prompts,
     overview,
     short_paths,
 )
@@ -82,7 +83,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     overview: Overview
     period: str
     bars: list[PeriodBar]
-    undated: AnswerSums | None
+    undated: UsageSum | None
     """What the files give no date for."""
     tables: Mapping[str, list[KeyRow]]
     more: Mapping[str, int]
@@ -142,7 +143,7 @@ def _overview(spending: Spending, rows: Sequence[CountedAnswer]) -> Overview:
 
 def _days(
     spending: Spending, choice: Choice, chosen: Sequence[CountedAnswer]
-) -> Mapping[str, AnswerSums]:  # fmt: skip
+) -> Mapping[str, UsageSum]:  # fmt: skip
     """Return what the chart shows by day: also what is around the days that were chosen in it."""
     around = replace(choice, since="", until="")
     if around.is_empty:
@@ -154,8 +155,8 @@ def _days(
 
 
 def _bars(
-    days: Mapping[str, AnswerSums], choice: Choice
-) -> tuple[str, list[PeriodBar], AnswerSums | None]:  # fmt: skip
+    days: Mapping[str, UsageSum], choice: Choice
+) -> tuple[str, list[PeriodBar], UsageSum | None]:  # fmt: skip
     """Return days, weeks or months without gaps, whichever are few enough, and what has no date."""
     dated = sorted(date.fromisoformat(day) for day in days if day)
     if not dated:
@@ -167,7 +168,7 @@ def _bars(
     bars: list[PeriodBar] = []
     at = 0
     for first, last in _spans(period, dated[0], dated[-1]):
-        sums = AnswerSums()
+        sums = UsageSum()
         while at < len(dated) and dated[at] <= last:
             sums.join(days[dated[at].isoformat()])
             at += 1
@@ -189,7 +190,7 @@ def _spans(period: Period, first: date, last: date) -> Iterator[Span]:
         at = after
 
 
-def _bar(sums: AnswerSums, period: Period, span: Span, choice: Choice) -> PeriodBar:
+def _bar(sums: UsageSum, period: Period, span: Span, choice: Choice) -> PeriodBar:
     since, until = (one.isoformat() for one in span)
     return PeriodBar(
         name=since[:7] if period == "month" else since, since=since, until=until,
@@ -211,7 +212,7 @@ def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
     return [
         KeyRow(
             key=key, name=show(names.get(key, key)) or "unknown", sessions=row.sessions,
-            tokens=row.total_tokens, dollars=dollars(row), share=size / most,
+            tokens=row.total_tokens, dollars=row.dollars, share=size / most,
         )
         for row, key, size in zip(rows, keys, sizes, strict=True)
     ]  # fmt: skip
@@ -230,7 +231,7 @@ def _prompt_parts(found: Overview) -> Iterator[tuple[str, float]]:
     for kind in (*KINDS, "free"):
         for one in found.prompts:
             is_rest = one.name == "everything else"
-            if (is_rest and kind == "free") or (not is_rest and kind_of(one.name) == kind):
+            if (is_rest and kind == "free") or (not is_rest and kind_in_prompts(one.name) == kind):
                 yield kind, one.share
 
 

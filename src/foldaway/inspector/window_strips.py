@@ -10,17 +10,12 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from foldaway.caching import PriceList
-from foldaway.inspector.kinds import KIND_NAMES, KINDS
 from foldaway.inspector.strip import strip
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage import SYSTEM, SpentSession, live_state, short
+from foldaway.usage import KIND_NAMES, KINDS, Kind, SpentSession, kind_in_prompts, live_state, short
 
 WIDTH = 1000
 """Units of a strip from end to end; it is stretched to the width that there is."""
-_KIND_OF = {
-    SYSTEM: "system", "your words": "user", "images and files": "user",
-    "summaries of compactions": "summary",
-}  # fmt: skip
 
 
 class WindowPart(Struct, frozen=True):
@@ -44,9 +39,9 @@ def file_strip(session: SpentSession, prices: PriceList) -> WindowStrip | None:
     """Return what the window of a session holds: its fill by the last prompt, and of that what all
     its prompts held; None if nothing is known.
     """
-    shares = Counter[str]()
+    shares = Counter[Kind]()
     for name, tokens in session.prompts.shares.items():
-        shares[kind_of(name)] += tokens
+        shares[kind_in_prompts(name)] += tokens
     whole = sum(shares.values())
     if not whole:
         return None
@@ -68,11 +63,6 @@ def stored_strip(store: Store, info: SessionInfo) -> WindowStrip | None:
         return None
     held = ", ".join(f"{KIND_NAMES[kind]} {share:.0%}" for kind, share in shares)
     return WindowStrip(parts_of(shares), f"{sum(one for _, one in shares):.0%} full: {held}")
-
-
-def kind_of(name: str) -> str:
-    """Return the kind of something that prompts held, by what `foldaway` calls it."""
-    return _KIND_OF.get(name) or ("results" if name.endswith(" results") else "agent")
 
 
 def parts_of(shares: Iterable[tuple[str, float]]) -> tuple[WindowPart, ...]:

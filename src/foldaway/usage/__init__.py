@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.usage.figures import (
-        CountedAnswer,
-        Key,
-        Period,
-        UsageRow,
-        add_up,
-        count_once,
-        dollars,
-        period_of,
-        sum_of,
+    from foldaway.usage.categories import (
+        KIND_NAMES,
+        KINDS,
+        SYSTEM,
+        Kind,
+        kind_in_prompts,
+        kind_in_report,
+        kind_of_role,
     )
     from foldaway.usage.judging import (
         MOST_PROMPTS,
@@ -26,26 +24,56 @@ if TYPE_CHECKING:
         replayed,
         system_tokens_of,
     )
-    from foldaway.usage.live import LiveState, live_state, usual_threshold, window_for
-    from foldaway.usage.newest import last_session, newest_files, written_at
+    from foldaway.usage.live import (
+        LiveState,
+        last_session,
+        live_state,
+        newest_files,
+        usual_threshold,
+        window_for,
+        written_at,
+    )
     from foldaway.usage.numbers import full, money, short, short_paths
     from foldaway.usage.overviews import Overview, overview
-    from foldaway.usage.prompts import SYSTEM
     from foldaway.usage.reading import Judgement, Tell, UsageReader, spent_of_store
     from foldaway.usage.record import SpentSession, answers_of
+    from foldaway.usage.requests import (
+        RequestRow,
+        RequestTotals,
+        SessionDetails,
+        recorded_usage,
+        request_rows,
+        request_totals,
+        session_details,
+    )
+    from foldaway.usage.sums import (
+        CountedAnswer,
+        Key,
+        Period,
+        UsageRow,
+        UsageSum,
+        add_up,
+        by_day,
+        by_session,
+        count_once,
+        sum_of,
+    )
 
 
 __getattr__ = import_later(
     __name__,
     {
-        "figures": "CountedAnswer Key Period UsageRow add_up count_once dollars period_of sum_of",
+        "categories": "KINDS KIND_NAMES Kind SYSTEM kind_in_prompts kind_in_report kind_of_role",
         "judging": "MOST_PROMPTS SUMMARY_ALONE judge recordings_of replayed system_tokens_of",
-        "live": "LiveState live_state usual_threshold window_for",
-        "newest": "last_session newest_files written_at",
+        "live": "LiveState last_session live_state newest_files usual_threshold window_for "
+        "written_at",
         "numbers": "full money short short_paths",
         "overviews": "Overview overview",
-        "prompts": "SYSTEM",
         "reading": "Judgement Tell UsageReader spent_of_store",
         "record": "SpentSession answers_of",
+        "requests": "RequestRow RequestTotals SessionDetails recorded_usage request_rows "
+        "request_totals session_details",
+        "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once "
+        "sum_of",
     },
 )

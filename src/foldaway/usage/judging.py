@@ -29,7 +29,7 @@ from foldaway.lab import (
     simulate,
 )
 from foldaway.transcript import Transcript
-from foldaway.usage.prompts import SYSTEM
+from foldaway.usage.categories import SYSTEM
 from foldaway.usage.reading import Judgement, Tell, UsageReader, read_again
 from foldaway.usage.record import SpentSession
 
@@ -83,7 +83,7 @@ def _largest(sessions: Iterable[SpentSession]) -> list[SpentSession]:
 
     def rank(one: SpentSession) -> tuple[bool, int]:
         is_old = (one.started or 0.0) < newest - _RECENT_SECONDS
-        return is_old, -sum(answer.prompt_tokens for answer in one.answers)
+        return is_old, -sum(answer.input_tokens for answer in one.answers)
 
     order = sorted(used, key=rank)
     compacted = [one for one in order if one.compactions][:COMPACTED_SESSIONS]

@@ -18,7 +18,7 @@ from foldaway.sessions import decoded, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
 from foldaway.usage.prompts import prompt_figures, spent, title_of
-from foldaway.usage.record import SpentAnswer, SpentSession, mark_of
+from foldaway.usage.record import SpentSession, mark_of, spent_answer
 
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
@@ -231,7 +231,11 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
         started=info.started, parent_id=_parent_name(store, info),
         is_subagent=info.kind == "subagent",
         answers=tuple(
-            _answer(info, messages, turn, at in views) for at, turn in enumerate(turns)
+            spent_answer(
+                turn, mark_of(info.source, info.id, messages, turn),
+                model=turn.model or info.model, follows_compaction=at in views,
+            )
+            for at, turn in enumerate(turns)
         ),
         prompts=prompt_figures(
             messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
@@ -247,15 +251,3 @@ def _parent_name(store: Store, info: SessionInfo) -> str:
     except UnknownSession:
         parent = None
     return (parent.source_id or parent.id) if parent else ""
-
-
-def _answer(
-    info: SessionInfo, messages: Sequence[Message], turn: TurnUsage, follows: bool
-) -> SpentAnswer:  # fmt: skip
-    return SpentAnswer(
-        mark=mark_of(info.source, info.id, messages, turn), time=turn.time,
-        model=turn.model or info.model, prompt_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
-        written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,
-        cost=turn.cost, follows_compaction=follows,
-    )  # fmt: skip
