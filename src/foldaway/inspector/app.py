@@ -41,11 +41,9 @@ from foldaway.inspector.compaction_page import (
     trial_page,
 )
 from foldaway.inspector.compare import compare, trial_state
-from foldaway.inspector.home import home, reading, sessions
+from foldaway.inspector.home import home, live, live_state, reading, sessions
 from foldaway.inspector.lab_runs import lab_report
-from foldaway.inspector.live import live, live_state
 from foldaway.inspector.live_board import LiveBoard, LiveFiles
-from foldaway.inspector.revealing import show_secret
 from foldaway.inspector.searching import copy_files, copying, search
 from foldaway.inspector.session_page import (
     message_text,
@@ -53,6 +51,7 @@ from foldaway.inspector.session_page import (
     reference_page,
     rows_part,
     session_page,
+    show_secret,
 )
 from foldaway.inspector.shelf import COPIES, Shelf, file_name_of
 from foldaway.inspector.site import (

@@ -12,10 +12,10 @@ from msgspec import Struct
 from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts import carried_summary
+from foldaway.lab import SUMMARY_ALONE
 from foldaway.sessions import frame_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
-from foldaway.usage import SUMMARY_ALONE
 
 FateKind: TypeAlias = Literal["kept", "rewritten", "folded"]
 

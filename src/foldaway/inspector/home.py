@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import count_sessions, list_sessions
-from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
+from foldaway.inspector.live_board import LiveNotice
+from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number, rendered
 from foldaway.inspector.totals import Totals, totals_of
 from foldaway.usage import kind_in_prompts, short_paths
 
@@ -90,3 +93,23 @@ def chips(choice: Choice, path: str) -> list[tuple[str, str]]:
         if value:
             found.append((f"{name} {value}", choice.address(path, **{name: ""})))
     return found
+
+
+class LiveAnswer(Struct, frozen=True):
+    """What the script of the page gets."""
+
+    html: str
+    notices: Sequence[LiveNotice]
+
+
+def live(inspector: Inspector, request: Request) -> Answer:
+    """Return the page with the state of now."""
+    view = inspector.live.look()
+    return HtmlPage("live.html.j2", {"view": view, "is_live": inspector.is_live})
+
+
+def live_state(inspector: Inspector, request: Request) -> Answer:
+    """Return the part of the page that changes, and what to notify of."""
+    view = inspector.live.look()
+    page = HtmlPage("live_state.html.j2", {"view": view, "is_live": inspector.is_live})
+    return LiveAnswer(rendered(inspector, page), view.notices)

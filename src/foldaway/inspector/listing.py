@@ -11,7 +11,7 @@ from foldaway.gateway import ApiContext
 from foldaway.inspector.choosing import Choice, WrongAddress
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import Spending
-from foldaway.inspector.window_strips import WindowStrip, file_strip, stored_strip
+from foldaway.inspector.strip import WindowStrip, file_strip, stored_strip
 from foldaway.sessions import Show, name_in_words
 from foldaway.stores import SessionFilter, SessionInfo
 from foldaway.usage import SpentSession, UsageSum

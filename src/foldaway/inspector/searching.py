@@ -17,7 +17,7 @@ from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import ListedSession, matching_titles, unsearched
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
-from foldaway.inspector.window_strips import WIDTH
+from foldaway.inspector.strip import WIDTH
 from foldaway.search import Sort
 from foldaway.sessions import Hit, ShownMessage
 from foldaway.stores import SessionInfo

@@ -14,13 +14,13 @@ from foldaway.compaction import CompactionState, is_on_arrival, message_tokens, 
 from foldaway.engine import Fate, unpack_snapshot, unpack_view
 from foldaway.errors import NotReadable
 from foldaway.gateway import NotThere
-from foldaway.inspector.balance import Spared, StepBalance, balance, spared_by
 from foldaway.inspector.entries import ShownSummary, summary_in
-from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
+from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
 from foldaway.sessions import Show, ViewRow, decoded, redactor_of, view_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole
+from foldaway.usage import Spared, StepBalance, balance, spared_by
 
 Maker: TypeAlias = Literal["foldaway", "agent"]
 

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from foldaway.inspector.choosing import Choice
 from foldaway.inspector.shelf import file_name_of
-from foldaway.inspector.spending import Spending
-from foldaway.inspector.store_survey import OwnCompaction
-from foldaway.inspector.window_strips import WindowPart, parts_of
+from foldaway.inspector.spending import OwnCompaction, Spending
+from foldaway.inspector.strip import WindowPart, parts_of
 from foldaway.sessions import Show
 from foldaway.usage import (
     KINDS,

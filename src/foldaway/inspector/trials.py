@@ -11,47 +11,27 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from foldaway._core import log_event
 from foldaway.agents.importers import ImportedSession
 from foldaway.caching import PriceList, window_of
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.lab import (
-    COST,
     CUTS,
-    LESS_IS_BETTER,
-    OURS,
-    PLAIN,
     THRESHOLDS,
-    Elsewhere,
     ReplayTerms,
     ScoreLine,
     StrategyCost,
-    TrialTerms,
-    choose_strategies,
-    lab_session,
-    session_rows,
+    find_losses,
+    measure_session,
+    recordings_of,
     simulate,
     strategies_for,
-    summarize,
 )
 from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage import recordings_of, spent_of_store, system_tokens_of
+from foldaway.usage import spent_of_store, system_tokens_of
 
-TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
-"""Strategies of the lab that keep usable text within a budget."""
-BUDGET = 0.2
-"""Of the tokens before a cut: the main budget of the lab."""
-COLUMNS = {
-    "bound": "used later and kept", "far": "from the middle",
-    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
-    COST: "cost of the rest",
-}  # fmt: skip
-"""Figures of the lab that the page has columns for, and what it calls them."""
-_CLEARLY = 0.01
-"""By so much another strategy must be better to be named: less is not seen in whole per cents."""
 _REMEMBERED = 8
 """Sessions whose trials are remembered; each is a few kilobytes."""
 
@@ -146,7 +126,7 @@ def try_all(
     The window is that of the model if none is given.
     """
     found = _imported(store, info)
-    lines = _scores(found, lambda done: tell("measuring", done, len(CUTS)))
+    lines = measure_session(found, lambda done: tell("measuring", done, len(CUTS)))
     cut = [line for line in lines if line.part == "cut"]
     if not cut:
         raise NotReadable("is too short to be cut and measured", where=info.id)
@@ -181,42 +161,3 @@ def _imported(store: Store, info: SessionInfo) -> ImportedSession:
         transcript=transcript, entry_ids=(), times=(), summaries=tuple(written),
         model=models[-1] if models else info.model, cwd=info.cwd,
     )  # fmt: skip
-
-
-def _scores(found: ImportedSession, tell: Callable[[int], None]) -> list[ScoreLine]:
-    session = lab_session(found)
-    if isinstance(session, NotReadable):
-        raise session
-    terms = TrialTerms(
-        strategies=choose_strategies(TRIED, PLAIN), budgets=(BUDGET,), peer_budgets=(), main=BUDGET
-    )
-    done = 0
-
-    def tell_cut() -> None:
-        nonlocal done
-        done += 1
-        tell(done)
-
-    tell(0)
-    # what stands in one session alone cannot be common knowledge
-    nothing = Elsewhere(frozenset(), frozenset())
-    return summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
-
-
-def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
-    """Return where another strategy is better than Foldaway."""
-    ours = next((line for line in lines if line.strategy == OURS), None)
-    if ours is None:
-        return []
-    found: list[str] = []
-    for name, title in COLUMNS.items():
-        own, is_less = ours.figures.get(name), name in LESS_IS_BETTER
-        others = [(line.figures[name].mean, line.strategy) for line in lines
-                  if line is not ours and name in line.figures]  # fmt: skip
-        if own is None or not others:
-            continue
-        best, who = min(others) if is_less else max(others)
-        if (own.mean - best if is_less else best - own.mean) > _CLEARLY:
-            less = " (less is better)" if is_less else ""
-            found.append(f"{title}: {who} {best:.0%}, Foldaway {own.mean:.0%}{less}")
-    return found

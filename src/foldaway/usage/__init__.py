@@ -10,20 +10,12 @@ if TYPE_CHECKING:
     from foldaway.usage.categories import (
         KIND_NAMES,
         KINDS,
-        SYSTEM,
         Kind,
         kind_in_prompts,
         kind_in_report,
         kind_of_role,
     )
-    from foldaway.usage.judging import (
-        MOST_PROMPTS,
-        SUMMARY_ALONE,
-        judge,
-        recordings_of,
-        replayed,
-        system_tokens_of,
-    )
+    from foldaway.usage.judging import judge, system_tokens_of
     from foldaway.usage.live import (
         LiveState,
         last_session,
@@ -46,6 +38,7 @@ if TYPE_CHECKING:
         request_totals,
         session_details,
     )
+    from foldaway.usage.savings import Spared, StepBalance, balance, otherwise, spared_by
     from foldaway.usage.sums import (
         CountedAnswer,
         Key,
@@ -63,8 +56,8 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "categories": "KINDS KIND_NAMES Kind SYSTEM kind_in_prompts kind_in_report kind_of_role",
-        "judging": "MOST_PROMPTS SUMMARY_ALONE judge recordings_of replayed system_tokens_of",
+        "categories": "KINDS KIND_NAMES Kind kind_in_prompts kind_in_report kind_of_role",
+        "judging": "judge system_tokens_of",
         "live": "LiveState last_session live_state newest_files usual_threshold window_for "
         "written_at",
         "numbers": "full money short short_paths",
@@ -73,6 +66,7 @@ __getattr__ = import_later(
         "record": "SpentSession answers_of",
         "requests": "RequestRow RequestTotals SessionDetails recorded_usage request_rows "
         "request_totals session_details",
+        "savings": "Spared StepBalance balance otherwise spared_by",
         "sums": "CountedAnswer Key Period UsageRow UsageSum add_up by_day by_session count_once "
         "sum_of",
     },
