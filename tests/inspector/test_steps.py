@@ -19,9 +19,9 @@ import pytest
 from foldaway.caching.catalog import PriceList
 from foldaway.facts.languages import phrases_for
 from foldaway.gateway.actions import NotThere
-from foldaway.inspector import used_later
 from foldaway.inspector.agent_steps import agent_compactions, agent_step
 from foldaway.inspector.steps import CompactionStep, step, tools_for
+from foldaway.lab import used_later
 from foldaway.lab.scoring.session import render
 from foldaway.lab.scoring.signals import one_line
 from foldaway.lab.used_later import lab_message

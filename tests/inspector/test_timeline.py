@@ -17,7 +17,7 @@ from tests.testing.strategies import views
 
 from foldaway.agents.importers import sessions_in
 from foldaway.engine.saved import pack_view
-from foldaway.inspector.context import scaled
+from foldaway.inspector.context import scale
 from foldaway.inspector.strip import strip
 from foldaway.inspector.timeline import Timeline, columns, timeline
 from foldaway.sessions.importing import take_all
@@ -124,7 +124,7 @@ def test_a_scaled_prompt_has_the_tokens_that_were_counted(
 ) -> None:
     """To the token; what stands around the messages does not change if it fits."""
     estimate = tuple(map(sum, zip(fixed, more, strict=True)))
-    found = scaled(estimate, fixed, total)
+    found = scale(estimate, fixed, total)
     assert sum(found) == total
     assert min(found) >= 0
     if total >= sum(fixed):

@@ -12,8 +12,7 @@ from foldaway.cli.files import counted, format_time
 from foldaway.cli.inputs import print_json
 from foldaway.cli.usage import (
     Gathered,
-    gathered,
-    key_in,
+    gather,
     label_of,
     late_bar,
     show_legend,
@@ -37,7 +36,7 @@ _WHY = {"usage": "what each session cost", "inspect": "where the context of the 
 
 def show_overview(*, as_json: bool) -> int:
     """Read everything on this machine and print one look at it."""
-    with gathered(_NOWHERE) as found:
+    with gather(_NOWHERE) as found:
         with late_bar("replaying the largest sessions", is_bytes=False) as tell:
             judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
         made = overview(
@@ -86,7 +85,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
 
 def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
     names = label_of(rows, by)
-    lines = [(names[key_in(row, by)], row) for row in rows]
+    lines = [(names[row.key(by)], row) for row in rows]
     _bars(picture, by, lines[:most])
     if len(rows) > most:
         picture.paragraph((f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"),

@@ -61,7 +61,7 @@ from foldaway.inspector.site import (
     Handler,
     HtmlPage,
     Inspector,
-    rendered,
+    render,
     route,
     static,
     to_export,
@@ -150,7 +150,7 @@ def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Resp
         values = {"is_wrong": request.method == "POST" or bool(key), "file": terms.owner.file}
         page = HtmlPage("entry.html.j2", values)
         return Response(
-            rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
+            render(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
         )
 
     return entry

@@ -112,12 +112,12 @@ class LogSums:
                 found,
                 self.span(item.start, min(item.stop, stop))
                 if isinstance(item, Kept)
-                else written(item),
+                else count_written(item),
             )
         return found
 
 
-def written(item: Item) -> Amounts:
+def count_written(item: Item) -> Amounts:
     """Return the tokens of the messages that a view has in place of those of the log."""
     if isinstance(item, Kept):
         return NOTHING
@@ -202,7 +202,7 @@ def _fixed(frame: bytes, dialect: str) -> Amounts:
     return amounts(found)
 
 
-def scaled(estimate: Amounts, fixed: Amounts, total: int) -> Amounts:
+def scale(estimate: Amounts, fixed: Amounts, total: int) -> Amounts:
     """Return an estimate brought to what the provider counted, to the token.
 
     What stands around the messages stays as it is if it fits: it does not change from request to
@@ -248,7 +248,7 @@ class Context:
         self.fixed = fixed_amounts(info)
         """What stands around the messages."""
         if not any(self.fixed):
-            self.fixed = self._reported(views)
+            self.fixed = self._amounts_in_report(views)
 
     def shown(self, view: int, position: int) -> Amounts:
         """Return the tokens of the messages that a view shows of the log before `position`."""
@@ -270,7 +270,7 @@ class Context:
         own = self.own[bisect_left(self.own, position) - 1]
         self._tails.setdefault(own, max(self._sums.start_of(tokens, own), self._lead_stop))
 
-    def _reported(self, views: Sequence[StoredView]) -> Amounts:
+    def _amounts_in_report(self, views: Sequence[StoredView]) -> Amounts:
         """Return what the last compaction was told to stand around the messages."""
         for view in reversed(views):
             if (found := report_of(view)) is not None and found.categories:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import count_sessions, list_sessions
 from foldaway.inspector.live_board import LiveNotice
-from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number, rendered
+from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number, render
 from foldaway.inspector.totals import Totals, totals_of
 from foldaway.usage import kind_in_prompts, short_paths
 
@@ -112,4 +112,4 @@ def live_state(inspector: Inspector, request: Request) -> Answer:
     """Return the part of the page that changes, and what to notify of."""
     view = inspector.live.look()
     page = HtmlPage("live_state.html.j2", {"view": view, "is_live": inspector.is_live})
-    return LiveAnswer(rendered(inspector, page), view.notices)
+    return LiveAnswer(render(inspector, page), view.notices)

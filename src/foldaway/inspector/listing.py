@@ -66,7 +66,7 @@ def list_sessions(
     """
     api, show = shelf.api, shelf.show
     sums: Mapping[Key, UsageSum] = spending.by_session if spending else {}
-    infos = _stored(api, choice, most + 1, after) if api else []
+    infos = _list_stored(api, choice, most + 1, after) if api else []
     stored = [_of_store(api, one, sums) for one in infos if api]
     files = [
         _of_file(one, name, time, sums, spending, show)
@@ -116,7 +116,7 @@ def matching_titles(
 # Sessions of a store
 
 
-def _stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
+def _list_stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
     found: list[SessionInfo] = []
     wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
     for _ in range(_MOST_LOOKS):

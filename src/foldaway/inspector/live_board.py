@@ -259,11 +259,11 @@ class LiveFiles:
         """Return what runs; files are looked at again if the last look is some seconds ago."""
         with self._lock:
             if time.monotonic() - self._looked >= self._every:
-                self._view = self._looked_at(time.time())
+                self._view = self._look_at_files(time.time())
                 self._looked = time.monotonic()
             return self._view
 
-    def _looked_at(self, now: float) -> LiveView:
+    def _look_at_files(self, now: float) -> LiveView:
         running = [
             path for path in newest_files(self._places)[:_MOST_FILES]
             if now - written_at(path) < _RUNNING_SECONDS

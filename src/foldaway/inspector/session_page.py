@@ -61,7 +61,8 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
         at, chunk, total = 0, MOST_EXPORTED, min(total, MOST_EXPORTED)
     start = at // chunk * chunk
     values: dict[str, Any] = {
-        **about(opened), "timeline": found, "told": _told(found), "drawn": columns(found),
+        **about(opened), "timeline": found, "told": _describe_timeline(found),
+        "drawn": columns(found),
         "steps": [(step, name_of(step)) for step in found.steps], "shows_view": shows_view,
         "total": total, "at": at, "chunk": chunk, "start": start,
         "sizes": [] if shows_view else _sizes(store.outline(info.id)),
@@ -152,7 +153,7 @@ def _rows(
     return list(rows(opened, fate, start, stop))
 
 
-def _told(found: Timeline) -> str:
+def _describe_timeline(found: Timeline) -> str:
     """Return the timeline in a sentence, for those who do not see it."""
     if not found.requests:
         return "Nothing was sent to a model."

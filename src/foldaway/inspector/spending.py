@@ -113,7 +113,7 @@ class SpendingReader:
     def files(self) -> list[SpentSession]:
         """Read the files now, and offer their sessions."""
         with self._lock:
-            native = self._reader.native(self._places, lambda done, total: None)
+            native = self._reader.read_files(self._places, lambda done, total: None)
         self._found(native)
         return native
 
@@ -137,10 +137,10 @@ class SpendingReader:
 
     def _read(self) -> None:
         self._set(step="reading", done=0, total=0)
-        native = self._reader.native(self._places, self._tell)
+        native = self._reader.read_files(self._places, self._tell)
         self._found(native)
         self._set(done=0, total=0)
-        stored = self._reader.stored(self._store, native, self._tell) if self._store else []
+        stored = self._reader.read_store(self._store, native, self._tell) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
         looked = survey(self._store) if self._store else StoreSurvey()

@@ -16,15 +16,15 @@ from foldaway.inspector.context import (
     Amounts,
     amounts,
     category_amounts,
+    count_written,
     first_amounts,
     fixed_amounts,
     kind_of,
     only_around,
     plus,
     report_of,
-    scaled,
+    scale,
     sum_amounts,
-    written,
 )
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
@@ -103,7 +103,7 @@ class _Seen(Struct, frozen=True):
 def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _Seen:
     found = start.tokens
     for item in start.items:
-        found = plus(found, written(item))
+        found = plus(found, count_written(item))
     for ranges in _backwards(start.items):
         sums = store.sums(info.id, ranges)
         if not info.view and any(one.generated for one in sums):
@@ -111,7 +111,7 @@ def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _
             return _Seen(plus(found, tokens), own)
         left, tokens = most_tokens - sum(found), sum_amounts(sums)
         if sum(tokens) > left:
-            return _Seen(plus(found, scaled(tokens, NOTHING, max(left, 0))))
+            return _Seen(plus(found, scale(tokens, NOTHING, max(left, 0))))
         found = plus(found, tokens)
     return _Seen(plus(found, _rules(store, info, start.items)))
 
@@ -154,7 +154,7 @@ def _to_measure(
     more = total - sum(seen.tokens)
     if more > total * ESTIMATE_ERROR:
         return plus(seen.tokens, (more, *NOTHING[1:]))
-    return scaled(seen.tokens, start.fixed, total)
+    return scale(seen.tokens, start.fixed, total)
 
 
 def _backwards(items: Sequence[Item]) -> Iterator[list[tuple[int, int]]]:

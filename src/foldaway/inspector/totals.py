@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from msgspec import Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.inspector.choosing import Choice
@@ -129,7 +129,7 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         more={by: max(len(some) - SHOWN_ROWS, 0) for by, some in rows.items()},
         prompts=parts_of(_prompt_parts(found)), own=own,
         newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
-        simulated=_simulated(spending, chosen, show),
+        simulated=_find_simulated(spending, chosen, show),
     )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def _bar(sums: UsageSum, period: Period, span: Span, choice: Choice) -> PeriodBa
 
 def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
     """Return rows with bars by cost, or by tokens if no cost is known."""
-    keys = [_key_in(row, by) for row in rows]
+    keys = [row.key(by) for row in rows]
     names = short_paths(keys) if by == "project" else {}
     has_cost = any(row.cost for row in rows)
     sizes = [row.cost if has_cost else row.total_tokens for row in rows]
@@ -215,11 +215,6 @@ def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
         )
         for row, key, size in zip(rows, keys, sizes, strict=True)
     ]  # fmt: skip
-
-
-def _key_in(row: UsageRow, by: Key) -> str:
-    value = getattr(row, by)
-    return "" if isinstance(value, UnsetType) else str(value)
 
 
 # What the prompts held, and what was compacted
@@ -249,7 +244,7 @@ def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompac
     return sorted(found, key=lambda one: -one.time)
 
 
-def _simulated(
+def _find_simulated(
     spending: Spending, chosen: Sequence[CountedAnswer], show: Show
 ) -> list[SimulatedSession]:
     """Return the sessions that were replayed, the dearest first."""

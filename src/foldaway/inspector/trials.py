@@ -11,18 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from foldaway._core import log_event
 from foldaway.agents.importers import ImportedSession
 from foldaway.caching import PriceList, window_of
-from foldaway.errors import FoldawayError, NotReadable
+from foldaway.errors import FoldawayError
 from foldaway.lab import (
-    CUTS,
     THRESHOLDS,
     ReplayTerms,
-    ScoreLine,
     StrategyCost,
-    find_losses,
+    TrialScores,
     measure_session,
     recordings_of,
     simulate,
@@ -30,7 +29,7 @@ from foldaway.lab import (
 )
 from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage import spent_of_store, system_tokens_of
+from foldaway.usage import count_stored_session
 
 _REMEMBERED = 8
 """Sessions whose trials are remembered; each is a few kilobytes."""
@@ -38,19 +37,13 @@ _REMEMBERED = 8
 Step: TypeAlias = Literal["new", "waiting", "measuring", "replaying", "ready", "failed"]
 
 
-class SessionTrial(Struct, frozen=True, kw_only=True):
+class SessionTrial(TrialScores, frozen=True, kw_only=True):
     """What came of it."""
 
-    kept: Sequence[ScoreLine]
-    """At 20 % of the tokens, ours first."""
-    own: Sequence[ScoreLine]
-    """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
     costs: Sequence[StrategyCost]
     """The whole session replayed; empty if the price of its model is not known."""
     model: str
     window_tokens: int
-    losses: Sequence[str]
-    """Where another strategy is better than Foldaway, a sentence each."""
 
 
 class TrialState(Struct, frozen=True, kw_only=True):
@@ -125,33 +118,29 @@ def try_all(
 
     The window is that of the model if none is given.
     """
-    found = _imported(store, info)
-    lines = measure_session(found, lambda done: tell("measuring", done, len(CUTS)))
-    cut = [line for line in lines if line.part == "cut"]
-    if not cut:
-        raise NotReadable("is too short to be cut and measured", where=info.id)
+    found = _import_stored(store, info)
+    scores = measure_session(found, lambda done, total: tell("measuring", done, total))
     price, window = PriceList().of(found.model), window_of(found.model, window_tokens)[0]
     costs: list[StrategyCost] = []
     if price is not None:
-        spent = spent_of_store(store, info, store.usage(info.id))
-        parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
+        spent = count_stored_session(store, info, store.usage(info.id))
+        parts = recordings_of(found.transcript, found.summaries, spent.system_tokens)
         strategies = strategies_for(THRESHOLDS)
         done, total = 0, len(parts) * len(strategies)
 
-        def replayed(_: int) -> None:
+        def count_replay(_: int) -> None:
             nonlocal done
             done += 1
             tell("replaying", done, total)
 
         terms = ReplayTerms(prices=price, context_length=window)
-        costs = simulate(parts, terms, strategies, replayed)
+        costs = simulate(parts, terms, strategies, count_replay)
     return SessionTrial(
-        kept=cut, own=[line for line in lines if line.part == "own"], costs=costs,
-        model=found.model, window_tokens=window, losses=find_losses(cut),
+        **asdict(scores), costs=costs, model=found.model, window_tokens=window,
     )  # fmt: skip
 
 
-def _imported(store: Store, info: SessionInfo) -> ImportedSession:
+def _import_stored(store: Store, info: SessionInfo) -> ImportedSession:
     """Return a session of a store as the lab reads those of files."""
     transcript = transcript_of(store, info)
     models = [turn.model for turn in store.usage(info.id) if turn.model]

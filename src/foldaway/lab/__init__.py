@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from foldaway.lab.report.tables import COLUMNS, format_cell, groups, title
     from foldaway.lab.results import OURS, OWN, MeanInterval, RunManifest, ScoreLine, WrittenRun
     from foldaway.lab.runs import digest_of, run, terms_for
-    from foldaway.lab.scoring.score import CUTS
     from foldaway.lab.scoring.session import LabSession
     from foldaway.lab.session_replay import SUMMARY_ALONE, own_losses, recordings_of, replay_session
-    from foldaway.lab.session_trial import BUDGET, TRIAL_COLUMNS, find_losses, measure_session
+    from foldaway.lab.session_trial import BUDGET, TRIAL_COLUMNS, TrialScores, measure_session
     from foldaway.lab.simulation import (
         THRESHOLDS,
         StrategyCost,
@@ -59,10 +58,9 @@ __getattr__ = import_later(
         "report.tables": "COLUMNS format_cell groups title",
         "results": "MeanInterval OURS OWN RunManifest ScoreLine WrittenRun",
         "runs": "digest_of run terms_for",
-        "scoring.score": "CUTS",
         "scoring.session": "LabSession",
         "session_replay": "SUMMARY_ALONE own_losses recordings_of replay_session",
-        "session_trial": "BUDGET TRIAL_COLUMNS find_losses measure_session",
+        "session_trial": "BUDGET TRIAL_COLUMNS TrialScores measure_session",
         "simulation": "StrategyCost THRESHOLDS quantiles simulate strategies_for",
         "strategies": "DRIFTING RunSettings Strategy all_strategies choose_strategies",
         "used_later": "LookRange Sight UsedLater facts_used_later",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.agents.importers import ImportedSession
@@ -12,6 +13,7 @@ from foldaway.lab.figures import COST, LESS_IS_BETTER
 from foldaway.lab.reading import lab_session
 from foldaway.lab.results import OURS, ScoreLine, summarize
 from foldaway.lab.scoring.needed import Elsewhere
+from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import PLAIN, choose_strategies
 
@@ -29,10 +31,21 @@ _CLEARLY = 0.01
 """By so much another strategy must be better to be named: less is not seen in whole per cents."""
 
 
-def measure_session(found: ImportedSession, tell: Callable[[int], None]) -> list[ScoreLine]:
+class TrialScores(Struct, frozen=True, kw_only=True):
+    """What each strategy keeps of one session."""
+
+    kept: Sequence[ScoreLine]
+    """At 20 % of the tokens, ours first."""
+    own: Sequence[ScoreLine]
+    """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
+    losses: Sequence[str]
+    """Where another strategy is better than Foldaway, a sentence each."""
+
+
+def measure_session(found: ImportedSession, tell: Callable[[int, int], None]) -> TrialScores:
     """Return what each strategy keeps of a session at the cuts of the lab; raises `NotReadable`.
 
-    `tell` is told how many cuts were measured, of `CUTS`.
+    `tell` is told how many cuts were measured, and of how many.
     """
     session = lab_session(found)
     if isinstance(session, NotReadable):
@@ -45,12 +58,17 @@ def measure_session(found: ImportedSession, tell: Callable[[int], None]) -> list
     def tell_cut() -> None:
         nonlocal done
         done += 1
-        tell(done)
+        tell(done, len(CUTS))
 
-    tell(0)
+    tell(0, len(CUTS))
     # what stands in one session alone cannot be common knowledge
     nothing = Elsewhere(frozenset(), frozenset())
-    return summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
+    lines = summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
+    kept = [line for line in lines if line.part == "cut"]
+    if not kept:
+        raise NotReadable("is too short to be cut and measured", where=found.path)
+    own = [line for line in lines if line.part == "own"]
+    return TrialScores(kept=kept, own=own, losses=find_losses(kept))
 
 
 def find_losses(lines: Sequence[ScoreLine]) -> list[str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from foldaway.agents.importers import ImportedSession
 from foldaway.caching import PriceList
 from foldaway.lab import own_losses, replay_session
-from foldaway.usage.categories import SYSTEM
 from foldaway.usage.reading import Judgement, Tell, UsageReader, read_again
 from foldaway.usage.record import SpentSession
 
@@ -79,15 +78,10 @@ def _costs(session: SpentSession, found: ImportedSession, prices: PriceList) -> 
     settings; both simulated.
     """
     replays = replay_session(
-        found.transcript, found.model, found.summaries, system_tokens_of(session), prices
+        found.transcript, found.model, found.summaries, session.system_tokens, prices
     )
     if replays is None:
         return 0.0, 0.0
     was, would = replays
     is_real = was.overflows <= OVERFLOWS * was.calls
     return (was.usd, would.usd) if is_real else (0.0, 0.0)
-
-
-def system_tokens_of(session: SpentSession) -> int:
-    """Return the size of the system prompt and the tools, by the prompts of a session."""
-    return session.prompts.shares.get(SYSTEM, 0) // max(len(session.answers), 1)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, sessions_in
 from foldaway.caching import PriceList, window_of
 from foldaway.errors import NotReadable
-from foldaway.usage.prompts import spent
+from foldaway.usage.prompts import count_session
 from foldaway.usage.record import SpentAnswer, SpentSession
 from foldaway.usage.sums import UsageSum
 
@@ -166,4 +166,4 @@ def last_session(path: Path) -> SpentSession | None:
         found.append(one)
     mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
     last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
-    return None if last is None else spent(last)
+    return None if last is None else count_session(last)

@@ -20,7 +20,7 @@ _WORD_CHARS = "".join(map(chr, range(0x21, 0x7F)))
 _CHANGES = frozenset(("create", "write", "change", "append", "delete", "rename"))
 
 
-def spent(found: ImportedSession) -> SpentSession:
+def count_session(found: ImportedSession) -> SpentSession:
     """Return what a session of a file used."""
     messages = found.transcript.messages
     calls = [one.position for one in found.usage] or _calls(messages)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from foldaway.agents.importers import ImportedSession
 from foldaway.caching import RequestUsage
 from foldaway.transcript import Message
+from foldaway.usage.categories import SYSTEM
 
 _MARK_BYTES = 8
 
@@ -69,6 +70,11 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
     def compactions(self) -> int:
         """How often an answer follows a compaction of the agent."""
         return sum(answer.follows_compaction for answer in self.answers)
+
+    @property
+    def system_tokens(self) -> int:
+        """The size of the system prompt and the tools, by its prompts."""
+        return self.prompts.shares.get(SYSTEM, 0) // max(len(self.answers), 1)
 
 
 def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:

@@ -13,8 +13,8 @@ from foldaway.caching import TTL_SECONDS, PriceList, usd, window_of
 from foldaway.lab import replay_session
 from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store, TurnUsage
-from foldaway.usage.judging import MOST_PROMPTS, system_tokens_of
-from foldaway.usage.reading import spent_of_store
+from foldaway.usage.judging import MOST_PROMPTS
+from foldaway.usage.reading import count_stored_session
 from foldaway.usage.requests import recorded_usage
 
 
@@ -83,10 +83,12 @@ def balance(
 ) -> StepBalance:  # fmt: skip
     """Return what a compaction cost and saved.
 
-    `before` is the last request without it, `later` are those that were sent with it. `model` is
-    that of the session, for requests that name none.
+    `before` is the last request without it, `later` are those that were sent with it. A `report`
+    says what it spared better than `spared`. `model` is that of the session, for requests that
+    name none.
     """
     economics = None if report is None else report.economics
+    spared = spared if report is None else spared_by(report)
     if not later:
         words = "No request was sent with it, as far as the records say: it cost and saved nothing."
         return StepBalance(expected=economics, said=words)
@@ -273,12 +275,10 @@ def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
         why = f"The prices of {model!r} are not known." if model else "Its model is not known."
     if why:
         return replace(made, why_none=why, said=why)
-    spent = spent_of_store(store, info, turns)
+    spent = count_stored_session(store, info, turns)
     log = transcript_of(store, info, what="log")
     messages = tuple(one for one in log.messages if one.position not in written)
-    found = replay_session(
-        replace(log, messages=messages), model, (), system_tokens_of(spent), prices
-    )
+    found = replay_session(replace(log, messages=messages), model, (), spent.system_tokens, prices)
     assert found is not None  # its prices are known
     without, ours = found
     return _describe_otherwise(replace(

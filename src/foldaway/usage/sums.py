@@ -127,6 +127,11 @@ class UsageRow(Struct, frozen=True, kw_only=True):
         """The cost for people; `?` if no price is known, `+` if some are not."""
         return _dollars(self.requests, self.unpriced_requests, self.cost)
 
+    def key(self, by: Key | None) -> str:
+        """Return what it is the sum of."""
+        value = getattr(self, by) if by else ""
+        return "" if isinstance(value, UnsetType) else str(value)
+
 
 def count_once(
     native: Sequence[SpentSession], stored: Sequence[SpentSession], prices: PriceList
