@@ -91,19 +91,21 @@ class Trials:
     def _run(
         self, key: tuple[str, int], store: Store, info: SessionInfo, window_tokens: int | None
     ) -> None:
-        def tell(step: Step, done: int, total: int) -> None:
-            self._states[key] = TrialState(step=step, done=done, total=total)
+        def tell(step: Step, done: int = 0, total: int = 0, why: str = "") -> None:
+            with self._lock:
+                self._states[key] = TrialState(step=step, done=done, total=total, said=why)
 
         with self._turn:
             try:
-                self._results[key] = try_all(store, info, window_tokens, tell)
-                self._states[key] = TrialState(step="ready")
+                found = try_all(store, info, window_tokens, tell)
+                with self._lock:
+                    self._results[key] = found
+                tell("ready")
             except FoldawayError as error:
-                self._states[key] = TrialState(step="failed", said=str(error))
+                tell("failed", why=str(error))
             except Exception as error:  # noqa: BLE001 the boundary: the page says that it failed
                 log_event("inspector.failed", fault=type(error).__name__)
-                said = "An error of the inspector. Nothing was changed."
-                self._states[key] = TrialState(step="failed", said=said)
+                tell("failed", why="An error of the inspector. Nothing was changed.")
 
 
 def _key(info: SessionInfo) -> tuple[str, int]:
