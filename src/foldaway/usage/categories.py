@@ -49,9 +49,9 @@ agent that does not write them down, or what came before a session that is a par
 KINDS: Final[tuple[Kind, ...]] = tuple(row.name for row in _TABLE)
 KIND_NAMES: Final[Mapping[str, str]] = {**{row.name: row.title for row in _TABLE}, "free": "free"}
 """What pages call the kinds; `free` is the rest of a window."""
-_OF_REPORT = {name: row.name for row in _TABLE for name in row.in_reports}
-_OF_PROMPT = {name: row.name for row in _TABLE for name in row.in_prompts}
-_OF_ROLE = {role: row.name for row in _TABLE for role in row.roles}
+_OF_REPORT: Mapping[str, Kind] = {name: row.name for row in _TABLE for name in row.in_reports}
+_OF_PROMPT: Mapping[str, Kind] = {name: row.name for row in _TABLE for name in row.in_prompts}
+_OF_ROLE: Mapping[str, Kind] = {role: row.name for row in _TABLE for role in row.roles}
 
 
 def kind_in_report(category: str, otherwise: Kind = "user") -> Kind:
