@@ -38,7 +38,6 @@ from foldaway.engine.saved import pack_view
 from foldaway.inspector.fates import fates
 from foldaway.inspector.strip import strip
 from foldaway.inspector.timeline import columns, timeline
-from foldaway.sessions.details import session_details
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import (
@@ -50,6 +49,7 @@ from foldaway.stores.values import (
     TurnUsage,
 )
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, Text, View
+from foldaway.usage.requests import session_details
 
 LENGTHS = (500, 5_000, 50_000)
 OTHERS = 500

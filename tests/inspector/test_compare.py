@@ -24,9 +24,9 @@ from foldaway.inspector.live_board import LiveFiles
 from foldaway.inspector.shelf import Shelf, file_name_of
 from foldaway.inspector.site import Inspector
 from foldaway.inspector.spending import SpendingReader
-from foldaway.inspector.trials import BUDGET, COLUMNS, TRIED, find_losses
 from foldaway.lab import report
 from foldaway.lab.results import MeanInterval, RunManifest, RunSummary, ScoreLine
+from foldaway.lab.session_trial import BUDGET, TRIAL_COLUMNS, TRIED, find_losses
 from foldaway.sessions.retention import Retention
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
@@ -164,7 +164,7 @@ def test_where_foldaway_loses_is_said() -> None:
     ]  # fmt: skip
     found = find_losses(lines)
     assert [one.partition(":")[0] for one in found] == [
-        COLUMNS["far"], COLUMNS["cost"]
+        TRIAL_COLUMNS["far"], TRIAL_COLUMNS["cost"]
     ]  # fmt: skip
     assert "masking 90%, Foldaway 50%" in found[0]
     assert "keep-tail 60%, Foldaway 80% (less is better)" in found[1]

@@ -355,5 +355,7 @@ def test_the_reading_gives_way_to_pages_and_ends_anyway(tmp_path: Path) -> None:
         assert time.monotonic() - began >= 0.25
         assert reader.state.step == "ready"
         told: list[tuple[int, int]] = []
-        UsageReader(tmp_path, "1").stored(store, [], lambda *one: told.append(one))
+        UsageReader(tmp_path, "1").read_store(
+            store, [], lambda done, total: told.append((done, total))
+        )
         assert told == [(1, 1)]

@@ -19,7 +19,7 @@ from tests.testing.rows import each_row
 
 from foldaway.agents.importers import read_file
 from foldaway.inspector.code import code_block, diff_block, edit_lines, indented
-from foldaway.inspector.colors import DARK, LIGHT, CodeColors, stylesheet
+from foldaway.inspector.files import DARK, LIGHT, CodeColors, stylesheet
 from foldaway.inspector.markdown import markdown
 from foldaway.inspector.rendering import MOST_PARTS, one_line, render_message
 from foldaway.inspector.texts import MESSAGE_CHARS, READ_CHARS, SHOWN_CHARS, Rendering, visible

@@ -19,18 +19,17 @@ import pytest
 from foldaway.caching.catalog import PriceList
 from foldaway.facts.languages import phrases_for
 from foldaway.gateway.actions import NotThere
-from foldaway.inspector import used_later
 from foldaway.inspector.agent_steps import agent_compactions, agent_step
-from foldaway.inspector.balance import Spared, balance
-from foldaway.inspector.otherwise import otherwise
 from foldaway.inspector.steps import CompactionStep, step, tools_for
-from foldaway.inspector.used_later import lab_message
+from foldaway.lab import used_later
 from foldaway.lab.scoring.session import render
 from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.used_later import lab_message
 from foldaway.sessions import Session
 from foldaway.sessions.rows import decoded
 from foldaway.stores import NewMessage, NewSession, Store, open_store
 from foldaway.stores.values import NewView, SessionInfo, TurnUsage
+from foldaway.usage.savings import Spared, balance, otherwise
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
@@ -287,7 +286,7 @@ def test_labels_of_the_wire_lead_to_positions() -> None:
 def test_facts_are_judged_without_the_packages_of_the_lab() -> None:
     """The extra `lab` is for pictures and for reading shell scripts, not for this measure."""
     code = (
-        "import sys, foldaway.inspector.agent_steps, foldaway.inspector.otherwise\n"
+        "import sys, foldaway.inspector.agent_steps, foldaway.usage.savings\n"
         "print(*{'tree_sitter', 'matplotlib', 'jinja2'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ from tests.testing.strategies import views
 
 from foldaway.agents.importers import sessions_in
 from foldaway.engine.saved import pack_view
-from foldaway.inspector.kinds import KINDS, Kind, scaled
+from foldaway.inspector.context import scale
 from foldaway.inspector.strip import strip
 from foldaway.inspector.timeline import Timeline, columns, timeline
 from foldaway.sessions.importing import take_all
@@ -26,6 +26,7 @@ from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession, NewView, SessionInfo, TurnUsage
 from foldaway.transcript import Folded, Kept, Message, Text, View
+from foldaway.usage.categories import KINDS, Kind
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PER_EXAMPLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -123,7 +124,7 @@ def test_a_scaled_prompt_has_the_tokens_that_were_counted(
 ) -> None:
     """To the token; what stands around the messages does not change if it fits."""
     estimate = tuple(map(sum, zip(fixed, more, strict=True)))
-    found = scaled(estimate, fixed, total)
+    found = scale(estimate, fixed, total)
     assert sum(found) == total
     assert min(found) >= 0
     if total >= sum(fixed):

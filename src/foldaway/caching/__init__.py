@@ -42,8 +42,10 @@ if TYPE_CHECKING:
         TTL_SECONDS,
         Bill,
         Prices,
+        RequestUsage,
         Ttl,
         bill,
+        minimum_for,
         paid,
         prices_from,
         ratio_prices,
@@ -66,6 +68,7 @@ __getattr__ = import_later(
         "wants_breakpoints with_breakpoints",
         "catalog": "PriceList context_window known_prices prices_of window_of",
         "economics": "Situation Sum Verdict amount reread_needed usd weigh",
-        "prices": "Bill NAMES Prices TTL_SECONDS Ttl bill paid prices_from ratio_prices",
+        "prices": "Bill NAMES Prices RequestUsage TTL_SECONDS Ttl bill minimum_for paid "
+        "prices_from ratio_prices",
     },
 )

@@ -17,7 +17,14 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from foldaway._core import ASSUMED_CONTEXT_LENGTH
-from foldaway.caching.prices import NAMES, Prices, minimum_for, paid, prices_from
+from foldaway.caching.prices import (
+    NAMES,
+    Prices,
+    RequestUsage,
+    minimum_for,
+    paid,
+    prices_from,
+)
 from foldaway.errors import MissingExtra
 
 
@@ -151,25 +158,17 @@ class PriceList:
                 self.is_missing = True
         return self._known[model]
 
-    def cost(
-        self, model: str, prompt_tokens: int, output_tokens: int, *, read_tokens: int = 0,
-        written_tokens: int = 0, hour_tokens: int = 0, recorded: float | None = None,
-        is_total: bool = False,
-    ) -> float | None:  # fmt: skip
-        """Return what a request costs at today's list price, otherwise what was `recorded` for it.
+    def cost(self, one: RequestUsage, *, is_total: bool = False) -> float | None:
+        """Return what a request costs at today's list price, otherwise what was recorded for it.
 
         A total of many requests, `is_total`, does not say how long each was and what was cached:
         what was recorded comes first, and it never has the price of long prompts. Everything that
         shows what requests cost asks here.
         """
-        prices = self.of(model)
-        if prices is None or (is_total and recorded is not None):
-            return recorded
-        return paid(
-            replace(prices, long=None) if is_total else prices, prompt_tokens, output_tokens,
-            read_tokens=read_tokens,
-            written_tokens=written_tokens, hour_tokens=hour_tokens,
-        ).usd  # fmt: skip
+        prices = self.of(one.model)
+        if prices is None or (is_total and one.cost is not None):
+            return one.cost
+        return paid(replace(prices, long=None) if is_total else prices, one).usd
 
 
 def prices_in(table: Any, model: str, source: str) -> Prices | None:

@@ -67,6 +67,25 @@ class Prices(Struct, frozen=True, kw_only=True):
         return self.cache_write_1h if ttl == "1h" else self.cache_write_5m
 
 
+class RequestUsage(Struct, frozen=True, kw_only=True, gc=False):
+    """What the provider counted for one request; whoever records one has this and a little more."""
+
+    position: int = 0
+    """How many messages the log had; of an answer in a file, its first message."""
+    time: float | None = None
+    model: str = ""
+    input_tokens: int = 0
+    """The whole prompt, cached parts included."""
+    output_tokens: int = 0
+    """All that the model wrote, reasoning included."""
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_hour_tokens: int = 0
+    """Of what was written to the cache, what it keeps for an hour; it costs more."""
+    cost: float | None = None
+    """In dollars, if the host or the agent recorded it."""
+
+
 class Bill(Struct, frozen=True, kw_only=True):
     """The tokens of one request or of many, and their price in dollars."""
 
@@ -120,20 +139,15 @@ def bill(
     return _priced(here, ttl, read, written, rest - written, output_tokens)
 
 
-def paid(
-    prices: Prices, prompt_tokens: int, output_tokens: int, *, read_tokens: int = 0,
-    written_tokens: int = 0, hour_tokens: int = 0,
-) -> Bill:  # fmt: skip
-    """Return what one request cost by the usage that the provider reports: what was read from the
-    cache and written to it is a part of the prompt, and `hour_tokens`, which the cache keeps for
-    an hour, of what was written.
-    """
-    here = prices.at(prompt_tokens)
-    plain = max(prompt_tokens - read_tokens - written_tokens, 0)
-    found = _priced(here, "5m", read_tokens, written_tokens, plain, output_tokens)
-    if not hour_tokens:
+def paid(prices: Prices, one: RequestUsage) -> Bill:
+    """Return what one request cost by the usage that the provider reports."""
+    here, read, written = prices.at(one.input_tokens), one.cache_read_tokens, one.cache_write_tokens
+    plain = max(one.input_tokens - read - written, 0)
+    found = _priced(here, "5m", read, written, plain, one.output_tokens)
+    if not one.cache_hour_tokens:
         return found
-    more = min(hour_tokens, written_tokens) * (here.cache_write_1h - here.cache_write_5m) / 1e6
+    hour = min(one.cache_hour_tokens, written)
+    more = hour * (here.cache_write_1h - here.cache_write_5m) / 1e6
     return replace(found, written_usd=found.written_usd + more)
 
 

@@ -12,13 +12,12 @@ from foldaway.cli.files import counted, format_time
 from foldaway.cli.inputs import print_json
 from foldaway.cli.usage import (
     Gathered,
-    gathered,
-    key_in,
+    gather,
     label_of,
     late_bar,
     show_legend,
 )
-from foldaway.usage import Key, Overview, UsageRow, dollars, judge, money, overview, short
+from foldaway.usage import Key, Overview, UsageRow, judge, money, overview, short
 
 JUDGING_SECONDS = 8.0
 """How long sessions are replayed; the first look at one's data should take less than a minute."""
@@ -37,7 +36,7 @@ _WHY = {"usage": "what each session cost", "inspect": "where the context of the 
 
 def show_overview(*, as_json: bool) -> int:
     """Read everything on this machine and print one look at it."""
-    with gathered(_NOWHERE) as found:
+    with gather(_NOWHERE) as found:
         with late_bar("replaying the largest sessions", is_bytes=False) as tell:
             judged = judge(found.sessions, found.reader, found.prices, JUDGING_SECONDS, tell)
         made = overview(
@@ -62,7 +61,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     picture.paragraph((
         f"{counted(len(made.agents), 'agent')}, {counted(sessions, 'session')}, "
         f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
-        f"{dollars(whole) or 'no usage recorded'}", "bold",
+        f"{whole.dollars or 'no usage recorded'}", "bold",
     ))  # fmt: skip
     picture.paragraph((span, "dim"))
     _rows(picture, made.agents, "agent", len(made.agents))
@@ -86,7 +85,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
 
 def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN_ROWS) -> None:
     names = label_of(rows, by)
-    lines = [(names[key_in(row, by)], row) for row in rows]
+    lines = [(names[row.key(by)], row) for row in rows]
     _bars(picture, by, lines[:most])
     if len(rows) > most:
         picture.paragraph((f"and {len(rows) - most:,} more: foldaway usage --by {by}", "dim"),
@@ -106,7 +105,7 @@ def _bars(picture: Picture, name: str, rows: Sequence[tuple[str, UsageRow]]) -> 
     sizes = [row.cost if by_cost else row.total_tokens for _, row in rows]
     lines: list[tuple[Piece, ...]] = [
         (label, f"{row.sessions:,}", short(row.total_tokens) if row.requests else "",
-         (dollars(row), "bold"),
+         (row.dollars, "bold"),
          (picture.bar(size, max(sizes), BAR_COLUMNS), "cyan"))
         for (label, row), size in zip(rows, sizes, strict=True)
     ]  # fmt: skip

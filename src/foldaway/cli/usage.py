@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec import Struct, UnsetType, to_builtins
+from msgspec import Struct, to_builtins
 
 from foldaway._core import __version__
 from foldaway.caching import PriceList
@@ -39,11 +39,9 @@ from foldaway.usage import (
     UsageRow,
     add_up,
     count_once,
-    dollars,
     full,
     short,
     short_paths,
-    sum_of,
 )
 
 SHOWN_ROWS = 30
@@ -71,7 +69,7 @@ class Gathered(Struct, frozen=True):
 
 
 @contextmanager
-def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
+def gather(given: Mapping[str, Any]) -> Generator[Gathered]:
     """Read the agents' files and the store, and keep what was read for the next time.
 
     Stopped by Ctrl-C, what was read so far is kept, too.
@@ -80,8 +78,8 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
     reader, notes, is_whole = UsageReader(folder, __version__), list[str](), False
     try:
         with late_bar("reading") as tell:
-            native = reader.native([path for _, path in agent_places()], tell)
-        stored, is_stored = _stored(given, reader, native, notes)
+            native = reader.read_files([path for _, path in agent_places()], tell)
+        stored, is_stored = _read_stored(given, reader, native, notes)
         prices = PriceList()
         answers = count_once(native, stored, prices)
         if prices.is_missing:
@@ -97,14 +95,14 @@ def gathered(given: Mapping[str, Any]) -> Generator[Gathered]:
         reader.save(is_whole=is_whole)
 
 
-def _stored(
+def _read_stored(
     given: Mapping[str, Any], reader: UsageReader, native: list[SpentSession], notes: list[str]
 ) -> tuple[list[SpentSession], bool]:
     settings = settings_from(given)
     try:
         place = store_place(given, settings)
         with open_store(place, profile=settings.profile, read_only=True) as store:
-            return reader.stored(store, native), True
+            return reader.read_store(store, native), True
     except StoreUnavailable as error:
         if not is_missing(error):
             notes.append(f"kept sessions are left out: {error}")
@@ -168,13 +166,14 @@ def usage(
     period = _period(given, by)
     since, until = given["since"], given["until"]
     start, stop = since and since.start, until and until.end
-    with gathered(given) as found:
+    with gather(given) as found:
         answers = [row for row in found.answers if _is_within(row.time, start, stop)]
         if given["project"]:
             known = {row.root.project for row in found.answers}
             folders = folders_of(given["project"], sorted(known))
             answers = [row for row in answers if row.root.project in folders]
-        rows, whole = add_up(answers, period, by), sum_of(answers)
+        rows = add_up(answers, period, by)
+        whole = next(iter(add_up(answers, "all")), UsageRow())
     if as_json:
         print_json({"period": None if period == "all" else period, "by": by, "since": start,
                     "until": stop, "rows": rows, "total": whole, "notes": found.notes})  # fmt: skip
@@ -260,21 +259,15 @@ def _cells(
     figures = (row.input_tokens, row.output_tokens, row.cache_write_tokens, row.cache_read_tokens)
     return [
         *([str(row.period) or "undated"] if period != "all" else []),
-        *([names.get(key_in(row, by), "")] if by else []),
-        *map(numbers, figures), numbers(row.total_tokens), (dollars(row), "bold"),
+        *([names.get(row.key(by), "")] if by else []),
+        *map(numbers, figures), numbers(row.total_tokens), (row.dollars, "bold"),
         f"{row.compactions:,}" if row.compactions else "",
     ]  # fmt: skip
 
 
-def key_in(row: UsageRow, by: Key | None) -> str:
-    """Return the key of a row."""
-    value = getattr(row, by) if by else ""
-    return "" if isinstance(value, UnsetType) else value
-
-
 def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
     """Return the keys of rows as people see them: folders by their last parts, titles."""
-    keys = {key_in(row, by): row for row in rows}
+    keys = {row.key(by): row for row in rows}
     if by == "project":
         return {key: printable(name) for key, name in short_paths(keys).items()}
     if by == "session":

@@ -123,7 +123,7 @@ def live_states(
                     raise
                 session = None
             if session is not None:
-                yield _subscribed(live_state(session, prices), *now)
+                yield _add_subscription(live_state(session, prices), *now)
         if once:
             return
         if pressed.wait(every):
@@ -132,7 +132,7 @@ def live_states(
             found, looked = newest(file) or found, time.monotonic()
 
 
-def _subscribed(state: LiveState, at: float, runs: Mapping[str, Subscription]) -> LiveState:
+def _add_subscription(state: LiveState, at: float, runs: Mapping[str, Subscription]) -> LiveState:
     """Return a state without dollars if the session belongs to a run with a subscription."""
     run = runs.get(state.agent)
     if run is None or run.began > at:
@@ -166,7 +166,7 @@ def newest(file: str | None) -> Running | None:
 def _newest_stored(since: float) -> Running | None:
     from foldaway.config import open_store, read_settings
     from foldaway.stores import SessionFilter
-    from foldaway.usage import spent_of_store
+    from foldaway.usage import count_stored_session
 
     settings = read_settings()
     try:
@@ -185,7 +185,7 @@ def _newest_stored(since: float) -> Running | None:
 
     def read() -> SpentSession:
         with opened() as store:
-            return spent_of_store(store, store.session(own), store.usage(own))
+            return count_stored_session(store, store.session(own), store.usage(own))
 
     return Running(changed, read)
 
@@ -274,7 +274,7 @@ def statusline() -> int:
     """
     given = fields(parse(read_bytes("-")))
     runs = subscriptions(home_folder()) if OUTER in os.environ else {}
-    state = _subscribed(state_of(given, PriceList()), time.time(), runs)
+    state = _add_subscription(state_of(given, PriceList()), time.time(), runs)
     click.echo(line_of(state, Picture(), is_full=False))
     return 0
 

@@ -8,18 +8,9 @@ from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.dialects import dialect_named
 from foldaway.reduction import plural
 from foldaway.search import Filters
-from foldaway.sessions import (
-    Session,
-    beginning,
-    date_of,
-    discover,
-    recorded_usage,
-    request_rows,
-    request_totals,
-    shown_text,
-)
+from foldaway.sessions import Session, beginning, date_of, discover, shown_text
 from foldaway.sessions import export as export_session
-from foldaway.usage import short
+from foldaway.usage import recorded_usage, request_rows, request_totals, short
 
 FORMS = ("markdown", "jsonl", "openai-chat", "openai-responses", "anthropic", "gemini")
 """Of an export; the first is the one that people read."""

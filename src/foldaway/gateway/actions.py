@@ -59,7 +59,6 @@ from foldaway.sessions import (
     discover,
     find_expired,
     redactor_of,
-    session_details,
     session_row,
     transcript_of,
     view_rows,
@@ -67,6 +66,7 @@ from foldaway.sessions import (
 from foldaway.stores import NewSession, SessionFilter, SessionInfo, Store, StoredMessage
 from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Transcript
+from foldaway.usage import session_details
 
 SOURCE = "api"
 """The source of sessions that `POST /foldaway/compact` begins: its keys are not those of agents."""

@@ -12,8 +12,9 @@ from msgspec import Meta, Raw, Struct
 from foldaway._core import Report
 from foldaway.engine import Comparison, Fate
 from foldaway.search import Sort
-from foldaway.sessions import AROUND, Hit, SessionDetails, SessionRow, ViewRow
+from foldaway.sessions import AROUND, Hit, SessionRow, ViewRow
 from foldaway.stores import Erased, Pin, SessionKind
+from foldaway.usage import SessionDetails
 
 MOST_NUMBER: Final = 2**31 - 1
 """The largest number that PostgreSQL compares with a position."""

@@ -122,11 +122,7 @@ class Figures:
         prices = _prices(outcome.model) or self._fallback
         if prices is None or not outcome.bytes_out:
             return
-        spent = paid(
-            prices, found.input_tokens, found.output_tokens,
-            read_tokens=found.cache_read_tokens, written_tokens=found.cache_write_tokens,
-            hour_tokens=found.cache_hour_tokens,
-        )  # fmt: skip
+        spent = paid(prices, found)
         outcome.cost = spent.usd
         if outcome.bytes_out != outcome.bytes_in:
             # the client's own request: all of it but what is new would have been in the cache

@@ -8,14 +8,13 @@ from msgspec import Struct
 
 from foldaway.facts import summary_body
 from foldaway.gateway import NotThere
-from foldaway.inspector.balance import Spared, balance
 from foldaway.inspector.entries import ShownSummary, sections_of
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools
-from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions import Show, decoded, recorded_usage
+from foldaway.lab import SUMMARY_ALONE, LookRange, Sight, UsedLater, facts_used_later
+from foldaway.sessions import Show, decoded
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
-from foldaway.usage import SUMMARY_ALONE
+from foldaway.usage import Spared, balance, recorded_usage
 
 
 class AgentCompaction(Struct, frozen=True):

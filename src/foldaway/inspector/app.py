@@ -41,11 +41,9 @@ from foldaway.inspector.compaction_page import (
     trial_page,
 )
 from foldaway.inspector.compare import compare, trial_state
-from foldaway.inspector.home import home, reading, sessions
+from foldaway.inspector.home import home, live, live_state, reading, sessions
 from foldaway.inspector.lab_runs import lab_report
-from foldaway.inspector.live import live, live_state
 from foldaway.inspector.live_board import LiveBoard, LiveFiles
-from foldaway.inspector.revealing import show_secret
 from foldaway.inspector.searching import copy_files, copying, search
 from foldaway.inspector.session_page import (
     message_text,
@@ -53,6 +51,7 @@ from foldaway.inspector.session_page import (
     reference_page,
     rows_part,
     session_page,
+    show_secret,
 )
 from foldaway.inspector.shelf import COPIES, Shelf, file_name_of
 from foldaway.inspector.site import (
@@ -62,7 +61,7 @@ from foldaway.inspector.site import (
     Handler,
     HtmlPage,
     Inspector,
-    rendered,
+    render,
     route,
     static,
     to_export,
@@ -151,7 +150,7 @@ def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Resp
         values = {"is_wrong": request.method == "POST" or bool(key), "file": terms.owner.file}
         page = HtmlPage("entry.html.j2", values)
         return Response(
-            rendered(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
+            render(inspector, page), 403 if values["is_wrong"] else 200, HEADERS, "text/html"
         )
 
     return entry

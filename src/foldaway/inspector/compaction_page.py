@@ -49,7 +49,7 @@ def compaction_page(inspector: Inspector, request: Request) -> Answer:
     opened = inspector.shelf.open(str(request.path_params["id"]))
     whole = is_export(request)
     found = _step(opened, str(request.path_params["name"]), facts=whole)
-    sides = {"before": _packed(found.before), "after": _packed(found.after)}
+    sides = {"before": _pack(found.before), "after": _pack(found.after)}
     values: dict[str, Any] = {
         **about(opened), "name": request.path_params["name"], "step": found, "sides": sides,
         "counts": Counter(place.fate for place in found.before), "lines": LINES,
@@ -104,7 +104,7 @@ def _step(opened: OpenedSession, name: str, *, facts: bool) -> CompactionStep:
     return step(opened.store, opened.info, whole_number(name), tools, facts=facts)
 
 
-def _packed(places: Sequence[StepPlace]) -> list[tuple[int, str]]:
+def _pack(places: Sequence[StepPlace]) -> list[tuple[int, str]]:
     """Return runs of the same fate, for a picture of thousands of messages."""
     found: list[tuple[int, str]] = []
     for place in places:

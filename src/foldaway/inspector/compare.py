@@ -13,11 +13,11 @@ from foldaway.inspector.shelf import OpenedSession, file_name_of
 from foldaway.inspector.site import Answer, HtmlPage, Inspector, moment, percent
 from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import timeline
-from foldaway.inspector.trials import BUDGET, COLUMNS, SessionTrial, TrialState
-from foldaway.lab import COST, OURS, ScoreLine, glossary, title_of
-from foldaway.sessions import SessionDetails, name_in_words, session_details
+from foldaway.inspector.trials import SessionTrial, TrialState
+from foldaway.lab import BUDGET, COST, OURS, TRIAL_COLUMNS, ScoreLine, glossary, title_of
+from foldaway.sessions import name_in_words
 from foldaway.stores import SessionFilter
-from foldaway.usage import full, money, short
+from foldaway.usage import SessionDetails, full, money, session_details, short
 
 _MOST_CHOICES = 200
 """Sessions that can be chosen from the list; a page of any other has a link to here."""
@@ -171,12 +171,12 @@ def _facts(session: OpenedSession, details: SessionDetails) -> dict[str, str]:
 def _trial(inspector: Inspector, session: OpenedSession) -> dict[str, object]:
     state: TrialState = inspector.trials.state(session.info)
     result = inspector.trials.result(session.info)
-    about = {name: glossary()[name].says for name in COLUMNS if name in glossary()}
+    about = {name: glossary()[name].says for name in TRIAL_COLUMNS if name in glossary()}
     return {
         "id": session.info.id, "state": state, "result": result, "about": about,
         "title": _cut(session.api.show(name_in_words(session.info)) or UNTITLED),
         "tokens": session.info.tokens,
-        "columns": [(name, title, title_of(name)) for name, title in COLUMNS.items()],
+        "columns": [(name, title, title_of(name)) for name, title in TRIAL_COLUMNS.items()],
         "points": picture(result.kept) if result else (), "budget": BUDGET, "ours": OURS,
         "plot": (_WIDTH, _HEIGHT, _EDGE), "verdict": verdict(result) if result else "",
     }  # fmt: skip

@@ -53,7 +53,7 @@ def log_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iter
     pins = {pin.position for pin in opened.store.pins(opened.info.id)}
     for row, message, calls in _read(opened, start, stop):
         fate = fates.at(row.position)
-        yield _drawn(opened, row, message, calls, fate, row.position, fate.kind, pins)
+        yield _draw(opened, row, message, calls, fate, row.position, fate.kind, pins)
 
 
 def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Iterator[DrawnMessage]:
@@ -76,7 +76,7 @@ def seen_rows(opened: OpenedSession, fates: Fates, start: int, stop: int) -> Ite
         for row, message, calls in _read(opened, first + shift, last + shift):
             said = item.message if isinstance(item, Rewritten) else message
             place = row.position - shift
-            drawn = _drawn(opened, row, said, calls, fate, place, fate.kind, pins)
+            drawn = _draw(opened, row, said, calls, fate, place, fate.kind, pins)
             own = ((row.position, row.position + 1),) if fate.kind == "rewritten" else ()
             tokens = message_tokens(said, _ESTIMATE) if own else row.tokens
             yield replace(drawn, originals=(*own, *folds.get(place, ())), tokens=tokens)
@@ -104,7 +104,7 @@ def _summary_rows(
         )  # fmt: skip
 
 
-def _drawn(
+def _draw(
     opened: OpenedSession, row: StoredMessage, message: Message, calls: Mapping[str, ToolCall],
     fate: Fate, place: int, kind: str, pins: set[int],
 ) -> DrawnMessage:  # fmt: skip

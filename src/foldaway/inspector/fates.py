@@ -12,10 +12,10 @@ from msgspec import Struct
 from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts import carried_summary
+from foldaway.lab import SUMMARY_ALONE
 from foldaway.sessions import frame_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
-from foldaway.usage import SUMMARY_ALONE
 
 FateKind: TypeAlias = Literal["kept", "rewritten", "folded"]
 
@@ -136,7 +136,7 @@ def _with_arrivals(store: Store, info: SessionInfo, view: View) -> Iterator[Item
 
 
 def _fates(items: Sequence[Item | _Arrived]) -> Iterator[Fate]:
-    places = [0, *accumulate(map(_shown, items))]
+    places = [0, *accumulate(map(_count_shown, items))]
     summaries = [at for at, item in enumerate(items) if _summary_in(item) is not None]
     for at, item in enumerate(items):
         kind: FateKind = "kept" if isinstance(item, Kept) else "rewritten"
@@ -145,8 +145,9 @@ def _fates(items: Sequence[Item | _Arrived]) -> Iterator[Fate]:
             kind = "folded"
             summary_at = _place_of_summary(items, places, summaries, at)
         yield Fate(
-            start=item.start, stop=item.stop, kind=kind, shown_at=places[at], shown=_shown(item),
-            reference="" if isinstance(item, Kept) else item.reference, summary_at=summary_at,
+            start=item.start, stop=item.stop, kind=kind, shown_at=places[at],
+            shown=_count_shown(item), summary_at=summary_at,
+            reference="" if isinstance(item, Kept) else item.reference,
         )  # fmt: skip
 
 
@@ -161,7 +162,7 @@ def _place_of_summary(
     return places[near] + (_summary_in(items[near]) or 0)
 
 
-def _shown(item: Item | _Arrived) -> int:
+def _count_shown(item: Item | _Arrived) -> int:
     """Return how many messages the model sees for an item."""
     return len(item.messages) if isinstance(item, Folded) else item.stop - item.start
 

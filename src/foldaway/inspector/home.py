@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import count_sessions, list_sessions
-from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
+from foldaway.inspector.live_board import LiveNotice
+from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number, render
 from foldaway.inspector.totals import Totals, totals_of
-from foldaway.inspector.window_strips import kind_of
-from foldaway.usage import short_paths
+from foldaway.usage import kind_in_prompts, short_paths
 
 NEWEST = 10
 """Sessions on the first page: as many as fit below the figures."""
@@ -35,7 +37,7 @@ def home(inspector: Inspector, request: Request) -> Answer:
     is_empty = choice.is_empty and not listed.rows and state.step in ("replaying", "ready")
     return HtmlPage("home.html.j2", {
         "choice": choice, "list": listed, "state": state, "totals": totals, "periods": PERIODS,
-        "is_empty": is_empty, "kind_of": kind_of, "bars_of": partial(bars_of, choice),
+        "is_empty": is_empty, "kind_of": kind_in_prompts, "bars_of": partial(bars_of, choice),
         "chips": chips(choice, ROOT),
         "projects": short_paths({row.project for row in listed.rows}),
         "all": choice.address(f"{ROOT}/sessions"),
@@ -91,3 +93,23 @@ def chips(choice: Choice, path: str) -> list[tuple[str, str]]:
         if value:
             found.append((f"{name} {value}", choice.address(path, **{name: ""})))
     return found
+
+
+class LiveAnswer(Struct, frozen=True):
+    """What the script of the page gets."""
+
+    html: str
+    notices: Sequence[LiveNotice]
+
+
+def live(inspector: Inspector, request: Request) -> Answer:
+    """Return the page with the state of now."""
+    view = inspector.live.look()
+    return HtmlPage("live.html.j2", {"view": view, "is_live": inspector.is_live})
+
+
+def live_state(inspector: Inspector, request: Request) -> Answer:
+    """Return the part of the page that changes, and what to notify of."""
+    view = inspector.live.look()
+    page = HtmlPage("live_state.html.j2", {"view": view, "is_live": inspector.is_live})
+    return LiveAnswer(render(inspector, page), view.notices)

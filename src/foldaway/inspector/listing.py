@@ -11,11 +11,10 @@ from foldaway.gateway import ApiContext
 from foldaway.inspector.choosing import Choice, WrongAddress
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import Spending
-from foldaway.inspector.sums import AnswerSums
-from foldaway.inspector.window_strips import WindowStrip, file_strip, stored_strip
+from foldaway.inspector.strip import WindowStrip, file_strip, stored_strip
 from foldaway.sessions import Show, name_in_words
 from foldaway.stores import SessionFilter, SessionInfo
-from foldaway.usage import SpentSession
+from foldaway.usage import SpentSession, UsageSum
 
 Key = tuple[str, str]
 _AT_ONCE = 200
@@ -39,7 +38,7 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """When it was last used; 0 if nobody knows."""
     messages: int
     """In the log; 0 if it is not stored."""
-    figures: AnswerSums
+    figures: UsageSum
     compactions: int
     is_subagent: bool
     is_file: bool
@@ -66,8 +65,8 @@ def list_sessions(
     Raises `InvalidSetting` and `WrongAddress` for a mark that is none.
     """
     api, show = shelf.api, shelf.show
-    sums: Mapping[Key, AnswerSums] = spending.by_session if spending else {}
-    infos = _stored(api, choice, most + 1, after) if api else []
+    sums: Mapping[Key, UsageSum] = spending.by_session if spending else {}
+    infos = _list_stored(api, choice, most + 1, after) if api else []
     stored = [_of_store(api, one, sums) for one in infos if api]
     files = [
         _of_file(one, name, time, sums, spending, show)
@@ -117,7 +116,7 @@ def matching_titles(
 # Sessions of a store
 
 
-def _stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
+def _list_stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
     found: list[SessionInfo] = []
     wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
     for _ in range(_MOST_LOOKS):
@@ -132,10 +131,10 @@ def _stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[Sess
 def _of_store(
     api: ApiContext,
     info: SessionInfo,
-    sums: Mapping[Key, AnswerSums],
+    sums: Mapping[Key, UsageSum],
 ) -> ListedSession:
     key = (info.source or "foldaway", info.source_id or info.id)
-    figures = sums.get(key, AnswerSums())
+    figures = sums.get(key, UsageSum())
     return ListedSession(
         name=info.id, title=_line(api.show(name_in_words(info))),
         agent=info.source or "foldaway", project=api.show(info.cwd), model=info.model,
@@ -183,11 +182,11 @@ def _of_file(
     one: SpentSession,
     name: str,
     time: float,
-    sums: Mapping[Key, AnswerSums],
+    sums: Mapping[Key, UsageSum],
     spending: Spending | None,
     show: Show,
 ) -> ListedSession:
-    figures = sums.get(one.key, AnswerSums())
+    figures = sums.get(one.key, UsageSum())
     return ListedSession(
         name=name, title=_line(show(one.title)), agent=one.agent, project=show(one.project),
         model=one.answers[-1].model if one.answers else "", time=time, messages=0,

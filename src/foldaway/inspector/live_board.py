@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import Policy
 from foldaway.caching import PriceList
 from foldaway.errors import FoldawayError
 from foldaway.gateway import (
@@ -45,9 +46,8 @@ _LOOK_SECONDS = 2.0
 """How often files are looked at, while somebody looks at the page."""
 _MOST_FILES = 5
 """Sessions of files that are followed: each is read again when it changes."""
-_NEAR = 0.85
-"""Of the tokens at which an agent compacts: so near it is said that it will, as `Policy.pressure`
-has it."""
+_NEAR = Policy().pressure
+"""Of the tokens at which an agent compacts: so near it is said that it will."""
 
 Tone: TypeAlias = Literal["", "good", "warn", "bad"]
 
@@ -259,11 +259,11 @@ class LiveFiles:
         """Return what runs; files are looked at again if the last look is some seconds ago."""
         with self._lock:
             if time.monotonic() - self._looked >= self._every:
-                self._view = self._looked_at(time.time())
+                self._view = self._look_at_files(time.time())
                 self._looked = time.monotonic()
             return self._view
 
-    def _looked_at(self, now: float) -> LiveView:
+    def _look_at_files(self, now: float) -> LiveView:
         running = [
             path for path in newest_files(self._places)[:_MOST_FILES]
             if now - written_at(path) < _RUNNING_SECONDS
@@ -320,7 +320,7 @@ def _last_words(found: SpentSession, state: LiveState) -> str:
     if not state.prompt_tokens:
         return ""
     last = next(one for one in reversed(found.answers) if not one.is_total)
-    return _usage_words(last.prompt_tokens, last.read_tokens, last.output_tokens, 0.0)
+    return _usage_words(last.input_tokens, last.cache_read_tokens, last.output_tokens, 0.0)
 
 
 def near_words(tokens: int, threshold: int, answers: int | None) -> str:

@@ -17,7 +17,7 @@ from foldaway.inspector.choosing import Choice, choice_of
 from foldaway.inspector.listing import ListedSession, matching_titles, unsearched
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
-from foldaway.inspector.window_strips import WIDTH
+from foldaway.inspector.strip import WIDTH
 from foldaway.search import Sort
 from foldaway.sessions import Hit, ShownMessage
 from foldaway.stores import SessionInfo
@@ -77,11 +77,11 @@ def search(inspector: Inspector, request: Request) -> Answer:
     choice, query = choice_of(request.query_params), request.query_params
     q = query.get("q", "").strip()[:_MOST_QUERY]
     spending = inspector.spending.spending
-    left = _prepared(inspector, is_asked=bool(q))
+    left = _prepare(inspector, is_asked=bool(q))
     found, named, most = list[FoundHit](), list[ListedSession](), AT_ONCE
     if q:
         most = min(max(number(request, "most", AT_ONCE), 1), MOST_HITS)
-        found = _found(inspector.shelf, q, choice, query, most)
+        found = _search_all(inspector.shelf, q, choice, query, most)
         about = Choice(text=q, agent=choice.agent, since=choice.since, until=choice.until)
         named = matching_titles(inspector.shelf, spending, about, _TITLES) if left.sessions else []
     more = min(most + AT_ONCE, MOST_HITS)
@@ -108,7 +108,7 @@ def copy_files(inspector: Inspector, request: Request) -> Answer:
     return shelf.copying.state
 
 
-def _prepared(inspector: Inspector, *, is_asked: bool) -> FilesLeft:
+def _prepare(inspector: Inspector, *, is_asked: bool) -> FilesLeft:
     """Return what is not searched yet; what is little, or was named by the user, is copied now."""
     shelf = inspector.shelf
     waiting = unsearched(shelf, inspector.spending.spending)
@@ -130,7 +130,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _found(
+def _search_all(
     shelf: Shelf, q: str, choice: Choice, query: Any, most: int
 ) -> list[FoundHit]:  # fmt: skip
     """Return hits of all stores, the best of each in turn, or in the order of their time."""
@@ -148,13 +148,13 @@ def _found(
         around=AROUND, session=(session,) if session else (),
     )  # fmt: skip
     found = [
-        [_shown(api, hit, is_copy) for hit in actions.search(api, asked).hits]
+        [_present_hit(api, hit, is_copy) for hit in actions.search(api, asked).hits]
         for api, is_copy in places
     ]
-    return _merged(found, asked.sort)
+    return _merge(found, asked.sort)
 
 
-def _merged(found: Sequence[Sequence[FoundHit]], sort: Sort) -> list[FoundHit]:
+def _merge(found: Sequence[Sequence[FoundHit]], sort: Sort) -> list[FoundHit]:
     """Return hits of several stores as one list: their scores cannot be compared."""
     if sort == "relevance":
         return [one for one in chain.from_iterable(zip_longest(*found)) if one]
@@ -162,7 +162,7 @@ def _merged(found: Sequence[Sequence[FoundHit]], sort: Sort) -> list[FoundHit]:
     return sorted(hits, key=lambda one: one.hit.time, reverse=sort == "newest")
 
 
-def _shown(api: ApiContext, hit: Hit, is_copy: bool) -> FoundHit:
+def _present_hit(api: ApiContext, hit: Hit, is_copy: bool) -> FoundHit:
     info = api.store.session(hit.session)
     length = max(info.length, 1)
     folded = _folded(api, info)

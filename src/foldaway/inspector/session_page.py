@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct, convert
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 from foldaway.caching import PriceList
+from foldaway.dialects import parse
 from foldaway.errors import UnknownPosition, UnknownReference
 from foldaway.gateway import ROOT as API
 from foldaway.inspector.conversation import log_rows, seen_rows
 from foldaway.inspector.fates import Fates, fates
-from foldaway.inspector.otherwise import otherwise
 from foldaway.inspector.shelf import COPIES, OpenedSession
 from foldaway.inspector.site import (
     HEADERS,
     Answer,
     HtmlPage,
     Inspector,
+    NotAllowed,
+    body_of,
     is_export,
     number,
     plural,
 )
 from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import ContextStep, Timeline, columns, timeline
-from foldaway.sessions import beginning, decoded, name_in_words, shown_text
+from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor, Vault
+from foldaway.sessions import PLACEHOLDER, beginning, decoded, name_in_words, shown_text
 from foldaway.stores import OutlineRow, SessionInfo
-from foldaway.usage import short
+from foldaway.usage import otherwise, short
 
 CHUNK = 40
 """Messages that are drawn at once: a few screens."""
@@ -57,7 +61,8 @@ def session_page(inspector: Inspector, request: Request) -> Answer:
         at, chunk, total = 0, MOST_EXPORTED, min(total, MOST_EXPORTED)
     start = at // chunk * chunk
     values: dict[str, Any] = {
-        **about(opened), "timeline": found, "told": _told(found), "drawn": columns(found),
+        **about(opened), "timeline": found, "told": _describe_timeline(found),
+        "drawn": columns(found),
         "steps": [(step, name_of(step)) for step in found.steps], "shows_view": shows_view,
         "total": total, "at": at, "chunk": chunk, "start": start,
         "sizes": [] if shows_view else _sizes(store.outline(info.id)),
@@ -148,7 +153,7 @@ def _rows(
     return list(rows(opened, fate, start, stop))
 
 
-def _told(found: Timeline) -> str:
+def _describe_timeline(found: Timeline) -> str:
     """Return the timeline in a sentence, for those who do not see it."""
     if not found.requests:
         return "Nothing was sent to a model."
@@ -209,3 +214,33 @@ def _tree(opened: OpenedSession) -> Iterator[dict[str, Any]]:
             "relation": _relation(info), "is_here": info.id == opened.info.id,
         }  # fmt: skip
         waiting += [(one, depth + 1) for one in reversed(children.get(info.id, []))]
+
+
+class SecretAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which secret: a message and the placeholder in it."""
+
+    position: int
+    mark: str
+
+
+class SecretShown(Struct, frozen=True):
+    """What stood there."""
+
+    secret: str
+
+
+def show_secret(inspector: Inspector, request: Request) -> Answer:
+    """Return the secret behind a placeholder of a message."""
+    asked = convert(parse(body_of(request)), SecretAsked)
+    opened = inspector.shelf.open(str(request.path_params["id"]))
+    rows = opened.store.read(opened.info.id, asked.position, asked.position + 1)
+    if asked.position < 0 or not rows or not PLACEHOLDER.fullmatch(asked.mark):
+        raise UnknownPosition(opened.info.id, asked.position, opened.info.length)
+    vault = Vault()
+    policy = RedactionPolicy(key=opened.store.redaction_key() or DEFAULT_KEY)
+    shown_text(decoded(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
+    found = vault.restore(asked.mark)
+    if found == asked.mark:
+        said = "this was hidden as a whole and cannot be shown by itself"
+        raise NotAllowed(f"{said}; export the session with `foldaway sessions export`")
+    return SecretShown(found)

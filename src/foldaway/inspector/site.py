@@ -25,14 +25,13 @@ from foldaway.gateway import ApiProblem, ErrorAnswer, NotThere, Terms
 from foldaway.inspector.choosing import WrongAddress, whole_number
 from foldaway.inspector.export import standalone
 from foldaway.inspector.files import HERE, ROOT, asset, file_names, file_of, files_mark
-from foldaway.inspector.kinds import KIND_NAMES
 from foldaway.inspector.live_board import LiveBoard, LiveFiles
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.spending import SpendingReader
 from foldaway.inspector.texts import visible
 from foldaway.inspector.trials import Trials
 from foldaway.reduction import plural
-from foldaway.usage import dollars, full, money, short
+from foldaway.usage import KIND_NAMES, full, money, short
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -92,7 +91,7 @@ def route(inspector: Inspector, path: str, handler: Handler, *methods: str) -> B
     async def answer(request: Request) -> Response:
         try:
             request.state.body = await _body(request)
-            return await run_in_threadpool(_answered, inspector, handler, request)
+            return await run_in_threadpool(_answer, inspector, handler, request)
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
 
@@ -110,7 +109,7 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _answered(inspector: Inspector, handler: Handler, request: Request) -> Response:
+def _answer(inspector: Inspector, handler: Handler, request: Request) -> Response:
     is_waiting = "known" in request.query_params  # for a change of the reading, for example
     try:
         with nullcontext() if is_waiting else inspector.spending.giving_way():
@@ -126,12 +125,12 @@ def _response(inspector: Inspector, request: Request, found: Answer) -> Response
     if not isinstance(found, HtmlPage):
         return Response(dump_bytes(found), media_type="application/json", headers=HEADERS)
     if is_export(request) and found.status == 200:
-        return _exported(inspector, found, request)
-    html = rendered(inspector, found, export_address=_export_address(request))
+        return _export(inspector, found, request)
+    html = render(inspector, found, export_address=_export_address(request))
     return HTMLResponse(html, found.status, headers=HEADERS)
 
 
-def rendered(inspector: Inspector, page: HtmlPage, **more: Any) -> str:
+def render(inspector: Inspector, page: HtmlPage, **more: Any) -> str:
     """Return a page as HTML."""
     values = {
         "inspector": inspector, "page_key": inspector.terms.page_key, "is_export": False,
@@ -156,9 +155,9 @@ def _export_address(request: Request) -> str:
     return f"{asked.path}?{asked.query}"
 
 
-def _exported(inspector: Inspector, page: HtmlPage, request: Request) -> Response:
+def _export(inspector: Inspector, page: HtmlPage, request: Request) -> Response:
     """Return a page as one file; a key of this server in it would be a fault."""
-    html = rendered(inspector, page, page_key="", is_export=True)
+    html = render(inspector, page, page_key="", is_export=True)
     body = standalone(html, inspector.shelf.show)
     terms = inspector.terms
     for secret in (terms.page_key, *terms.tokens, terms.owner.entry_key):
@@ -219,19 +218,19 @@ def environment() -> Environment:
     """Return what renders the templates; whatever is not marked as HTML is shown as text."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+        trim_blocks=True, lstrip_blocks=True, finalize=_finalize,
     )  # fmt: skip
     filters: dict[str, Callable[..., Any]] = {
         "short": short, "full": full, "money": money, "moment": moment, "day": day,
         "percent": percent, "json": as_json, "plural": plural, "clock": clock,
-        "signed_money": signed_money, "ending": ending, "dollars": dollars,
+        "signed_money": signed_money, "ending": ending,
     }  # fmt: skip
     made.filters.update(filters)  # pyright: ignore[reportArgumentType, reportCallIssue]
     made.globals.update(asset=asset, ROOT=ROOT, KIND_NAMES=KIND_NAMES)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return made
 
 
-def _shown(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     """Return what a template shows: no text has hidden signs; HTML was made without them."""
     return visible(value) if type(value) is str else value
 
@@ -246,17 +245,17 @@ def as_json(value: Any) -> Markup:
 
 def moment(time: float | None) -> str:
     """Return a time as people write it, in the zone of this machine."""
-    return _formatted(time, "%Y-%m-%d %H:%M")
+    return _format_time(time, "%Y-%m-%d %H:%M")
 
 
 def day(time: float | None) -> str:
     """Return the day of a time."""
-    return _formatted(time, "%Y-%m-%d")
+    return _format_time(time, "%Y-%m-%d")
 
 
 def clock(time: float | None) -> str:
     """Return the time of day, with seconds."""
-    return _formatted(time, "%H:%M:%S")
+    return _format_time(time, "%H:%M:%S")
 
 
 def signed_money(amount: float) -> str:
@@ -264,7 +263,7 @@ def signed_money(amount: float) -> str:
     return f"−{money(-amount)}" if amount <= -0.005 else money(max(amount, 0.0))
 
 
-def _formatted(time: float | None, form: str) -> str:
+def _format_time(time: float | None, form: str) -> str:
     try:
         return datetime.fromtimestamp(time).strftime(form) if time else ""
     except (OverflowError, OSError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from foldaway.caching import PriceList
-from foldaway.inspector.store_survey import StoreSurvey, survey
-from foldaway.inspector.sums import AnswerSums, by_day, by_session
-from foldaway.stores import Store
+from foldaway.sessions import name_in_words, view_rows
+from foldaway.stores import SessionFilter, SessionInfo, Store
 from foldaway.usage import (
     CountedAnswer,
     Judgement,
     Overview,
     SpentSession,
     UsageReader,
+    UsageSum,
+    by_day,
+    by_session,
     count_once,
     judge,
     overview,
@@ -58,8 +60,8 @@ class Spending(Struct, frozen=True, kw_only=True):
     prices: PriceList
     judged: Sequence[Judgement]
     stored: StoreSurvey
-    by_session: Mapping[tuple[str, str], AnswerSums]
-    by_day: Mapping[str, AnswerSums]
+    by_session: Mapping[tuple[str, str], UsageSum]
+    by_day: Mapping[str, UsageSum]
     memory: dict[Any, Any] = field(default_factory=dict)
     """What was made of it, by what was asked; gone with it when all is read again."""
 
@@ -111,7 +113,7 @@ class SpendingReader:
     def files(self) -> list[SpentSession]:
         """Read the files now, and offer their sessions."""
         with self._lock:
-            native = self._reader.native(self._places, lambda done, total: None)
+            native = self._reader.read_files(self._places, lambda done, total: None)
         self._found(native)
         return native
 
@@ -135,10 +137,10 @@ class SpendingReader:
 
     def _read(self) -> None:
         self._set(step="reading", done=0, total=0)
-        native = self._reader.native(self._places, self._tell)
+        native = self._reader.read_files(self._places, self._tell)
         self._found(native)
         self._set(done=0, total=0)
-        stored = self._reader.stored(self._store, native, self._tell) if self._store else []
+        stored = self._reader.read_store(self._store, native, self._tell) if self._store else []
         prices = PriceList()
         answers = count_once(native, stored, prices)
         looked = survey(self._store) if self._store else StoreSurvey()
@@ -180,3 +182,64 @@ class SpendingReader:
         with self._changed:
             self.state = replace(self.state, **changes)
             self._changed.notify_all()
+
+
+_SESSIONS_AT_ONCE = 500
+"""Sessions of one page of a store: few queries, little memory."""
+
+
+class OwnCompaction(Struct, frozen=True):
+    """One compaction, of a session of an agent in a project."""
+
+    session: str
+    """The id of the session."""
+    number: int
+    """Of the view that it made."""
+    title: str
+    agent: str
+    project: str
+    model: str
+    time: float
+    tokens_before: int
+    tokens_after: int
+
+
+class StoreSurvey(Struct, frozen=True):
+    """What the sessions of a store are."""
+
+    keys: frozenset[tuple[str, str]] = frozenset()
+    """Agent and id of each session that an agent knows by an id."""
+    count: int = 0
+    """All sessions; if there are more or fewer now, the rest is out of date."""
+    compactions: tuple[OwnCompaction, ...] = ()
+    """Without those that were undone."""
+
+
+def survey(store: Store) -> StoreSurvey:
+    """Look at all sessions of a store."""
+    keys: set[tuple[str, str]] = set()
+    count, found = 0, list[OwnCompaction]()
+    for info in _sessions(store):
+        count += 1
+        if info.source_id:
+            keys.add((info.source, info.source_id))
+        if info.compactions:
+            found += _compactions(store, info)
+    return StoreSurvey(frozenset(keys), count, tuple(found))
+
+
+def _compactions(store: Store, info: SessionInfo) -> Iterator[OwnCompaction]:
+    for row in view_rows(store.views(info.id), info.view):
+        if row.tokens_before and not row.undone:
+            yield OwnCompaction(
+                info.id, row.number, name_in_words(info), info.source or "foldaway",
+                info.cwd, info.model, row.created, row.tokens_before, row.tokens_after,
+            )  # fmt: skip
+
+
+def _sessions(store: Store) -> Iterator[SessionInfo]:
+    after, is_last = "", False
+    while not is_last:
+        page = store.sessions(SessionFilter(kind="any"), most=_SESSIONS_AT_ONCE, after=after)
+        yield from page.sessions
+        after, is_last = page.next, not page.next

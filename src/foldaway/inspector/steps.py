@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from foldaway._core import Category, Report
@@ -14,13 +13,14 @@ from foldaway.compaction import CompactionState, is_on_arrival, message_tokens, 
 from foldaway.engine import Fate, unpack_snapshot, unpack_view
 from foldaway.errors import NotReadable
 from foldaway.gateway import NotThere
-from foldaway.inspector.balance import Spared, StepBalance, balance, spared_by
+from foldaway.inspector.context import report_of
 from foldaway.inspector.entries import ShownSummary, summary_in
-from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_used_later
+from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
 from foldaway.sessions import Show, ViewRow, decoded, redactor_of, view_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole
+from foldaway.usage import Spared, StepBalance, balance
 
 Maker: TypeAlias = Literal["foldaway", "agent"]
 
@@ -91,7 +91,7 @@ def step(
     (row,) = (one for one in view_rows(views, info.view) if one.number == number)
     sight = _sight(store, info, made)
     before, after = _places(sight.before, sight.after), _places(sight.after, sight.before, "added")
-    report, state = _report(made), _state(made)
+    report, state = report_of(made), _state(made)
     sizes = _sizes(store, info, sight) if report is None else None
     shadow = "" if state is None or state.native is None else state.native.shadow
     look = LookRange(start=0, cut=made.length, resumed=made.length, stop=info.length)
@@ -117,7 +117,7 @@ def _sight(store: Store, info: SessionInfo, made: StoredView) -> Sight:
     """Return the views before and after a compaction, both as long as the log was then."""
     last = store.view(info.id, made.previous) if made.previous else None
     old = whole(0) if last is None else unpack_view(last.items, info.dialect)
-    report = _report(made)
+    report = report_of(made)
     return Sight(
         before=extend(old, made.length) if old.length <= made.length else old,
         after=unpack_view(made.items, info.dialect),
@@ -128,7 +128,7 @@ def _sight(store: Store, info: SessionInfo, made: StoredView) -> Sight:
 def _places(view: View, other: View, gone: Fate = "folded") -> tuple[StepPlace, ...]:
     """Return the messages of a view with what they are in the other one."""
     forms, others = _forms(view), _forms(other)
-    written = {payload_bytes(one) for item in other.items for one in _written(item)}
+    written = {payload_bytes(one) for item in other.items for one in _written_messages(item)}
     found: list[StepPlace] = []
     for item in view.items:
         if isinstance(item, Folded):
@@ -154,7 +154,7 @@ def _forms(view: View) -> list[bytes | None]:
     return forms
 
 
-def _written(item: Item) -> Sequence[Message]:
+def _written_messages(item: Item) -> Sequence[Message]:
     return item.messages if isinstance(item, Folded) else ()
 
 
@@ -174,13 +174,6 @@ def _sizes(store: Store, info: SessionInfo, sight: Sight) -> tuple[int, int]:
 
     old, new = (sum(map(size, view.items)) for view in (sight.before, sight.after))
     return old, new
-
-
-def _report(made: StoredView) -> Report | None:
-    try:
-        return msgspec.json.decode(made.report, type=Report)
-    except msgspec.DecodeError:  # none, or one of another version
-        return None
 
 
 def _state(made: StoredView) -> CompactionState | None:
@@ -208,8 +201,8 @@ def _balance_of_view(
     first = next((at for at, one in enumerate(turns) if one.view == number), len(turns))
     later = [one for one in turns[first:] if one.view == number]
     old, new = sizes or (0, 0)
-    spared = spared_by(report) if report else Spared(max(old - new, 0), is_measured=False)
     return balance(
-        turns[first - 1] if 0 < first < len(turns) else None, later, spared, tools.prices,
+        turns[first - 1] if 0 < first < len(turns) else None, later,
+        Spared(max(old - new, 0), is_measured=False), tools.prices,
         model=info.model, window=tools.window, report=report,
     )  # fmt: skip

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from foldaway.caching import PriceList
 from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
-from foldaway.inspector.context import report_of
-from foldaway.inspector.kinds import (
+from foldaway.inspector.context import (
     FIRST,
-    KINDS,
     NOTHING,
     Amounts,
-    Kind,
     amounts,
     category_amounts,
+    count_written,
     first_amounts,
     fixed_amounts,
     kind_of,
     only_around,
     plus,
-    scaled,
+    report_of,
+    scale,
     sum_amounts,
-    written,
 )
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Item, Kept, extend, whole
-from foldaway.usage import window_for
+from foldaway.usage import (
+    KIND_NAMES,
+    KINDS,
+    Kind,
+    SpentSession,
+    kind_in_prompts,
+    live_state,
+    short,
+    window_for,
+)
 
 _AT_ONCE = 500
 """Messages that are added up at a time: a window of 200,000 tokens holds about as many, and they
@@ -94,7 +103,7 @@ class _Seen(Struct, frozen=True):
 def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _Seen:
     found = start.tokens
     for item in start.items:
-        found = plus(found, written(item))
+        found = plus(found, count_written(item))
     for ranges in _backwards(start.items):
         sums = store.sums(info.id, ranges)
         if not info.view and any(one.generated for one in sums):
@@ -102,7 +111,7 @@ def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _
             return _Seen(plus(found, tokens), own)
         left, tokens = most_tokens - sum(found), sum_amounts(sums)
         if sum(tokens) > left:
-            return _Seen(plus(found, scaled(tokens, NOTHING, max(left, 0))))
+            return _Seen(plus(found, scale(tokens, NOTHING, max(left, 0))))
         found = plus(found, tokens)
     return _Seen(plus(found, _rules(store, info, start.items)))
 
@@ -145,7 +154,7 @@ def _to_measure(
     more = total - sum(seen.tokens)
     if more > total * ESTIMATE_ERROR:
         return plus(seen.tokens, (more, *NOTHING[1:]))
-    return scaled(seen.tokens, start.fixed, total)
+    return scale(seen.tokens, start.fixed, total)
 
 
 def _backwards(items: Sequence[Item]) -> Iterator[list[tuple[int, int]]]:
@@ -165,3 +174,66 @@ def _backwards(items: Sequence[Item]) -> Iterator[list[tuple[int, int]]]:
             ranges, left = [], _AT_ONCE
     if ranges:
         yield ranges
+
+
+WIDTH = 1000
+"""Units of a strip from end to end; it is stretched to the width that there is."""
+
+
+class WindowPart(Struct, frozen=True):
+    """A piece of a strip."""
+
+    kind: str
+    start: float
+    width: float
+
+
+class WindowStrip(Struct, frozen=True):
+    """A strip, and what it shows in words."""
+
+    parts: tuple[WindowPart, ...]
+    label: str
+    is_measured: bool = True
+    """Whether it is known how full the window is; otherwise the strip is full."""
+
+
+def file_strip(session: SpentSession, prices: PriceList) -> WindowStrip | None:
+    """Return what the window of a session holds: its fill by the last prompt, and of that what all
+    its prompts held; None if nothing is known.
+    """
+    shares = Counter[Kind]()
+    for name, tokens in session.prompts.shares.items():
+        shares[kind_in_prompts(name)] += tokens
+    whole = sum(shares.values())
+    if not whole:
+        return None
+    state = live_state(session, prices, cost=0.0)
+    is_known = state.prompt_tokens > 0
+    fill = min(state.fill, 1.0) if is_known else 1.0
+    parts = parts_of([(kind, fill * shares[kind] / whole) for kind in KINDS])
+    held = ", ".join(
+        f"{KIND_NAMES[kind]} {shares[kind] / whole:.0%}" for kind in KINDS if shares[kind]
+    )
+    size = f"{short(state.prompt_tokens)} of {short(state.window_tokens)} tokens"
+    return WindowStrip(parts, f"{size if is_known else 'size not recorded'}: {held}", is_known)
+
+
+def stored_strip(store: Store, info: SessionInfo) -> WindowStrip | None:
+    """Return what the window of a stored session holds now; None if nothing is in it."""
+    shares = strip(store, info)
+    if not shares:
+        return None
+    held = ", ".join(f"{KIND_NAMES[kind]} {share:.0%}" for kind, share in shares)
+    return WindowStrip(parts_of(shares), f"{sum(one for _, one in shares):.0%} full: {held}")
+
+
+def parts_of(shares: Iterable[tuple[str, float]]) -> tuple[WindowPart, ...]:
+    """Return pieces one after the other, by their share of the whole strip."""
+    found: list[WindowPart] = []
+    at = 0.0
+    for kind, share in shares:
+        width = round(share * WIDTH, 1)
+        if width:
+            found.append(WindowPart(kind, round(at, 1), width))
+            at += width
+    return tuple(found)

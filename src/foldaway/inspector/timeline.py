@@ -10,27 +10,27 @@ import msgspec
 from msgspec import Struct
 
 from foldaway.gateway import Windows
-from foldaway.inspector.context import Context, last_report
-from foldaway.inspector.kinds import (
-    KINDS,
+from foldaway.inspector.context import (
     NOTHING,
     Amounts,
-    Kind,
+    Context,
+    last_report,
     plus,
-    scaled,
+    scale,
 )
-from foldaway.sessions import (
+from foldaway.sessions import ViewRow, frame_of, view_rows
+from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
+from foldaway.usage import (
+    KINDS,
+    Kind,
     RequestRow,
     RequestTotals,
-    ViewRow,
-    frame_of,
     recorded_usage,
     request_rows,
     request_totals,
-    view_rows,
+    usual_threshold,
+    window_for,
 )
-from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TurnUsage
-from foldaway.usage import usual_threshold, window_for
 
 ESTIMATE_ERROR: Final = 0.15
 """A first prompt that is longer than estimated by no more than this share holds nothing unknown.
@@ -93,8 +93,8 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     views = store.views(info.id, lean=True)
     usage = recorded_usage(store, info)
     context = Context(store, info, rows, views)
-    requests = request_rows(usage or _assumed(info, rows, views, context))
-    held = _held(requests, rows, context)
+    requests = request_rows(usage or _assume_requests(info, rows, views, context))
+    held = _measure_prompts(requests, rows, context)
     if not usage:  # what was cached, and so what it cost, is not known
         requests = [
             msgspec.structs.replace(one, input_tokens=sum(prompt), cost=None)
@@ -110,7 +110,7 @@ def timeline(store: Store, info: SessionInfo) -> Timeline:
     )  # fmt: skip
 
 
-def _assumed(
+def _assume_requests(
     info: SessionInfo, rows: Sequence[OutlineRow], views: Sequence[StoredView], context: Context
 ) -> list[TurnUsage]:
     """Return one request before each run of messages of the agent that the session owns."""
@@ -132,7 +132,7 @@ def _assumed(
     return found
 
 
-def _held(
+def _measure_prompts(
     requests: Sequence[RequestRow], rows: Sequence[OutlineRow], context: Context
 ) -> list[Amounts]:
     """Return each prompt by kind."""
@@ -143,7 +143,7 @@ def _held(
     _keep_tails(requests, lengths, fixed, context)
     for one, length in zip(requests, lengths, strict=True):
         estimate = plus(fixed, context.shown(one.view, length))
-        found.append(scaled(estimate, fixed, one.input_tokens) if one.input_tokens else estimate)
+        found.append(scale(estimate, fixed, one.input_tokens) if one.input_tokens else estimate)
     return found
 
 

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from msgspec import Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.inspector.choosing import Choice
-from foldaway.inspector.kinds import KINDS
 from foldaway.inspector.shelf import file_name_of
-from foldaway.inspector.spending import Spending
-from foldaway.inspector.store_survey import OwnCompaction
-from foldaway.inspector.sums import AnswerSums, by_day
-from foldaway.inspector.window_strips import WindowPart, kind_of, parts_of
+from foldaway.inspector.spending import OwnCompaction, Spending
+from foldaway.inspector.strip import WindowPart, parts_of
 from foldaway.sessions import Show
 from foldaway.usage import (
+    KINDS,
     CountedAnswer,
     Key,
     Overview,
     Period,
     UsageRow,
-    dollars,
+    UsageSum,
+    by_day,
+    kind_in_prompts,
     overview,
     short_paths,
 )
@@ -82,7 +82,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     overview: Overview
     period: str
     bars: list[PeriodBar]
-    undated: AnswerSums | None
+    undated: UsageSum | None
     """What the files give no date for."""
     tables: Mapping[str, list[KeyRow]]
     more: Mapping[str, int]
@@ -129,7 +129,7 @@ def _totals(spending: Spending, choice: Choice, show: Show) -> Totals:
         more={by: max(len(some) - SHOWN_ROWS, 0) for by, some in rows.items()},
         prompts=parts_of(_prompt_parts(found)), own=own,
         newest=[replace(one, title=show(one.title)) for one in own[:SHOWN_COMPACTIONS]],
-        simulated=_simulated(spending, chosen, show),
+        simulated=_find_simulated(spending, chosen, show),
     )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def _overview(spending: Spending, rows: Sequence[CountedAnswer]) -> Overview:
 
 def _days(
     spending: Spending, choice: Choice, chosen: Sequence[CountedAnswer]
-) -> Mapping[str, AnswerSums]:  # fmt: skip
+) -> Mapping[str, UsageSum]:  # fmt: skip
     """Return what the chart shows by day: also what is around the days that were chosen in it."""
     around = replace(choice, since="", until="")
     if around.is_empty:
@@ -154,8 +154,8 @@ def _days(
 
 
 def _bars(
-    days: Mapping[str, AnswerSums], choice: Choice
-) -> tuple[str, list[PeriodBar], AnswerSums | None]:  # fmt: skip
+    days: Mapping[str, UsageSum], choice: Choice
+) -> tuple[str, list[PeriodBar], UsageSum | None]:  # fmt: skip
     """Return days, weeks or months without gaps, whichever are few enough, and what has no date."""
     dated = sorted(date.fromisoformat(day) for day in days if day)
     if not dated:
@@ -167,7 +167,7 @@ def _bars(
     bars: list[PeriodBar] = []
     at = 0
     for first, last in _spans(period, dated[0], dated[-1]):
-        sums = AnswerSums()
+        sums = UsageSum()
         while at < len(dated) and dated[at] <= last:
             sums.join(days[dated[at].isoformat()])
             at += 1
@@ -189,7 +189,7 @@ def _spans(period: Period, first: date, last: date) -> Iterator[Span]:
         at = after
 
 
-def _bar(sums: AnswerSums, period: Period, span: Span, choice: Choice) -> PeriodBar:
+def _bar(sums: UsageSum, period: Period, span: Span, choice: Choice) -> PeriodBar:
     since, until = (one.isoformat() for one in span)
     return PeriodBar(
         name=since[:7] if period == "month" else since, since=since, until=until,
@@ -203,7 +203,7 @@ def _bar(sums: AnswerSums, period: Period, span: Span, choice: Choice) -> Period
 
 def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
     """Return rows with bars by cost, or by tokens if no cost is known."""
-    keys = [_key_in(row, by) for row in rows]
+    keys = [row.key(by) for row in rows]
     names = short_paths(keys) if by == "project" else {}
     has_cost = any(row.cost for row in rows)
     sizes = [row.cost if has_cost else row.total_tokens for row in rows]
@@ -211,15 +211,10 @@ def _key_rows(rows: Sequence[UsageRow], by: Key, show: Show) -> list[KeyRow]:
     return [
         KeyRow(
             key=key, name=show(names.get(key, key)) or "unknown", sessions=row.sessions,
-            tokens=row.total_tokens, dollars=dollars(row), share=size / most,
+            tokens=row.total_tokens, dollars=row.dollars, share=size / most,
         )
         for row, key, size in zip(rows, keys, sizes, strict=True)
     ]  # fmt: skip
-
-
-def _key_in(row: UsageRow, by: Key) -> str:
-    value = getattr(row, by)
-    return "" if isinstance(value, UnsetType) else str(value)
 
 
 # What the prompts held, and what was compacted
@@ -230,7 +225,7 @@ def _prompt_parts(found: Overview) -> Iterator[tuple[str, float]]:
     for kind in (*KINDS, "free"):
         for one in found.prompts:
             is_rest = one.name == "everything else"
-            if (is_rest and kind == "free") or (not is_rest and kind_of(one.name) == kind):
+            if (is_rest and kind == "free") or (not is_rest and kind_in_prompts(one.name) == kind):
                 yield kind, one.share
 
 
@@ -249,7 +244,7 @@ def _own(all_of_them: Sequence[OwnCompaction], choice: Choice) -> list[OwnCompac
     return sorted(found, key=lambda one: -one.time)
 
 
-def _simulated(
+def _find_simulated(
     spending: Spending, chosen: Sequence[CountedAnswer], show: Show
 ) -> list[SimulatedSession]:
     """Return the sessions that were replayed, the dearest first."""

@@ -11,66 +11,39 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from foldaway._core import log_event
 from foldaway.agents.importers import ImportedSession
 from foldaway.caching import PriceList, window_of
-from foldaway.errors import FoldawayError, NotReadable
+from foldaway.errors import FoldawayError
 from foldaway.lab import (
-    COST,
-    CUTS,
-    LESS_IS_BETTER,
-    OURS,
-    PLAIN,
     THRESHOLDS,
-    Elsewhere,
     ReplayTerms,
-    ScoreLine,
     StrategyCost,
-    TrialTerms,
-    choose_strategies,
-    lab_session,
-    session_rows,
+    TrialScores,
+    measure_session,
+    recordings_of,
     simulate,
     strategies_for,
-    summarize,
 )
 from foldaway.sessions import transcript_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.usage import recordings_of, spent_of_store, system_tokens_of
+from foldaway.usage import count_stored_session
 
-TRIED = (OURS, "head+tail", "keep-tail", "masking", "one-liners", "random-lines")
-"""Strategies of the lab that keep usable text within a budget."""
-BUDGET = 0.2
-"""Of the tokens before a cut: the main budget of the lab."""
-COLUMNS = {
-    "bound": "used later and kept", "far": "from the middle",
-    "commands": "commands run again", "errors": "open errors", "files R": "changed files",
-    COST: "cost of the rest",
-}  # fmt: skip
-"""Figures of the lab that the page has columns for, and what it calls them."""
-_CLEARLY = 0.01
-"""By so much another strategy must be better to be named: less is not seen in whole per cents."""
 _REMEMBERED = 8
 """Sessions whose trials are remembered; each is a few kilobytes."""
 
 Step: TypeAlias = Literal["new", "waiting", "measuring", "replaying", "ready", "failed"]
 
 
-class SessionTrial(Struct, frozen=True, kw_only=True):
+class SessionTrial(TrialScores, frozen=True, kw_only=True):
     """What came of it."""
 
-    kept: Sequence[ScoreLine]
-    """At 20 % of the tokens, ours first."""
-    own: Sequence[ScoreLine]
-    """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
     costs: Sequence[StrategyCost]
     """The whole session replayed; empty if the price of its model is not known."""
     model: str
     window_tokens: int
-    losses: Sequence[str]
-    """Where another strategy is better than Foldaway, a sentence each."""
 
 
 class TrialState(Struct, frozen=True, kw_only=True):
@@ -118,19 +91,21 @@ class Trials:
     def _run(
         self, key: tuple[str, int], store: Store, info: SessionInfo, window_tokens: int | None
     ) -> None:
-        def tell(step: Step, done: int, total: int) -> None:
-            self._states[key] = TrialState(step=step, done=done, total=total)
+        def tell(step: Step, done: int = 0, total: int = 0, why: str = "") -> None:
+            with self._lock:
+                self._states[key] = TrialState(step=step, done=done, total=total, said=why)
 
         with self._turn:
             try:
-                self._results[key] = try_all(store, info, window_tokens, tell)
-                self._states[key] = TrialState(step="ready")
+                found = try_all(store, info, window_tokens, tell)
+                with self._lock:
+                    self._results[key] = found
+                tell("ready")
             except FoldawayError as error:
-                self._states[key] = TrialState(step="failed", said=str(error))
+                tell("failed", why=str(error))
             except Exception as error:  # noqa: BLE001 the boundary: the page says that it failed
                 log_event("inspector.failed", fault=type(error).__name__)
-                said = "An error of the inspector. Nothing was changed."
-                self._states[key] = TrialState(step="failed", said=said)
+                tell("failed", why="An error of the inspector. Nothing was changed.")
 
 
 def _key(info: SessionInfo) -> tuple[str, int]:
@@ -145,33 +120,29 @@ def try_all(
 
     The window is that of the model if none is given.
     """
-    found = _imported(store, info)
-    lines = _scores(found, lambda done: tell("measuring", done, len(CUTS)))
-    cut = [line for line in lines if line.part == "cut"]
-    if not cut:
-        raise NotReadable("is too short to be cut and measured", where=info.id)
+    found = _import_stored(store, info)
+    scores = measure_session(found, lambda done, total: tell("measuring", done, total))
     price, window = PriceList().of(found.model), window_of(found.model, window_tokens)[0]
     costs: list[StrategyCost] = []
     if price is not None:
-        spent = spent_of_store(store, info, store.usage(info.id))
-        parts = recordings_of(found.transcript, found.summaries, system_tokens_of(spent))
+        spent = count_stored_session(store, info, store.usage(info.id))
+        parts = recordings_of(found.transcript, found.summaries, spent.system_tokens)
         strategies = strategies_for(THRESHOLDS)
         done, total = 0, len(parts) * len(strategies)
 
-        def replayed(_: int) -> None:
+        def count_replay(_: int) -> None:
             nonlocal done
             done += 1
             tell("replaying", done, total)
 
         terms = ReplayTerms(prices=price, context_length=window)
-        costs = simulate(parts, terms, strategies, replayed)
+        costs = simulate(parts, terms, strategies, count_replay)
     return SessionTrial(
-        kept=cut, own=[line for line in lines if line.part == "own"], costs=costs,
-        model=found.model, window_tokens=window, losses=find_losses(cut),
+        **asdict(scores), costs=costs, model=found.model, window_tokens=window,
     )  # fmt: skip
 
 
-def _imported(store: Store, info: SessionInfo) -> ImportedSession:
+def _import_stored(store: Store, info: SessionInfo) -> ImportedSession:
     """Return a session of a store as the lab reads those of files."""
     transcript = transcript_of(store, info)
     models = [turn.model for turn in store.usage(info.id) if turn.model]
@@ -181,42 +152,3 @@ def _imported(store: Store, info: SessionInfo) -> ImportedSession:
         transcript=transcript, entry_ids=(), times=(), summaries=tuple(written),
         model=models[-1] if models else info.model, cwd=info.cwd,
     )  # fmt: skip
-
-
-def _scores(found: ImportedSession, tell: Callable[[int], None]) -> list[ScoreLine]:
-    session = lab_session(found)
-    if isinstance(session, NotReadable):
-        raise session
-    terms = TrialTerms(
-        strategies=choose_strategies(TRIED, PLAIN), budgets=(BUDGET,), peer_budgets=(), main=BUDGET
-    )
-    done = 0
-
-    def tell_cut() -> None:
-        nonlocal done
-        done += 1
-        tell(done)
-
-    tell(0)
-    # what stands in one session alone cannot be common knowledge
-    nothing = Elsewhere(frozenset(), frozenset())
-    return summarize(session_rows(replace(session, family="session"), nothing, terms, tell_cut))
-
-
-def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
-    """Return where another strategy is better than Foldaway."""
-    ours = next((line for line in lines if line.strategy == OURS), None)
-    if ours is None:
-        return []
-    found: list[str] = []
-    for name, title in COLUMNS.items():
-        own, is_less = ours.figures.get(name), name in LESS_IS_BETTER
-        others = [(line.figures[name].mean, line.strategy) for line in lines
-                  if line is not ours and name in line.figures]  # fmt: skip
-        if own is None or not others:
-            continue
-        best, who = min(others) if is_less else max(others)
-        if (own.mean - best if is_less else best - own.mean) > _CLEARLY:
-            less = " (less is better)" if is_less else ""
-            found.append(f"{title}: {who} {best:.0%}, Foldaway {own.mean:.0%}{less}")
-    return found

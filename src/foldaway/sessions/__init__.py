@@ -12,15 +12,8 @@ if TYPE_CHECKING:
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.delegations import Delegated
     from foldaway.sessions.details import (
-        RequestRow,
-        RequestTotals,
-        SessionDetails,
         SessionRow,
         ViewRow,
-        recorded_usage,
-        request_rows,
-        request_totals,
-        session_details,
         session_row,
         view_rows,
     )
@@ -96,8 +89,7 @@ __getattr__ = import_later(
         "briefs": "stored_brief",
         "chat": "Chat",
         "delegations": "Delegated",
-        "details": "RequestRow RequestTotals SessionDetails SessionRow ViewRow recorded_usage "
-        "request_rows request_totals session_details session_row view_rows",
+        "details": "SessionRow ViewRow session_row view_rows",
         "erasing": "Erasure Proof Tell erase_words",
         "events": "SessionEvent",
         "exporting": "Exported export framed transcript_of",

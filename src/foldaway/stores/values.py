@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, Struct
 
 from foldaway._core import Reference
+from foldaway.caching import RequestUsage
 from foldaway.search import Written
 
 Descent: TypeAlias = Literal["", "compression", "branch", "delegation", "reset"]
@@ -201,22 +202,9 @@ class Pin(Struct, frozen=True, gc=False):
     note: str = ""
 
 
-class TurnUsage(Struct, frozen=True, kw_only=True, gc=False):
-    """What the provider counted for one request."""
+class TurnUsage(RequestUsage, frozen=True, kw_only=True, gc=False):
+    """What the provider counted for one request of a session."""
 
-    position: int
-    """How many messages the log had."""
-    time: float | None = None
-    model: str = ""
-    input_tokens: int = 0
-    """The whole prompt, cached parts included."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_hour_tokens: int = 0
-    """Of what was written to the cache, what it keeps for an hour."""
-    cost: float | None = None
-    """In dollars, if the host or the agent recorded it."""
     view: int = 0
     """The number of the view that was sent."""
 

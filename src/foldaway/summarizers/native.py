@@ -217,19 +217,16 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
-    from foldaway.caching import known_prices, paid
+    from foldaway.caching import RequestUsage, known_prices, paid
 
     model = native.compactor.name.partition(":")[2]
     prices = native.prices or known_prices(model)
     if prices is None or not answer.input_tokens:
         return None
-    cost = paid(
-        prices,
-        answer.input_tokens,
-        answer.output_tokens,
-        read_tokens=answer.cache_read_tokens,
-        written_tokens=answer.cache_write_tokens,
-    )
+    cost = paid(prices, RequestUsage(
+        input_tokens=answer.input_tokens, output_tokens=answer.output_tokens,
+        cache_read_tokens=answer.cache_read_tokens, cache_write_tokens=answer.cache_write_tokens,
+    ))  # fmt: skip
     return {
         "model": model,
         "prices": prices.source,

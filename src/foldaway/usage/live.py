@@ -1,15 +1,20 @@
-"""How full the window of a running session is, when it will be compacted, and what it cost."""
+"""The session that runs now: how full its window is, when it will be compacted, what it cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 from msgspec import Struct
 
+from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, sessions_in
 from foldaway.caching import PriceList, window_of
-from foldaway.usage.figures import cost_of
+from foldaway.errors import NotReadable
+from foldaway.usage.prompts import count_session
 from foldaway.usage.record import SpentAnswer, SpentSession
+from foldaway.usage.sums import UsageSum
 
 _RECENT_ANSWERS = 10
 """Answers whose growth tells how fast the window fills."""
@@ -71,32 +76,32 @@ def live_state(
     answers = [one for one in session.answers if not one.is_total]
     last = answers[-1] if answers else None
     model = last.model if last else ""
-    highest = max((one.prompt_tokens for one in answers), default=0)
+    highest = max((one.input_tokens for one in answers), default=0)
     given = window or session.window_tokens or None
     size, source = window_for(session.agent, model, highest, given)
     limit = compacts_at(session, size)
     grown = growth(answers)
-    left = limit - last.prompt_tokens if last else 0
-    prompt = sum(one.prompt_tokens for one in answers)
-    costs = [cost_of(one, prices) for one in session.answers] if cost is None else []
-    known = [one for one in costs if one is not None]
+    left = limit - last.input_tokens if last else 0
+    whole, paid = UsageSum(), UsageSum()
+    for one in session.answers:
+        if not one.is_total:
+            whole.add(one, None)
+        if cost is None:
+            paid.add(one, prices.cost(one, is_total=one.is_total))
     return LiveState(
         agent=session.agent, session=session.source_id, title=session.title,
-        project=session.project, model=model, prompt_tokens=last.prompt_tokens if last else 0,
+        project=session.project, model=model, prompt_tokens=last.input_tokens if last else 0,
         window_tokens=size, window_source=source, compacts_at_tokens=limit,
         answers_left=max(round(left / grown), 0) if grown > 0 else None, requests=len(answers),
         compactions=session.compactions,
-        cache_hit_rate=sum(one.read_tokens for one in answers) / prompt if prompt else 0.0,
-        cost=cost if cost is not None else sum(known) if known else None,
+        cache_hit_rate=whole.hit_rate, cost=paid.known_cost if cost is None else cost,
     )  # fmt: skip
 
 
 def compacts_at(session: SpentSession, window: int) -> int:
     """Return from how many tokens on the agent compacts: as it did last, otherwise by default."""
     before = [
-        earlier.prompt_tokens
-        for earlier, one in pairwise(session.answers)
-        if one.follows_compaction
+        earlier.input_tokens for earlier, one in pairwise(session.answers) if one.follows_compaction
     ]
     return before[-1] if before else usual_threshold(session.agent, window)
 
@@ -121,8 +126,44 @@ def growth(answers: Sequence[SpentAnswer]) -> float:
     """Return by how many tokens a prompt grew with each of the last answers."""
     recent = list(answers[-_RECENT_ANSWERS - 1 :])
     grown = [
-        one.prompt_tokens - before.prompt_tokens
+        one.input_tokens - before.input_tokens
         for before, one in pairwise(recent)
         if not one.follows_compaction
     ]
     return sum(grown) / len(grown) if grown else 0.0
+
+
+# The files that are written to now
+
+
+def newest_files(places: Iterable[Path]) -> list[Path]:
+    """Return the files of agents in these places, the one that was written to last first; those of
+    subagents only if there are no others.
+    """
+    paths = [path for place in places for path in files_in(place) if path.is_file()]
+    mains = [path for path in paths if not path.name.startswith(SUBAGENT_FILE)]
+    return sorted(mains or paths, key=written_at, reverse=True)
+
+
+def written_at(path: Path) -> float:
+    """Return when a file was written, or the log of a database beside it; 0 if it is not there."""
+    times = [0.0]
+    for one in (path, Path(f"{path}-wal")):
+        with suppress(OSError):
+            times.append(one.stat().st_mtime)
+    return max(times)
+
+
+def last_session(path: Path) -> SpentSession | None:
+    """Return the session of a file that was used last; a subagent only if there is no other.
+
+    Raises `NotReadable` for a file that is half written.
+    """
+    found: list[ImportedSession] = []
+    for one in sessions_in(path):
+        if isinstance(one, NotReadable):
+            raise one
+        found.append(one)
+    mains = [one for one in found if one.lineage is None or one.lineage.relation != "sidechain"]
+    last = max(mains or found, key=lambda one: one.ended or 0.0, default=None)
+    return None if last is None else count_session(last)

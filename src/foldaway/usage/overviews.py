@@ -11,7 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.caching import PriceList
-from foldaway.usage.figures import (
+from foldaway.usage.reading import Judgement
+from foldaway.usage.record import SpentSession
+from foldaway.usage.sums import (
     CacheFigures,
     CountedAnswer,
     UsageRow,
@@ -20,8 +22,6 @@ from foldaway.usage.figures import (
     root_of,
     sum_of,
 )
-from foldaway.usage.reading import Judgement
-from foldaway.usage.record import SpentSession
 
 SHOWN_SHARES = 8
 """Kinds of content that are named; the rest is one row."""
@@ -131,7 +131,7 @@ def commands_for(rows: Sequence[CountedAnswer], *, is_stored: bool) -> list[str]
     """Return three commands that go on from here."""
     costs: Counter[str] = Counter()
     for row in rows:
-        costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.prompt_tokens
+        costs[row.session.path] += round(1e6 * (row.cost or 0)) + row.answer.input_tokens
     dearest = next((path for path, _ in costs.most_common() if "#" not in path), "")
     rest = dearest.removeprefix(os.path.expanduser("~/"))
     path = f"~/{shlex.quote(rest)}" if rest != dearest else shlex.quote(dearest)

@@ -10,18 +10,17 @@ from foldaway.agents.importers import CONSOLE_MARK, PARTIAL, SUBAGENTS, Imported
 from foldaway.compaction import message_tokens
 from foldaway.facts import arguments_given, effects_of_call, own_words
 from foldaway.tokens import Estimator
-from foldaway.transcript import Media, Message, Text, Thinking, ToolCall, ToolResult, is_ask
+from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask
+from foldaway.usage.categories import EARLIER, SUMMARIES, SYSTEM, name_in_prompts
 from foldaway.usage.record import PromptFigures, SpentSession, answers_of
 
-SYSTEM = "system prompt and tools"
-EARLIER = "earlier messages"
 _TITLE_CHARS = 80
 _WORD_CHARS = "".join(map(chr, range(0x21, 0x7F)))
 """Printable ASCII without the space: what secrets are made of."""
 _CHANGES = frozenset(("create", "write", "change", "append", "delete", "rename"))
 
 
-def spent(found: ImportedSession) -> SpentSession:
+def count_session(found: ImportedSession) -> SpentSession:
     """Return what a session of a file used."""
     messages = found.transcript.messages
     calls = [one.position for one in found.usage] or _calls(messages)
@@ -45,17 +44,17 @@ def title_of(given: str, messages: Iterable[Message]) -> str:
     What aider prints and commands with a slash are no words.
     """
     if given:
-        return _shortened(given)
+        return _shorten(given)
     for message in messages:
         if is_ask(message):
-            said = (own_words(part.text) for part in message.parts if isinstance(part, Text))
-            words = " ".join(next(filter(None, said), "").split())
+            texts = (own_words(part.text) for part in message.parts if isinstance(part, Text))
+            words = " ".join(next(filter(None, texts), "").split())
             if words and not words.startswith((CONSOLE_MARK, "/")):
-                return _shortened(words)
+                return _shorten(words)
     return ""
 
 
-def _shortened(title: str) -> str:
+def _shorten(title: str) -> str:
     """Return a title without the word at the cut: a redactor does not recognize half a secret."""
     if len(title) <= _TITLE_CHARS:
         return title
@@ -97,7 +96,8 @@ def prompt_figures(
         for part in message.parts:
             tokens = message_tokens(Message(message.role, (part,)), counter)
             known += tokens if calls and at < calls[0] else 0
-            shares[reads.kind(message, part, at in summaries)] += tokens * times
+            name = name_in_prompts(message.role, part, reads.tool_of(part))
+            shares[SUMMARIES if at in summaries else name] += tokens * times
             reads.take(part, tokens)
     if calls and first_prompt_tokens > known:
         shares[EARLIER if is_part else SYSTEM] += (first_prompt_tokens - known) * len(calls)
@@ -122,24 +122,12 @@ class _Reads:
         """Take it that a compaction dropped what was read."""
         self._dropped, self._seen = {**self._dropped, **self._seen}, {}
 
-    def kind(self, message: Message, part: object, is_summary: bool) -> str:
-        """Return what a part of a prompt is, for people."""
-        if is_summary:
-            return "summaries of compactions"
-        match part:
-            case ToolResult(call_id=call_id, name=name):
-                call = self._calls.get(call_id)
-                return f"{(call.name if call else name) or 'tool'} results"
-            case ToolCall():
-                return "tool calls"
-            case Thinking():
-                return "thinking"
-            case Media():
-                return "images and files"
-            case _ if message.role in ("system", "developer"):
-                return SYSTEM
-            case _:
-                return "the agent's words" if message.role == "assistant" else "your words"
+    def tool_of(self, part: Part) -> str:
+        """Return the tool that a result is of, "" for anything else."""
+        if not isinstance(part, ToolResult):
+            return ""
+        call = self._calls.get(part.call_id)
+        return call.name if call else part.name
 
     def take(self, part: object, tokens: int) -> None:
         """Take a call, or the result of one."""

@@ -17,8 +17,8 @@ from foldaway.errors import NotReadable, UnknownSession
 from foldaway.sessions import decoded, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
-from foldaway.usage.prompts import prompt_figures, spent, title_of
-from foldaway.usage.record import SpentAnswer, SpentSession, mark_of
+from foldaway.usage.prompts import count_session, prompt_figures, title_of
+from foldaway.usage.record import SpentSession, mark_of, spent_answer
 
 Tell = Callable[[int, int], None]
 """Takes how much is done so far, and of how much."""
@@ -74,7 +74,7 @@ class UsageReader:
         """What could not be read, a sentence each."""
         return [one.problem for one in self._used.values() if one.problem]
 
-    def native(self, places: Iterable[Path], tell: Tell) -> list[SpentSession]:
+    def read_files(self, places: Iterable[Path], tell: Tell) -> list[SpentSession]:
         """Return the sessions of all files in these places."""
         states = {
             os.path.abspath(path): _state(path) for place in places for path in files_in(place)
@@ -88,7 +88,7 @@ class UsageReader:
         self._used |= {path: self._cache.sources[path] for path in states}
         return [one for path in states for one in self._used[path].sessions]
 
-    def stored(
+    def read_store(
         self, store: Store, native: Sequence[SpentSession], tell: Tell = lambda done, total: None
     ) -> list[SpentSession]:
         """Return the sessions of a store without copies of native ones.
@@ -106,19 +106,19 @@ class UsageReader:
                 has_answers = known.get((info.source, info.source_id.partition(_MARK)[0]))
                 turns = () if has_answers else store.usage(info.id)
                 if has_answers is None or turns:
-                    found.append(self._stored(store, info, turns))
+                    found.append(self._read_stored(store, info, turns))
                 done += 1
                 tell(done, total)
             after, is_last = page.next, not page.next
         return found
 
-    def _stored(
+    def _read_stored(
         self, store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
     ) -> SpentSession:  # fmt: skip
         name = f"{store.where}#{info.id}"
         state = (info.length, int(info.updated * 1e6), len(turns))
         if not self._has(name, state):
-            found = spent_of_store(store, info, turns)
+            found = count_stored_session(store, info, turns)
             self._cache.sources[name] = ReadSource(state, (found,))
         self._used[name] = self._cache.sources[name]
         return self._used[name].sessions[0]
@@ -153,12 +153,12 @@ class UsageReader:
         try:
             make_private_folder(self._file.parent)
             with replacing(self._file, PRIVATE, private=True) as file:
-                file.write(_packed(UsageCache(self._cache.version, kept)))
+                file.write(_pack(UsageCache(self._cache.version, kept)))
         except OSError:
             return
 
 
-def _packed(cache: UsageCache) -> bytes:
+def _pack(cache: UsageCache) -> bytes:
     """Return a cache as bytes; a name or title that is not valid Unicode is not kept in it."""
     try:
         return msgspec.msgpack.encode(cache)
@@ -203,7 +203,7 @@ def _read(path: Path, state: tuple[int, int, int]) -> ReadSource:
         if isinstance(one, NotReadable):
             problem = str(one)
         else:
-            sessions.append(msgspec.structs.replace(spent(one), path=str(path)))
+            sessions.append(msgspec.structs.replace(count_session(one), path=str(path)))
     return ReadSource(state, tuple(sessions), problem)
 
 
@@ -215,7 +215,9 @@ def read_again(session: SpentSession) -> ImportedSession | None:
     return None
 
 
-def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) -> SpentSession:
+def count_stored_session(
+    store: Store, info: SessionInfo, turns: Sequence[TurnUsage]
+) -> SpentSession:
     """Return what a stored session used by its requests, or by what its messages say."""
     rows = store.read(info.id)
     own = [row for row in rows if row.owner_id in ("", info.id)]
@@ -231,7 +233,11 @@ def spent_of_store(store: Store, info: SessionInfo, turns: Sequence[TurnUsage]) 
         started=info.started, parent_id=_parent_name(store, info),
         is_subagent=info.kind == "subagent",
         answers=tuple(
-            _answer(info, messages, turn, at in views) for at, turn in enumerate(turns)
+            spent_answer(
+                turn, mark_of(info.source, info.id, messages, turn),
+                model=turn.model or info.model, follows_compaction=at in views,
+            )
+            for at, turn in enumerate(turns)
         ),
         prompts=prompt_figures(
             messages, calls, sorted([*generated, *(turns[at].position for at in views)]), first,
@@ -247,15 +253,3 @@ def _parent_name(store: Store, info: SessionInfo) -> str:
     except UnknownSession:
         parent = None
     return (parent.source_id or parent.id) if parent else ""
-
-
-def _answer(
-    info: SessionInfo, messages: Sequence[Message], turn: TurnUsage, follows: bool
-) -> SpentAnswer:  # fmt: skip
-    return SpentAnswer(
-        mark=mark_of(info.source, info.id, messages, turn), time=turn.time,
-        model=turn.model or info.model, prompt_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens, read_tokens=turn.cache_read_tokens,
-        written_tokens=turn.cache_write_tokens, hour_tokens=turn.cache_hour_tokens,
-        cost=turn.cost, follows_compaction=follows,
-    )  # fmt: skip

@@ -8,30 +8,18 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.importers import AnswerUsage, ImportedSession
-from foldaway.stores import TurnUsage
+from foldaway.agents.importers import ImportedSession
+from foldaway.caching import RequestUsage
 from foldaway.transcript import Message
+from foldaway.usage.categories import SYSTEM
 
 _MARK_BYTES = 8
 
 
-class SpentAnswer(Struct, frozen=True, array_like=True, gc=False):
+class SpentAnswer(RequestUsage, frozen=True, array_like=True, kw_only=True, gc=False):
     """What the provider counted for one answer, and by which mark its copies are known."""
 
     mark: bytes
-    time: float | None
-    model: str
-    prompt_tokens: int
-    """The whole prompt, cached parts included."""
-    output_tokens: int
-    read_tokens: int
-    """Of the prompt, what came out of the cache."""
-    written_tokens: int
-    """Of the prompt, what was written to the cache."""
-    hour_tokens: int = 0
-    """Of what was written, what the cache keeps for an hour."""
-    cost: float | None = None
-    """In dollars, if the agent recorded it."""
     follows_compaction: bool = False
     is_total: bool = False
     """Whether it is a sum of requests of which the agent records nothing else."""
@@ -39,7 +27,8 @@ class SpentAnswer(Struct, frozen=True, array_like=True, gc=False):
     @property
     def figures(self) -> tuple[int, int, int, int]:
         """The counts by which an answer is recognized in another record."""
-        return self.prompt_tokens, self.output_tokens, self.read_tokens, self.written_tokens
+        own = self.input_tokens, self.output_tokens
+        return *own, self.cache_read_tokens, self.cache_write_tokens
 
 
 class PromptFigures(Struct, frozen=True, array_like=True, kw_only=True):
@@ -82,25 +71,33 @@ class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
         """How often an answer follows a compaction of the agent."""
         return sum(answer.follows_compaction for answer in self.answers)
 
+    @property
+    def system_tokens(self) -> int:
+        """The size of the system prompt and the tools, by its prompts."""
+        return self.prompts.shares.get(SYSTEM, 0) // max(len(self.answers), 1)
+
 
 def answers_of(found: ImportedSession) -> Iterator[SpentAnswer]:
     """Yield what the answers of a session used, and last what is known only as a sum."""
     before, total = 0, found.total_usage
     for one in (*found.usage, *((total,) if total else ())):
         compactions = sum(at < one.position for at in found.summaries)
-        yield SpentAnswer(
-            mark=mark_of(found.agent, found.source_id, found.transcript.messages, one),
+        yield spent_answer(
+            one, mark_of(found.agent, found.source_id, found.transcript.messages, one),
             time=one.time or found.ended, model=one.model or found.model,
-            prompt_tokens=one.input_tokens, output_tokens=one.output_tokens,
-            read_tokens=one.cache_read_tokens, written_tokens=one.cache_write_tokens,
-            hour_tokens=one.cache_hour_tokens, cost=one.cost,
             follows_compaction=compactions > before, is_total=one is total,
         )  # fmt: skip
         before = compactions
 
 
+def spent_answer(one: RequestUsage, mark: bytes, **more: Any) -> SpentAnswer:
+    """Return a request that somebody recorded as an answer that can be counted."""
+    own = {name: getattr(one, name) for name in RequestUsage.__struct_fields__}
+    return SpentAnswer(**(own | more), mark=mark)
+
+
 def mark_of(
-    agent: str, source_id: str, messages: Sequence[Message], one: AnswerUsage | TurnUsage
+    agent: str, source_id: str, messages: Sequence[Message], one: RequestUsage
 ) -> bytes:  # fmt: skip
     """Return what an answer and its copies in other files, and in the store, have in common.
 
@@ -113,5 +110,5 @@ def mark_of(
     figures = (one.time, one.output_tokens, *sizes)
     place = (source_id, one.position)
     own = (given, *sizes) if given else figures if one.time else (*place, *figures)
-    said = repr((agent, own)).encode("utf-8", "replace")
-    return hashlib.blake2b(said, digest_size=_MARK_BYTES).digest()
+    text = repr((agent, own)).encode("utf-8", "replace")
+    return hashlib.blake2b(text, digest_size=_MARK_BYTES).digest()

@@ -22,14 +22,7 @@ def status_line(chat: Chat, prices: PriceList, columns: int) -> str:
     share, size = tokens / window, 12 if columns >= _WIDE else 6
     full = min(size, round(size * share))
     fill = f"{short(tokens)} of {short(window)}" + (f" ({share:.0%})" if columns >= _WIDE else "")
-    costs = [
-        prices.cost(
-            row.model, row.input_tokens, row.output_tokens, read_tokens=row.cache_read_tokens,
-            written_tokens=row.cache_write_tokens, hour_tokens=row.cache_hour_tokens,
-            recorded=row.cost,
-        )
-        for row in usage
-    ]  # fmt: skip
+    costs = [prices.cost(row) for row in usage]
     read = usage[-1].cache_read_tokens / max(usage[-1].input_tokens, 1) if usage else 0.0
     pieces = {
         "bar": f"{'█' * full}{'░' * (size - full)} ",

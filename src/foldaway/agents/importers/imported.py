@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway.caching import RequestUsage
 from foldaway.dialects import FreshIds, dialect_named, dump_bytes
 from foldaway.errors import NotReadable
 from foldaway.transcript import Frame, Payload, Transcript, survey
@@ -66,24 +67,10 @@ class Lineage(Struct, frozen=True, gc=False):
     at: str = ""
 
 
-class AnswerUsage(Struct, frozen=True, kw_only=True, gc=False):
+class AnswerUsage(RequestUsage, frozen=True, kw_only=True, gc=False):
     """What the provider counted for one answer, as the agent recorded it."""
 
-    position: int = 0
-    """The message of the answer; the first one if the answer is spread over several."""
-    model: str = ""
-    time: float | None = None
-    input_tokens: int = 0
-    """The whole prompt, cached parts included."""
-    output_tokens: int = 0
-    """All that the model wrote, reasoning included."""
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_hour_tokens: int = 0
-    """Of the tokens written to the cache, those that it keeps for an hour; they cost more."""
     reasoning_tokens: int = 0
-    cost: float | None = None
-    """In dollars, if the agent recorded it."""
 
 
 class ImportedSession(Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from foldaway.cli.draw import Picture, Piece, saving, text_of
 from foldaway.cli.files import counted, format_time, shortened
 from foldaway.cli.inputs import COUNT, print_json
 from foldaway.cli.stores import opened, session_command, session_line, session_row, short_id
-from foldaway.sessions import SessionDetails, session_details
 from foldaway.stores import SessionInfo
+from foldaway.usage import SessionDetails, session_details
 
 BAR_COLUMNS = 30
 """The width of the bar of the largest request; the table has four more columns."""

@@ -1,4 +1,4 @@
-"""What a compaction cost and saved, by the requests that were sent with it."""
+"""What a compaction cost and saved by the requests after it, and a whole session otherwise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from foldaway._core import Report
 from foldaway.caching import TTL_SECONDS, PriceList, usd, window_of
-from foldaway.stores import TurnUsage
+from foldaway.lab import replay_session
+from foldaway.sessions import transcript_of
+from foldaway.stores import SessionInfo, Store, TurnUsage
+from foldaway.usage.judging import MOST_PROMPTS
+from foldaway.usage.reading import count_stored_session
+from foldaway.usage.requests import recorded_usage
 
 
 class Spared(Struct, frozen=True):
@@ -78,13 +83,15 @@ def balance(
 ) -> StepBalance:  # fmt: skip
     """Return what a compaction cost and saved.
 
-    `before` is the last request without it, `later` are those that were sent with it. `model` is
-    that of the session, for requests that name none.
+    `before` is the last request without it, `later` are those that were sent with it. A `report`
+    says what it spared better than `spared`. `model` is that of the session, for requests that
+    name none.
     """
     economics = None if report is None else report.economics
+    spared = spared if report is None else spared_by(report)
     if not later:
-        said = "No request was sent with it, as far as the records say: it cost and saved nothing."
-        return StepBalance(expected=economics, said=said)
+        words = "No request was sent with it, as far as the records say: it cost and saved nothing."
+        return StepBalance(expected=economics, said=words)
     named = [replace(one, model=one.model or model) for one in later]
     tokens, source = window_of(named[0].model, window)
     first = named[0]
@@ -108,7 +115,7 @@ def balance(
         usd_summary=summary, break_even=_break_even(pairs, summary) if is_known else None,
         not_fitting=sum(misfits), window_tokens=tokens, window_source=source, expected=economics,
     )  # fmt: skip
-    return replace(made, said=_said(made))
+    return replace(made, said=_describe(made))
 
 
 def _otherwise(
@@ -147,10 +154,7 @@ def _is_warm(one: TurnUsage, last: TurnUsage) -> bool:
 
 
 def _cost(one: TurnUsage, prices: PriceList) -> float | None:
-    return prices.cost(
-        one.model, one.input_tokens, one.output_tokens, read_tokens=one.cache_read_tokens,
-        written_tokens=one.cache_write_tokens, hour_tokens=one.cache_hour_tokens,
-    )  # fmt: skip
+    return prices.cost(replace(one, cost=None))
 
 
 def _summary_usd(economics: dict[str, Any] | None) -> float:
@@ -174,7 +178,7 @@ def _break_even(pairs: Sequence[tuple[float, float]], price: float) -> int | Non
     return found
 
 
-def _said(made: StepBalance) -> str:
+def _describe(made: StepBalance) -> str:
     """Return the figures in a paragraph, with what is estimated."""
     many = "1 request was" if made.requests == 1 else f"{made.requests:,} requests were"
     parts = [
@@ -182,7 +186,7 @@ def _said(made: StepBalance) -> str:
         f"{made.tokens_less:,} tokens less. {made.written_again:,} tokens of the first one did not "
         f"come out of the cache."
     ]
-    parts += [*_said_of_money(made), *_said_of_window(made)]
+    parts += [*_describe_money(made), *_describe_window(made)]
     how = "by the provider's count" if made.is_measured else "by our own count"
     parts.append(
         f"Estimated: the tokens less ({how}), and that the folded messages would have come out of "
@@ -191,7 +195,7 @@ def _said(made: StepBalance) -> str:
     return " ".join(parts)
 
 
-def _said_of_money(made: StepBalance) -> list[str]:
+def _describe_money(made: StepBalance) -> list[str]:
     if not made.compared:
         return []
     saved, was, would = made.usd_saved, made.usd, made.usd_otherwise
@@ -208,7 +212,7 @@ def _said_of_money(made: StepBalance) -> list[str]:
     ]
 
 
-def _said_of_window(made: StepBalance) -> list[str]:
+def _describe_window(made: StepBalance) -> list[str]:
     if not made.not_fitting:
         return []
     assumed = "assumed " if made.window_source == "assumed" else ""
@@ -218,3 +222,96 @@ def _said_of_window(made: StepBalance) -> list[str]:
         f"{many} would not have fit the {assumed}window of {made.window_tokens:,} tokens without "
         f"it{left}."
     ]
+
+
+_RECORDED = 0.9
+"""Share of the answers whose requests must be recorded, or what was paid is called a part; chosen:
+a retry or a torn line loses a few."""
+
+
+class Otherwise(Struct, frozen=True, kw_only=True):
+    """What a session cost, and would have cost; replayed by today's list prices, in dollars."""
+
+    requests: int = 0
+    """That are recorded with what the provider counted."""
+    answers: int = 0
+    """That the log shows, and that were replayed."""
+    compactions: int = 0
+    """That were made, by Foldaway or the agent."""
+    usd_paid: float | None = None
+    """By what the provider counted; None if that or the price is not known."""
+    usd_without: float | None = None
+    """Without any compaction: each prompt has the whole log before it."""
+    not_fitting: int = 0
+    """Of these prompts, those that would not have fit the window."""
+    usd_with_foldaway: float | None = None
+    """Behind a gateway without settings."""
+    foldaway_compactions: int = 0
+    """That it would have made."""
+    window_tokens: int = 0
+    said: str = ""
+    """All this in a paragraph."""
+    why_none: str = ""
+    """Why nothing was replayed, in a sentence."""
+
+
+def otherwise(store: Store, info: SessionInfo, prices: PriceList) -> Otherwise:
+    """Return what a session would have cost in other ways; it is replayed, which takes seconds."""
+    rows = store.outline(info.id)
+    turns = recorded_usage(store, info)
+    written = {row.position for row in rows if row.generated}
+    model = info.model or next((one.model for one in turns if one.model), "")
+    own = sum(at - 1 not in written for at in written)
+    costs = [prices.cost(replace(one, model=one.model or model)) for one in turns]
+    paid = None if not costs or None in costs else sum(one or 0.0 for one in costs)
+    made = Otherwise(
+        requests=len(turns), compactions=own + info.compactions, usd_paid=paid,
+        window_tokens=window_of(model, None)[0],
+    )  # fmt: skip
+    why = ""
+    if sum(row.role == "assistant" for row in rows) > MOST_PROMPTS:
+        why = f"It has more than {MOST_PROMPTS:,} answers; a replay would take minutes."
+    elif prices.of(model) is None:
+        why = f"The prices of {model!r} are not known." if model else "Its model is not known."
+    if why:
+        return replace(made, why_none=why, said=why)
+    spent = count_stored_session(store, info, turns)
+    log = transcript_of(store, info, what="log")
+    messages = tuple(one for one in log.messages if one.position not in written)
+    found = replay_session(replace(log, messages=messages), model, (), spent.system_tokens, prices)
+    assert found is not None  # its prices are known
+    without, ours = found
+    return _describe_otherwise(replace(
+        made, answers=without.calls, usd_without=without.usd,
+        not_fitting=without.overflows, usd_with_foldaway=ours.usd,
+        foldaway_compactions=ours.compactions,
+    ))  # fmt: skip
+
+
+def _describe_otherwise(made: Otherwise) -> Otherwise:
+    """Return the same with its paragraph."""
+    parts: list[str] = []
+    if made.usd_paid is not None:
+        times = "once" if made.compactions == 1 else f"{made.compactions:,} times"
+        how = f"compacted {times}" if made.compactions else "without a compaction"
+        parts.append(f"Its {made.requests:,} requests cost {usd(made.usd_paid)}, {how}.")
+        if made.requests < made.answers * _RECORDED:
+            parts.append(
+                f"The log has {made.answers:,} answers, so that is only a part: do not compare it "
+                f"with what follows."
+            )
+    if made.usd_without is not None and made.usd_with_foldaway is not None:
+        same = "the same costs" if not made.compactions else "it costs without any compaction"
+        misfits = (
+            f", but {made.not_fitting:,} prompts do not fit the window of "
+            f"{made.window_tokens:,} tokens" if made.not_fitting else ""
+        )  # fmt: skip
+        many = made.foldaway_compactions
+        parts.append(
+            f"Replayed from the log, {same} {usd(made.usd_without)}{misfits}; behind Foldaway as "
+            f"it is without settings {usd(made.usd_with_foldaway)}, with {many:,} "
+            f"{'compaction' if many == 1 else 'compactions'}. A replay has the same answers, our "
+            f"own count of tokens, a cache that stays warm and today's list prices, so compare "
+            f"these two with each other and not with what was paid."
+        )
+    return replace(made, said=" ".join(parts))

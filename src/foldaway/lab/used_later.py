@@ -12,20 +12,18 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from foldaway.lab import (
+from foldaway.lab.scoring.needed import (
     Elsewhere,
-    LabSession,
     NeededFact,
     PreparedSession,
     UsedFact,
     commands_of,
-    is_system,
-    one_line,
     prepare,
-    render,
     surviving_form,
     used_facts,
 )
+from foldaway.lab.scoring.session import LabSession, is_system, render
+from foldaway.lab.scoring.signals import one_line
 from foldaway.sessions import Show, decoded
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.transcript import (
@@ -127,20 +125,20 @@ def facts_used_later(
     cut -= sum(map(is_system, messages[:cut]))
     prepared = prepare(LabSession(info.id, info.source, info.cwd, messages))
     facts = used_facts(prepared, cut, _NOTHING)
-    said = _said(prepared, cut, facts)
-    text = _shown_text(store, info, sight.after)
-    told = _told_by(sight.before)
-    flat, flat_told, states = one_line(text), one_line(told), _places(sight)
+    places = _places_of(prepared, cut, facts)
+    text = _text_shown(store, info, sight.after)
+    written = _text_written(sight.before)
+    flat, flat_written, states = one_line(text), one_line(written), _states(sight)
     found = [
         LaterFact(
-            text=show(fact.text), kind=fact.kind, said_at=positions[said[fact.key][-1]],
+            text=show(fact.text), kind=fact.kind, said_at=positions[places[fact.key][-1]],
             used_at=positions[fact.used_at],
-            state=_state(fact, flat, text, [states[positions[at]] for at in said[fact.key]]),
-            was_shown=any(states[positions[at]].was_shown for at in said[fact.key])
-            or _survives(fact, flat_told, told),
+            state=_state(fact, flat, text, [states[positions[at]] for at in places[fact.key]]),
+            was_shown=any(states[positions[at]].was_shown for at in places[fact.key])
+            or _survives(fact, flat_written, written),
         )
         for fact in facts
-        if said[fact.key]
+        if places[fact.key]
     ]  # fmt: skip
     count = Counter(one.state for one in found)
     return UsedLater(
@@ -168,7 +166,7 @@ def _survives(fact: UsedFact, flat: str, text: str) -> bool:
     return bool(surviving_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
 
 
-def _places(sight: Sight) -> Mapping[int, _PlaceState]:
+def _states(sight: Sight) -> Mapping[int, _PlaceState]:
     """Return for each position whether it was shown before, and whether it can be recalled."""
     shown: set[int] = set()
     for item in sight.before.items:
@@ -182,7 +180,7 @@ def _places(sight: Sight) -> Mapping[int, _PlaceState]:
     return found
 
 
-def _said(
+def _places_of(
     prepared: PreparedSession, cut: int, facts: Sequence[UsedFact]
 ) -> dict[tuple[str, str], list[int]]:
     """Return where each fact stands before the cut, by the places of the prepared messages."""
@@ -235,7 +233,7 @@ def _words(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-def _shown_text(store: Store, info: SessionInfo, view: View) -> str:
+def _text_shown(store: Store, info: SessionInfo, view: View) -> str:
     """Return what a view shows, as the lab reads it; only what is kept is read from the store."""
     texts: list[str] = []
     for item in view.items:
@@ -250,7 +248,7 @@ def _shown_text(store: Store, info: SessionInfo, view: View) -> str:
     return "\n".join(texts)
 
 
-def _told_by(view: View) -> str:
+def _text_written(view: View) -> str:
     """Return what compactions wrote into a view: summaries and digests."""
     texts: list[str] = []
     for item in view.items:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from foldaway.caching import PriceList
+from foldaway.caching import PriceList, RequestUsage
 from foldaway.usage.numbers import money
 from foldaway.usage.record import SpentAnswer, SpentSession
 
@@ -21,13 +21,66 @@ _PAUSE_SECONDS = 300
 """How long providers keep a prefix by default."""
 
 
-def cost_of(one: SpentAnswer, prices: PriceList) -> float | None:
-    """Return what an answer costs, by the one rule of the price list."""
-    return prices.cost(
-        one.model, one.prompt_tokens, one.output_tokens, read_tokens=one.read_tokens,
-        written_tokens=one.written_tokens, hour_tokens=one.hour_tokens, recorded=one.cost,
-        is_total=one.is_total,
-    )  # fmt: skip
+_QUARTER_SECONDS = 900
+"""Midnight of every zone is at a quarter of an hour, so a quarter has one day."""
+
+
+class UsageSum(Struct):
+    """What some requests used together: everything that adds up requests does it here."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    """The whole prompts, cached parts included."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    """Requests whose price nobody knows; they are not in the cost."""
+    compactions: int = 0
+    """Requests that follow a compaction."""
+
+    def add(self, one: RequestUsage, cost: float | None, *, is_compacted: bool = False) -> None:
+        """Count one more request."""
+        self.requests += 1
+        self.input_tokens += one.input_tokens
+        self.output_tokens += one.output_tokens
+        self.cache_read_tokens += one.cache_read_tokens
+        self.cache_write_tokens += one.cache_write_tokens
+        self.cost += cost or 0.0
+        self.unpriced += cost is None
+        self.compactions += is_compacted
+
+    def join(self, other: UsageSum) -> None:
+        """Add what others used."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    @property
+    def tokens(self) -> int:
+        """All that was sent and answered."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of the prompts that came out of the cache."""
+        return self.cache_read_tokens / self.input_tokens if self.input_tokens else 0.0
+
+    @property
+    def known_cost(self) -> float | None:
+        """The cost; None if no price is known."""
+        return self.cost if self.requests > self.unpriced else None
+
+    @property
+    def dollars(self) -> str:
+        """The cost for people; `?` if no price is known, `+` if some are not."""
+        return _dollars(self.requests, self.unpriced, self.cost)
+
+
+def _dollars(requests: int, unpriced: int, cost: float) -> str:
+    if requests == unpriced:
+        return "?" if requests else ""
+    return money(cost) + ("+" if unpriced else "")
 
 
 class CountedAnswer(Struct, frozen=True):
@@ -69,6 +122,16 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     """Answers that follow a compaction of the agent."""
     models: tuple[str, ...] = ()
 
+    @property
+    def dollars(self) -> str:
+        """The cost for people; `?` if no price is known, `+` if some are not."""
+        return _dollars(self.requests, self.unpriced_requests, self.cost)
+
+    def key(self, by: Key | None) -> str:
+        """Return what it is the sum of."""
+        value = getattr(self, by) if by else ""
+        return "" if isinstance(value, UnsetType) else str(value)
+
 
 def count_once(
     native: Sequence[SpentSession], stored: Sequence[SpentSession], prices: PriceList
@@ -95,7 +158,9 @@ def count_once(
                 times[answer.figures].append(when)
             elif _was_recorded(times.get(answer.figures, []), when):
                 continue
-            found.append(CountedAnswer(session, root, answer, cost_of(answer, prices)))
+            found.append(
+                CountedAnswer(session, root, answer, prices.cost(answer, is_total=answer.is_total))
+            )
     return found
 
 
@@ -169,10 +234,7 @@ def sum_of(
     rows: Sequence[CountedAnswer], period: Period = "all", by: Key | None = None, when: str = ""
 ) -> UsageRow:  # fmt: skip
     """Return the sum of answers, named by their period and their key, which they share."""
-    read = sum(row.answer.read_tokens for row in rows)
-    written = sum(row.answer.written_tokens for row in rows)
-    prompt = sum(row.answer.prompt_tokens for row in rows)
-    output = sum(row.answer.output_tokens for row in rows)
+    whole = add_all(rows)
     named: dict[str, str] = {}
     if by == "session":
         root = rows[0].root
@@ -183,25 +245,53 @@ def sum_of(
     return UsageRow(
         period=UNSET if period == "all" else when, **named, requests=len(rows),
         sessions=len({row.root.key for row in rows}),
-        input_tokens=max(prompt - read - written, 0), output_tokens=output,
-        cache_write_tokens=written, cache_read_tokens=read, total_tokens=prompt + output,
-        cost=round(sum(row.cost or 0.0 for row in rows), 6),
-        unpriced_requests=sum(row.cost is None for row in rows),
-        compactions=sum(row.answer.follows_compaction for row in rows),
+        input_tokens=max(
+            whole.input_tokens - whole.cache_read_tokens - whole.cache_write_tokens, 0
+        ),
+        output_tokens=whole.output_tokens, cache_write_tokens=whole.cache_write_tokens,
+        cache_read_tokens=whole.cache_read_tokens, total_tokens=whole.tokens,
+        cost=round(whole.cost, 6), unpriced_requests=whole.unpriced,
+        compactions=whole.compactions,
         models=tuple(sorted({row.answer.model for row in rows if row.answer.model})),
     )  # fmt: skip
 
 
-def dollars(row: UsageRow) -> str:
-    """Return the cost of a row; `?` if no price is known, `+` if some are not."""
-    if row.requests == row.unpriced_requests:
-        return "?" if row.requests else ""
-    return money(row.cost) + ("+" if row.unpriced_requests else "")
+def add_all(rows: Iterable[CountedAnswer]) -> UsageSum:
+    """Return the sum of answers."""
+    found = UsageSum()
+    for row in rows:
+        found.add(row.answer, row.cost, is_compacted=row.answer.follows_compaction)
+    return found
+
+
+def by_session(rows: Iterable[CountedAnswer]) -> dict[tuple[str, str], UsageSum]:
+    """Return what each session used, with its subagents; what a subagent used is there twice."""
+    own: defaultdict[int, list[CountedAnswer]] = defaultdict(list)
+    for row in rows:
+        own[id(row.session)].append(row)
+    found: defaultdict[tuple[str, str], UsageSum] = defaultdict(UsageSum)
+    for some in own.values():
+        whole = add_all(some)
+        for key in {some[0].root.key, some[0].session.key}:
+            found[key].join(whole)
+    return dict(found)
+
+
+def by_day(rows: Iterable[CountedAnswer]) -> dict[str, UsageSum]:
+    """Return what was used each day, in local time; under "" what has no date."""
+    quarters: defaultdict[int | None, list[CountedAnswer]] = defaultdict(list)
+    for row in rows:
+        quarters[None if row.time is None else int(row.time // _QUARTER_SECONDS)].append(row)
+    found: defaultdict[str, UsageSum] = defaultdict(UsageSum)
+    for at, some in quarters.items():
+        day = period_of(None if at is None else float(at * _QUARTER_SECONDS), "day")
+        found[day].join(add_all(some))
+    return dict(found)
 
 
 class CacheFigures(Struct, frozen=True, kw_only=True):
-    """How well the prompts were cached. A miss reads less than the request before it did, of the
-    same session and model, although its prompt was long enough to read more.
+    """How well the prompts were cached. A miss is a request with `missed_tokens` after another one
+    of the same session and model.
     """
 
     prompt_tokens: int = 0
@@ -221,16 +311,16 @@ class CacheFigures(Struct, frozen=True, kw_only=True):
 
 def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigures:
     """Return how well prompts were cached, session by session."""
-    prompt = read = misses = missed = pauses = compactions = 0
-    cost, last = 0.0, dict[tuple[int, str], SpentAnswer]()
+    misses = missed = pauses = compactions = 0
+    cost, whole, last = 0.0, UsageSum(), dict[tuple[int, str], SpentAnswer]()
     for row in rows:
         one, key = row.answer, (id(row.session), row.answer.model)
-        prompt, read = prompt + one.prompt_tokens, read + one.read_tokens
+        whole.add(one, None)
         if one.is_total:
             continue
         before, last[key] = last.get(key), one
-        lost = min(before.read_tokens, one.prompt_tokens) - one.read_tokens if before else 0
-        if before is None or lost <= 0:
+        lost = missed_tokens(before, one)
+        if before is None or not lost:
             continue
         misses, missed = misses + 1, missed + lost
         cost += _cost_of_miss(one.model, lost, prices)
@@ -238,9 +328,19 @@ def cache_figures(rows: Iterable[CountedAnswer], prices: PriceList) -> CacheFigu
         is_late = before.time and one.time and one.time - before.time >= _PAUSE_SECONDS
         pauses += bool(is_late and not one.follows_compaction)
     return CacheFigures(
-        prompt_tokens=prompt, read_tokens=read, misses=misses, missed_tokens=missed,
-        missed_cost=round(cost, 6), after_pause=pauses, after_compaction=compactions,
+        prompt_tokens=whole.input_tokens, read_tokens=whole.cache_read_tokens, misses=misses,
+        missed_tokens=missed, missed_cost=round(cost, 6), after_pause=pauses,
+        after_compaction=compactions,
     )  # fmt: skip
+
+
+def missed_tokens(before: RequestUsage | None, one: RequestUsage) -> int:
+    """Return how much less came out of the cache than for the request before, although the prompt
+    was long enough for more.
+    """
+    if before is None:
+        return 0
+    return max(min(before.cache_read_tokens, one.input_tokens) - one.cache_read_tokens, 0)
 
 
 def _cost_of_miss(model: str, tokens: int, prices: PriceList) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from foldaway.sessions.details import recorded_usage, session_details
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewMessage, NewSession, TurnUsage
+from foldaway.usage.requests import recorded_usage, session_details
 
 
 def answer(at: int, **wire: Any) -> NewMessage:
