@@ -15,7 +15,7 @@ from foldaway.agents.installing.programs import clients, opening_clients
 from foldaway.cli import brief as command
 
 pytestmark = pytest.mark.usefixtures("home")
-DATA = Path(__file__).resolve().parents[1] / "importers" / "data"
+DATA = Path(__file__).resolve().parents[1] / "agents" / "importers" / "data"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 TALK = [
     {"role": "user", "content": f"Fix the parser with {SECRET}. Never touch legacy.py."},
@@ -124,7 +124,7 @@ def test_every_agent_has_its_own_way_to_take_a_prompt(
         foldaway("brief", file, "--to", name)
         path, _, *options, prompt = called.pop()
         assert path == str(program / client.program)
-        assert tuple(options) == client.prompt
+        assert tuple(options) == client.install.prompt
         assert prompt.startswith(b"[foldaway summary")
     programs = {"claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen"}
     assert set(opening_clients()) == programs | (set(opening_clients()) & set(clients()))

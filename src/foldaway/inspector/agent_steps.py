@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from foldaway.agents.known import compaction_of
 from foldaway.facts import summary_body
 from foldaway.gateway import NotThere
 from foldaway.inspector.balance import Spared, balance
@@ -15,7 +16,6 @@ from foldaway.inspector.used_later import LookRange, Sight, UsedLater, facts_use
 from foldaway.sessions import Show, decoded, recorded_usage
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
-from foldaway.usage import SUMMARY_ALONE
 
 
 class AgentCompaction(Struct, frozen=True):
@@ -114,7 +114,7 @@ def _facts(
     store: Store, info: SessionInfo, found: AgentCompaction, messages: tuple[Message, ...],
     show: Show,
 ) -> UsedLater:  # fmt: skip
-    if info.source not in SUMMARY_ALONE:
+    if not compaction_of(info.source).keeps_summary_alone:
         why = (
             f"{info.source or 'The agent'} keeps messages beside its summary, and its file does "
             f"not say which: what it lost cannot be told."

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from foldaway.usage.judging import (
         MOST_PROMPTS,
-        SUMMARY_ALONE,
         judge,
         recordings_of,
         replayed,
@@ -39,7 +38,7 @@ __getattr__ = import_later(
     __name__,
     {
         "figures": "CountedAnswer Key Period UsageRow add_up count_once dollars period_of sum_of",
-        "judging": "MOST_PROMPTS SUMMARY_ALONE judge recordings_of replayed system_tokens_of",
+        "judging": "MOST_PROMPTS judge recordings_of replayed system_tokens_of",
         "live": "LiveState live_state usual_threshold window_for",
         "newest": "last_session newest_files written_at",
         "numbers": "full money short short_paths",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy
 from foldaway.agents.importers import ImportedSession
+from foldaway.agents.known import compaction_of
 from foldaway.caching import PriceList, window_of
 from foldaway.lab import (
     Elsewhere,
@@ -43,9 +44,6 @@ dropped messages without a word, and what the session cost cannot be simulated."
 _RECENT_SECONDS = 60 * 86_400
 MOST_PROMPTS = 3_000
 """Requests of a session that is replayed; a longer one would take the time of all."""
-SUMMARY_ALONE = frozenset(("claude-code", "opencode", "goose"))
-"""Agents whose compactions keep the summary and no earlier messages beside it, which would have
-what a summary does not name."""
 _FILE = re.compile(r"\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
 _NOTHING = Elsewhere(frozenset(), frozenset())
 
@@ -107,7 +105,8 @@ def _losses(found: ImportedSession) -> tuple[int, int, int]:
     comes again may be chance. A compaction is judged by what the model saw, which is what came
     since the one before it, and by what the agent wrote until the next.
     """
-    session = lab_session(found) if found.agent in SUMMARY_ALONE and found.summaries else None
+    is_judged = compaction_of(found.agent).keeps_summary_alone and found.summaries
+    session = lab_session(found) if is_judged else None
     if not isinstance(session, LabSession):
         return 0, 0, 0
     compactions = used = named = 0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from foldaway.agents.hooks import telling
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.hooks.telling import is_news
-from foldaway.agents.installing.programs import client_named
+from foldaway.agents.known import agent_named
 
 RULE = "Never edit config/prod.toml."
 SIGN = "abcab"
@@ -63,7 +63,7 @@ def test_copilot_is_told_with_the_next_result(session: Callable[..., Path], toke
     }  # fmt: skip
     for is_new in (True, False):
         event = event_of(given, "postToolUse")
-        said = answer(client_named("copilot-cli"), event, HookOptions(result_tokens=tokens), host)
+        said = answer(agent_named("copilot-cli"), event, HookOptions(result_tokens=tokens), host)
         found = json.loads(said or "{}")
         assert (RULE in found.get("additionalContext", "")) == is_new
         assert ("modifiedResult" in found) == bool(tokens)
