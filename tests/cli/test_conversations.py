@@ -13,7 +13,7 @@ from tests.agents.importers.test_more_agents import database
 
 pytestmark = pytest.mark.usefixtures("home")
 
-DATA = Path(__file__).parents[1] / "importers" / "data"
+DATA = Path(__file__).parents[1] / "agents" / "importers" / "data"
 NATIVE = {
     "claude-code.jsonl": "anthropic",
     "codex.jsonl": "openai-responses",

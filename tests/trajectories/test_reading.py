@@ -153,7 +153,7 @@ def test_a_sample_is_in_order_and_always_the_same(lines: list[int], number: int,
     assert set(drawn) <= set(sample(iter(entries), number + 3, seed))
 
 
-NATIVE = Path(__file__).parents[1] / "importers" / "data"
+NATIVE = Path(__file__).parents[1] / "agents" / "importers" / "data"
 
 
 @pytest.mark.parametrize(

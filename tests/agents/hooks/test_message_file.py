@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-from foldaway.agents.hooks.message_file import refresh
+from foldaway.agents.hooks.compactions import refresh_message_file
 from foldaway.agents.installing.programs import list_additions
 from foldaway.agents.known import agent_named
 
@@ -35,7 +35,7 @@ def test_only_our_own_file_is_written_and_only_for_a_new_compaction(
         if before is not None:
             path.write_text(before, errors="surrogateescape")
             os.utime(path, (now + age, now + age))
-        refresh(str(path), MARK, now if compacted else 0.0, lambda: facts)
+        refresh_message_file(str(path), MARK, now if compacted else 0.0, lambda: facts)
         after = path.read_text(errors="surrogateescape") if path.exists() else None
         is_ours = before is None or before.startswith(MARK)
         is_told = before is not None and age >= 0

@@ -68,7 +68,7 @@ def write_agents(folder: Path) -> None:
     """Write the folder that is imported."""
     folder.mkdir(parents=True)
     for name in FILES:
-        shutil.copy(HERE.parents[1] / "importers" / "data" / name, folder)
+        shutil.copy(HERE.parents[1] / "agents" / "importers" / "data" / name, folder)
     (folder / "alpha.json").write_text(json.dumps({"messages": long_session("alpha")}))
     twin = {"conversations": [{"from": "human", "value": "How far is the moon?"},
                               {"from": "gpt", "value": "384,400 km."}]}  # fmt: skip

@@ -134,8 +134,8 @@ def framed_facts(facts: str, *, is_after: bool) -> str:
 
 def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bool) -> None:
     """Write the facts into the file of messages; one who `ends` leaves none there."""
+    from foldaway.agents.hooks.compactions import refresh_message_file
     from foldaway.agents.hooks.facts import dropped_facts
-    from foldaway.agents.hooks.message_file import refresh
     from foldaway.agents.importers import compacted_at
 
     def facts() -> str:
@@ -144,7 +144,7 @@ def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bo
         return _framed(_AFTER, found)
 
     compacted = 0.0 if ends else compacted_at(event.path, event.session)
-    refresh(host.message_file, _AFTER, compacted, facts)
+    refresh_message_file(host.message_file, _AFTER, compacted, facts)
 
 
 def _framed(before: str, facts: str, after: str = "") -> str:

@@ -98,7 +98,7 @@ def _keep(
     given: dict[str, str], originals: Sequence[Original], agent: str, event: HookEvent
 ) -> bool:
     """Keep originals in the store, if it can be written at once."""
-    from foldaway.agents.hooks.keeping import keep_originals
+    from foldaway.agents.hooks.results import keep_originals
     from foldaway.config import home_folder, open_store, read_settings
 
     import_module("foldaway.stores.sqlite.database")  # what the store waits for is not this
@@ -125,14 +125,14 @@ def _keep(
 
 
 def _is_news(given: dict[str, str], transcript: str, sign: str) -> bool:
-    from foldaway.agents.hooks.telling import is_news
+    from foldaway.agents.hooks.compactions import is_new_compaction
 
     def folder() -> Path:
         from foldaway.config import home_folder
 
         return Path(given["home"] or home_folder()) / "told"
 
-    return is_news(transcript, sign, folder)
+    return is_new_compaction(transcript, sign, folder)
 
 
 def _import_later(given: dict[str, str], agent: str, path: str) -> None:

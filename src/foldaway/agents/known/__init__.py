@@ -9,8 +9,6 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.agents.known.agent import (
         AddressFile,
-        AgentHook,
-        AgentPlace,
         AgentPlugin,
         CompactionSign,
         Form,
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "agent": "AddressFile AgentHook AgentPlace AgentPlugin CompactionSign Form HooksSection "
+        "agent": "AddressFile AgentPlugin CompactionSign Form HooksSection "
         "JsonVariable KnownAgent StartSection agent_named compaction_of expanded files_of "
         "known_agents",
     },

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from foldaway.agents.hooks import telling
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-from foldaway.agents.hooks.telling import is_news
+from foldaway.agents.hooks.compactions import is_new_compaction
 from foldaway.agents.known import agent_named
 
 RULE = "Never edit config/prod.toml."
@@ -32,8 +32,8 @@ def test_each_compaction_is_news_once(pieces: list[str]) -> None:
         for piece in pieces:
             path.write_text(path.read_text() + piece)
             now = path.read_text().count(SIGN)
-            assert is_news(str(path), SIGN, lambda: notes) == (now > known)
-            assert not is_news(str(path), SIGN, lambda: notes)
+            assert is_new_compaction(str(path), SIGN, lambda: notes) == (now > known)
+            assert not is_new_compaction(str(path), SIGN, lambda: notes)
             known = now
 
 
@@ -41,12 +41,12 @@ def test_what_was_told_long_ago_is_forgotten(tmp_path: Path) -> None:
     """Notes do not pile up."""
     path, notes = tmp_path / "s", tmp_path / "told"
     path.write_text(SIGN)
-    assert is_news(str(path), SIGN, lambda: notes)
+    assert is_new_compaction(str(path), SIGN, lambda: notes)
     (old,) = notes.iterdir()
     os.utime(old, (0, 0))
     other = tmp_path / "t"
     other.write_text(SIGN)
-    assert is_news(str(other), SIGN, lambda: notes)
+    assert is_new_compaction(str(other), SIGN, lambda: notes)
     assert old not in list(notes.iterdir())
 
 
