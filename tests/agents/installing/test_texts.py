@@ -252,6 +252,14 @@ def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str)
         text.put(broken, PATH, VALUE)
 
 
+@pytest.mark.parametrize("end", ["servers:\n\n", "servers:\n\n\n# c\n", "servers:\n", "b: 1\n"])
+def test_a_text_of_yaml_keeps_its_empty_lines_and_gets_no_others(end: str) -> None:
+    """`|+` has all the empty lines up to the next key; ours may be that key."""
+    before = f"a: |+\n  x\n\n{end}"
+    after = yaml_text.take(yaml_text.put(before, PATH, VALUE), PATH)
+    assert of_yaml(after)["a"] == of_yaml(before)["a"] == "x\n\n"
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

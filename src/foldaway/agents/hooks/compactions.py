@@ -1,4 +1,4 @@
-"""Which compactions of a session its agent was told of, for agents that have no event after one."""
+"""Compactions that an agent was not told of yet, for agents that have no event after one."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def _forget(notes: Path) -> None:
 def refresh_message_file(file: str, mark: str, compacted: float, facts: Callable[[], str]) -> None:
     """Put the facts of a session, compacted at a time or never (0), into a file of messages.
 
-    An agent reads it before each of its requests. It is written once for each compaction, begins with `mark`, and is removed if the session has
-    lost nothing: the agent that had it before was another. A file of somebody else stays.
+    An agent reads it before each of its requests. It is written once for each compaction, begins
+    with `mark`, and is removed if the session has lost nothing: the agent that had it before was
+    another. A file of somebody else stays.
     """
     path = Path(os.path.expanduser(file))
     with suppress(FileNotFoundError):
