@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from foldaway.agents.known import compaction_of
+from foldaway.agents.known import find_agent
 from foldaway.facts import summary_body
 from foldaway.gateway import NotThere
 from foldaway.inspector.balance import Spared, balance
@@ -114,7 +114,7 @@ def _facts(
     store: Store, info: SessionInfo, found: AgentCompaction, messages: tuple[Message, ...],
     show: Show,
 ) -> UsedLater:  # fmt: skip
-    if not compaction_of(info.source).keeps_summary_alone:
+    if not find_agent(info.source).compaction.keeps_summary_alone:
         why = (
             f"{info.source or 'The agent'} keeps messages beside its summary, and its file does "
             f"not say which: what it lost cannot be told."

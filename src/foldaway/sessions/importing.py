@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from foldaway._core import log_event
 from foldaway.agents.importers import ImportedSession, Note, Relation, message_keys
-from foldaway.agents.known import files_of
+from foldaway.agents.known import find_agent
 from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
@@ -112,7 +112,7 @@ def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: i
 
     Not for a session that may be written again: what it used counts as in use then.
     """
-    if not found.usage or files_of(found.agent).last_may_grow:
+    if not found.usage or find_agent(found.agent).files.last_may_grow:
         return
     known = len(found.times) - new if store.usage(there.id) else 0
     before = max(there.length - len(found.times), 0)
@@ -162,7 +162,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
         path, there, known, new = _known_by_path(store, found, keys)
     is_rewrite = (
         there is not None
-        and files_of(found.agent).last_may_grow
+        and find_agent(found.agent).files.last_may_grow
         and not _is_same(found.agent, keys, known)
         and _may_be_rewritten(store, there)
     )
@@ -293,7 +293,7 @@ def _goes_on(
     if there is None:
         return False
     return _is_same(found.agent, keys, known) or (
-        files_of(found.agent).last_may_grow and _last_grew(store, found, there, keys)
+        find_agent(found.agent).files.last_may_grow and _last_grew(store, found, there, keys)
     )
 
 
@@ -305,7 +305,7 @@ def _is_same(agent: str, keys: Sequence[str], known: frozenset[str]) -> bool:
     if not news:
         return True
     at_end = news[0] == len(keys) - len(news)
-    return at_end and (files_of(agent).has_unique_ids or known <= set(keys))
+    return at_end and (find_agent(agent).files.has_unique_ids or known <= set(keys))
 
 
 def _last_grew(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy
 from foldaway.agents.importers import ImportedSession
-from foldaway.agents.known import compaction_of
+from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.lab import (
     Elsewhere,
@@ -105,7 +105,7 @@ def _losses(found: ImportedSession) -> tuple[int, int, int]:
     comes again may be chance. A compaction is judged by what the model saw, which is what came
     since the one before it, and by what the agent wrote until the next.
     """
-    is_judged = compaction_of(found.agent).keeps_summary_alone and found.summaries
+    is_judged = find_agent(found.agent).compaction.keeps_summary_alone and found.summaries
     session = lab_session(found) if is_judged else None
     if not isinstance(session, LabSession):
         return 0, 0, 0

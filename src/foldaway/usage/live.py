@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from foldaway.agents.known import compaction_of
+from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.usage.figures import cost_of
 from foldaway.usage.record import SpentAnswer, SpentSession
@@ -94,13 +94,13 @@ def window_for(agent: str, model: str, highest: int, given: int | None) -> tuple
     `highest` is the longest prompt so far: a window that was exceeded is not it.
     """
     size, source = window_of(model, given)
-    usual = compaction_of(agent).window_tokens or size
+    usual = find_agent(agent).compaction.window_tokens or size
     return (usual, "assumed") if source == "model" and highest <= usual < size else (size, source)
 
 
 def usual_threshold(agent: str, window: int) -> int:
     """Return from how many tokens on an agent compacts by default."""
-    usual = compaction_of(agent)
+    usual = find_agent(agent).compaction
     return max(int(window * usual.share) - usual.reserve_tokens, 0)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.agents.hooks import telling
+from foldaway.agents.hooks import compactions
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
 from foldaway.agents.hooks.compactions import is_new_compaction
 from foldaway.agents.known import agent_named
@@ -25,7 +25,7 @@ SIGN = "abcab"
 def test_each_compaction_is_news_once(pieces: list[str]) -> None:
     """Wherever its sign is in the file, and whatever is read at once."""
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(telling, "_PIECE_BYTES", 7)
+        patch.setattr(compactions, "_PIECE_BYTES", 7)
         path, notes = Path(place) / "s.jsonl", Path(place) / "told"
         path.write_text("")
         known = 0

@@ -350,7 +350,7 @@ def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
 def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:
     """It is a full path, and says what our variables say."""
     home = {"FOLDAWAY_HOME": "/data/foldaway", "PATH": ""}
-    command, args = own_command(home, "mcp")
+    command, *args = own_command(home, "mcp")
     assert os.path.isabs(command)
     assert args[-3:] == ["mcp", "--home", "/data/foldaway"]
     assert Path(command).exists() or command == sys.executable

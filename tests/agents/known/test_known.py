@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from foldaway.agents.importers import plain
-from foldaway.agents.known import agent_named, compaction_of, files_of, known_agents
+from foldaway.agents.known import agent, agent_named, find_agent, known_agents
 from foldaway.agents.known.agent import AgentPlace, CompactionSection, FilesSection, read_agent
 from foldaway.errors import NotReadable, UnknownName
 
@@ -17,7 +18,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "agents"
 
 def test_every_file_is_read_as_it_is_written() -> None:
     """All keys are known, and the name of the agent is that of its file."""
-    assert all(agent.name == name and agent.title for name, agent in known_agents().items())
+    assert all(one.name == name and one.title for name, one in known_agents().items())
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,16 @@ def test_an_unknown_key_is_an_error_with_its_place(text: str, place: str, tmp_pa
     assert str(file) in str(refusal.value)
 
 
+def test_every_field_is_explained() -> None:
+    """Whoever adds an agent reads what its file may have."""
+    text = (Path(agent.__file__).with_name("README.md")).read_text()
+    values = [
+        one for one in vars(agent).values() if isinstance(one, type) and issubclass(one, Struct)
+    ]
+    fields = {name for one in values for name in one.__struct_fields__}
+    assert {name for name in fields if f"- `{name}`" not in text} == set()
+
+
 def test_every_agent_with_a_page_has_a_file() -> None:
     """Under the name that the page has."""
     pages = {file.stem for file in DOCS.glob("*.md")} - {"hooks"}
@@ -50,16 +61,16 @@ def test_every_agent_with_a_page_has_a_file() -> None:
 
 def test_every_agent_is_of_use_to_a_surface() -> None:
     """Its sessions are read, it is started, or something is installed into it."""
-    for name, agent in known_agents().items():
-        files = agent.files.places or agent.files.in_project
-        assert files or agent.start.install or agent.install.file, name
+    for name, one in known_agents().items():
+        files = one.files.places or one.files.in_project
+        assert files or one.start.install or one.install.file, name
 
 
 def test_no_two_agents_share_a_word_or_a_place_in_the_list() -> None:
     """Which of them sent a request does not depend on the order of their names."""
-    words = [word for agent in known_agents().values() for word in agent.identity.words]
+    words = [word for one in known_agents().values() for word in one.identity.words]
     assert not [(a, b) for a in words for b in words if a != b and a in b]
-    orders = [agent.order for agent in known_agents().values() if agent.start.install]
+    orders = [one.order for one in known_agents().values() if one.start.install]
     assert len(set(orders)) == len(orders)
 
 
@@ -68,8 +79,8 @@ def test_a_name_that_nobody_has_is_refused_or_has_the_usual() -> None:
     for name in ("emacs", "../known/pi", ""):
         with pytest.raises(UnknownName, match="claude-code, claude-desktop"):
             agent_named(name)
-        assert compaction_of(name) == CompactionSection()
-        assert files_of(name) == FilesSection()
+        assert find_agent(name).compaction == CompactionSection()
+        assert find_agent(name).files == FilesSection()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +104,8 @@ def test_a_place_is_where_the_agent_itself_looks(place: AgentPlace, path: str) -
 
 def test_the_prompt_of_an_agent_says_whose_plain_messages_these_are() -> None:
     """A file of messages names nobody."""
-    for name, agent in known_agents().items():
-        if prompt := agent.files.prompt:
+    for name, one in known_agents().items():
+        if prompt := one.files.prompt:
             messages = [{"role": "user", "content": f"x {prompt} y"}]
             (session,) = plain.read(messages, "x.json", "")
             assert session.agent == name

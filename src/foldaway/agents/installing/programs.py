@@ -15,11 +15,11 @@ from typing import Any, cast
 from msgspec import Struct
 
 from foldaway.agents.known import (
+    AgentPlace,
     AgentPlugin,
     Form,
     HooksSection,
     KnownAgent,
-    expanded,
     known_agents,
 )
 
@@ -60,7 +60,7 @@ def is_here(agent: KnownAgent, environment: Mapping[str, str]) -> bool:
     """Return whether a program seems to be on this machine."""
     install = agent.install
     file = install.path(environment)
-    mark = expanded(install.mark, environment) if install.mark else file.parent
+    mark = AgentPlace(file=install.mark).path(environment) if install.mark else file.parent
     named = bool(install.variable and environment.get(install.variable))
     on_path = agent.program and shutil.which(agent.program, path=environment.get("PATH", ""))
     return file.exists() or mark.exists() or named or bool(on_path)
@@ -73,7 +73,7 @@ def list_server_additions(
     install = agent.install
     if not install.entry:
         return []
-    command, args = own_command(environment, "mcp")
+    command, *args = own_command(environment, "mcp")
     if install.anywhere or all_projects:
         args = [*args, "--all-projects"]
     given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
@@ -89,8 +89,8 @@ def list_additions(
 ) -> list[Addition]:  # fmt: skip
     """Return everything of ours in a program; `options` are those of `foldaway hook`."""
     found = list_server_additions(agent, environment)
-    line = shlex.join(_flat(own_command(environment, "hook", agent.name, *options)))
-    status = shlex.join(_flat(own_command(environment, "statusline")))
+    line = shlex.join(own_command(environment, "hook", agent.name, *options))
+    status = shlex.join(own_command(environment, "statusline"))
     if agent.hooks.file:
         found += _hook_additions(
             agent.hooks, line, environment, shortens=shortens, redacts="--redact" in options
@@ -103,7 +103,7 @@ def list_additions(
         ))  # fmt: skip
     plugin = agent.install.plugin
     if plugin is not None:
-        command = _flat(own_command(environment, "follow", agent.name))
+        command = own_command(environment, "follow", agent.name)
         found += _plugin_additions(plugin, command, environment)
     return found
 
@@ -157,10 +157,6 @@ def package_file(name: str) -> Path:
     return (installed if installed.is_dir() else checkout) / name
 
 
-def _flat(command: tuple[str, list[str]]) -> list[str]:
-    return [command[0], *command[1]]
-
-
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:
     """Return a value of the table with what it names in braces replaced."""
     if isinstance(value, dict):
@@ -189,31 +185,30 @@ def opening_clients() -> Mapping[str, KnownAgent]:
     return {name: client for client in able for name in (client.program, client.name)}
 
 
-def own_command(environment: Mapping[str, str], *called: str) -> tuple[str, list[str]]:
+def own_command(environment: Mapping[str, str], *called: str) -> list[str]:
     """Return how a program that knows nothing of our environment starts a command of ours.
 
     A copy in the cache of uvx is gone some day, so uvx is asked for a new one.
     """
-    command, first = _own_program(environment)
     given = [
         part
         for name, option in _GIVEN_ON.items()
         if environment.get(name)
         for part in (option, environment[name])
     ]
-    return command, [*first, *called, *([] if called[0] == "statusline" else given)]
+    return [*_own_program(environment), *called, *([] if called[0] == "statusline" else given)]
 
 
-def _own_program(environment: Mapping[str, str]) -> tuple[str, list[str]]:
+def _own_program(environment: Mapping[str, str]) -> list[str]:
     uvx = shutil.which("uvx", path=environment.get("PATH", ""))
     if uvx and f"{os.sep}uv{os.sep}archive-v" in sys.prefix:
-        return uvx, ["--from", "foldaway[mcp]", "foldaway"]
+        return [uvx, "--from", "foldaway[mcp]", "foldaway"]
     places = [Path(sys.executable).parent]
     user = sysconfig.get_preferred_scheme("user")
     if Path(__file__).is_relative_to(sysconfig.get_path("purelib", user)):
         places.append(Path(sysconfig.get_path("scripts", user)))
     for script in (place / "foldaway" for place in places):
         if script.exists():
-            return str(script), []
+            return [str(script)]
     # without -P a file of the folder that an agent works in could take the place of a package
-    return sys.executable, ["-P", "-m", "foldaway"]
+    return [sys.executable, "-P", "-m", "foldaway"]

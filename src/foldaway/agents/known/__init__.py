@@ -9,6 +9,7 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.agents.known.agent import (
         AddressFile,
+        AgentPlace,
         AgentPlugin,
         CompactionSign,
         Form,
@@ -17,17 +18,15 @@ if TYPE_CHECKING:
         KnownAgent,
         StartSection,
         agent_named,
-        compaction_of,
-        expanded,
-        files_of,
+        find_agent,
         known_agents,
     )
 
 __getattr__ = import_later(
     __name__,
     {
-        "agent": "AddressFile AgentPlugin CompactionSign Form HooksSection "
-        "JsonVariable KnownAgent StartSection agent_named compaction_of expanded files_of "
+        "agent": "AddressFile AgentPlace AgentPlugin CompactionSign Form HooksSection "
+        "JsonVariable KnownAgent StartSection agent_named find_agent "
         "known_agents",
     },
 )
