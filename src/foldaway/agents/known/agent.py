@@ -1,4 +1,4 @@
-"""What the files beside this one say of agents, read when it is needed; README.md has the fields."""
+"""What the files beside this one say of agents; README.md says what their fields mean."""
 
 from __future__ import annotations
 
