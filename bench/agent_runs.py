@@ -27,7 +27,7 @@ from typing import Any
 
 import agent_trials
 from agent_trials import ROOT, toolkit
-from foldaway.agents.running.agents import agent_named
+from foldaway.agents.running.agents import startable_agent
 
 FIXED = {"cline": "http://127.0.0.1:8787"}
 """Agents that are told the address of the listener in their own settings."""
@@ -82,7 +82,7 @@ def starter(name: str, binary: Path, base: str, folder: Path) -> Path:
     bin_folder = folder / "bin"
     bin_folder.mkdir()
     (bin_folder / binary.name).symlink_to(binary)
-    recall = ["--recall"] if agent_named(binary.name).recall else []
+    recall = ["--recall"] if startable_agent(binary.name).recall else []
     command = [sys.executable, "-m", "foldaway", "run", "--report", *recall, "--serve",
                f"--store {folder / 'store'}{upstream}", binary.name]  # fmt: skip
     script = folder / "start"

@@ -125,7 +125,7 @@ def test_every_agent_has_its_own_way_to_take_a_prompt(
         foldaway("brief", file, "--to", name)
         path, _, *options, prompt = called.pop()
         assert path == str(program / client.program)
-        assert tuple(options) == client.prompt
+        assert tuple(options) == client.install.prompt
         assert prompt.startswith(b"[foldaway summary")
     programs = {"claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen"}
     assert set(opening_clients()) == programs | (set(opening_clients()) & set(clients()))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from foldaway.agents.importers.imported import Agent
+from foldaway.agents.known import known_agents
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search.values import Sort
 from foldaway.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
@@ -27,6 +27,10 @@ from foldaway.tokens import estimate_text
 Begin = Callable[..., Session]
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 NAMES = [tool.name for tool in TOOLS]
+OTHER_SOURCES = {
+    "tau-bench", "tau2-bench", "sharegpt", "openai-chat", "openai-responses", "anthropic", "gemini",
+}  # fmt: skip
+"""Benchmarks, and formats of plain files."""
 
 
 def said(role: str, text: str) -> dict[str, Any]:
@@ -367,7 +371,9 @@ def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
     """They are data, and the code decides."""
     search, read, _, _, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
     assert search["role"]["enum"] == list(SPEAKERS)
-    assert search["source"]["enum"] == list(get_args(Agent))
+    known = {name for name, one in known_agents().items()
+             if one.files.places or one.files.in_project}  # fmt: skip
+    assert set(search["source"]["enum"]) == known | OTHER_SOURCES
     assert search["sort"]["enum"] == list(get_args(Sort))
     assert search["most"]["maximum"] == MOST_HITS
     assert f"at most {MOST_HITS}." in search["most"]["description"]

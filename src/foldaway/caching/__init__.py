@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         RequestUsage,
         Ttl,
         bill,
-        minimum_for,
         paid,
         prices_from,
         ratio_prices,
@@ -68,7 +67,7 @@ __getattr__ = import_later(
         "wants_breakpoints with_breakpoints",
         "catalog": "PriceList context_window known_prices prices_of window_of",
         "economics": "Situation Sum Verdict amount reread_needed usd weigh",
-        "prices": "Bill NAMES Prices RequestUsage TTL_SECONDS Ttl bill minimum_for paid "
-        "prices_from ratio_prices",
+        "prices": "Bill NAMES Prices RequestUsage TTL_SECONDS Ttl bill paid prices_from "
+        "ratio_prices",
     },
 )

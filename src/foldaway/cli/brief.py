@@ -14,7 +14,8 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from foldaway.agents.installing import Client, opening_clients
+from foldaway.agents.installing import opening_clients
+from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
 from foldaway.cli.conversation import is_path, read_input, stored_session
 from foldaway.cli.draw import Picture
@@ -120,7 +121,7 @@ def _plain(made: Brief) -> Brief:
     return replace(made, text=show_controls(made.text))
 
 
-def _program(client: Client) -> str:
+def _program(client: KnownAgent) -> str:
     found = shutil.which(client.program)
     if found is None:
         raise click.ClickException(
@@ -129,14 +130,14 @@ def _program(client: Client) -> str:
     return found
 
 
-def _open(client: Client, program: str, found: Sequence[NamedBrief]) -> int:
+def _open(client: KnownAgent, program: str, found: Sequence[NamedBrief]) -> int:
     """Become the agent, with the record as its first prompt; returns only if that fails."""
     if len(found) > 1:
         return say(f"--to: there are {len(found):,} sessions; name the file of one")
     prompt = os.fsencode(handoff_prompt(found[0].brief.text).encode("utf-8", "replace").decode())
     sys.stdout.flush()
     try:
-        os.execv(program, [program, *(client.prompt or ()), prompt])
+        os.execv(program, [program, *(client.install.prompt or ()), prompt])
     except OSError as error:
         remedy = "; give fewer --tokens" if error.errno == errno.E2BIG else ""
         return say(f"{program} cannot be started ({error.strerror}){remedy}")

@@ -18,7 +18,7 @@ from msgspec import Struct, to_builtins
 
 from foldaway._core import Policy, __version__
 from foldaway.agents.engines import engine_names
-from foldaway.agents.installing import clients, problems_of
+from foldaway.agents.installing import clients, list_additions, problems_of
 from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
@@ -279,7 +279,7 @@ def _check_agents(problems: list[str]) -> tuple[AgentState, ...]:
             problems.append(f"{client.title}: {state.problem}")
         if state.installed:
             found.append(state)
-            additions = client.additions(os.environ)
+            additions = list_additions(client, os.environ)
             there = [one for one in additions if one.what in state.installed]
             problems.extend(problems_of(client, there, os.environ))
     return tuple(found)

@@ -14,23 +14,24 @@ from msgspec import Struct
 
 from foldaway.agents.installing import (
     Addition,
-    Client,
     FileChange,
     apply_install,
     apply_uninstall,
-    client_named,
     clients,
     entry_text,
+    is_here,
+    list_additions,
     plan_install,
     plan_uninstall,
 )
+from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.config import home_folder
 from foldaway.errors import FoldawayError
 
-Additions: TypeAlias = Callable[[Client], list[Addition]]
+Additions: TypeAlias = Callable[[KnownAgent], list[Addition]]
 """What is put into the settings of a program, or taken out."""
 
 YES_ROW: Any = ("--yes", bool, "", "Do not ask.")
@@ -94,10 +95,10 @@ def install(
     if not has_server:
         click.echo("The MCP server is left out: pip install 'foldaway[mcp]' brings it.")
 
-    def wanted(client: Client) -> list[Addition]:
+    def wanted(client: KnownAgent) -> list[Addition]:
         shortens = given["results"] != 0 or given["redact"]
-        found = client.additions(os.environ, hook_options, shortens=shortens)
-        with_server = has_server and client.mcp
+        found = list_additions(client, os.environ, hook_options, shortens=shortens)
+        with_server = has_server and client.install.mcp
         return found if with_server else [one for one in found if one.what != "MCP server"]
 
     return install_into(chosen(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
@@ -115,11 +116,11 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     \b
     foldaway uninstall claude-code --yes
     """
-    return remove_from(names, lambda one: one.additions(os.environ), yes=yes, dry_run=dry_run)
+    return remove_from(names, lambda one: list_additions(one, os.environ), yes=yes, dry_run=dry_run)
 
 
 def install_into(
-    found: Iterable[Client], wanted: Additions, undo: str, *, yes: bool, dry_run: bool
+    found: Iterable[KnownAgent], wanted: Additions, undo: str, *, yes: bool, dry_run: bool
 ) -> int:
     """Show what would be written, ask, and write it; `undo` is the command that removes it."""
     changes: list[FileChange] = []
@@ -141,8 +142,8 @@ def install_into(
         kept = apply_install(change, home_folder())
         told = f"; as it was: {kept}" if kept else ""
         click.echo(f"{change.client.title}: {change.path.name} written{told}")
-    noted = [change.client for change in changes if not change.client.message_file(os.environ)]
-    for note in dict.fromkeys(client.note for client in noted if client.note):
+    wants = [one.client for one in changes if not one.client.hooks.message_file(os.environ)]
+    for note in dict.fromkeys(one.install.note for one in wants if one.install.note):
         click.echo(note)
     click.echo(f"Restart a program that is running. `foldaway {undo}` removes it again.")
     return code
@@ -163,7 +164,7 @@ def remove_from(names: Sequence[str], wanted: Additions, *, yes: bool, dry_run: 
     home = home_folder()
     changes: list[FileChange] = []
     code = 0
-    for client in [client_named(name) for name in names] or clients().values():
+    for client in [clients()[name] for name in names] or clients().values():
         try:
             planned = plan_uninstall(client, wanted(client), home)
         except FoldawayError as error:
@@ -192,10 +193,10 @@ def _outcome(change: FileChange) -> str:
     return f"remove {', '.join(one.what for one in change.additions)}"
 
 
-def chosen(names: Sequence[str]) -> list[Client]:
+def chosen(names: Sequence[str]) -> list[KnownAgent]:
     """Return the programs that are named, or else those on this machine."""
-    found = [client_named(name) for name in names] or [
-        client for client in clients().values() if client.is_here(os.environ)
+    found = [clients()[name] for name in names] or [
+        client for client in clients().values() if is_here(client, os.environ)
     ]
     if not found:
         raise usage_error(f"no agent is found on this machine; name one: {', '.join(clients())}")
@@ -213,9 +214,9 @@ def _agreed(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
     return click.confirm("Write this?", err=True)
 
 
-def state_of_agent(client: Client) -> AgentState:
+def state_of_agent(client: KnownAgent) -> AgentState:
     """Return what is installed into a program, by its settings files."""
-    additions = client.additions(os.environ)
+    additions = list_additions(client, os.environ)
     try:
         there = {
             one.what for change in plan_uninstall(client, additions, home_folder())
@@ -227,15 +228,15 @@ def state_of_agent(client: Client) -> AgentState:
         problem = ""
     what = dict.fromkeys(one.what for one in additions)
     return AgentState(
-        agent=client.name, title=client.title, found=client.is_here(os.environ),
+        agent=client.name, title=client.title, found=is_here(client, os.environ),
         installed=tuple(one for one in what if one in there),
         missing=tuple(one for one in what if one not in there),
-        gains=client.gains or ("search and recall",), problem=problem,
+        gains=client.install.gains or ("search and recall",), problem=problem,
     )  # fmt: skip
 
 
 def _show_list(names: Sequence[str], *, as_json: bool) -> int:
-    wanted = [client_named(name) for name in names] or list(clients().values())
+    wanted = [clients()[name] for name in names] or list(clients().values())
     states = [state_of_agent(client) for client in wanted]
     if as_json:
         for state in states:

@@ -15,7 +15,8 @@ import click
 
 from foldaway._core import __version__
 from foldaway.agents import Address, make_server, serve_http, serve_stdio
-from foldaway.agents.installing import Addition, Client, clients
+from foldaway.agents.installing import Addition, clients, list_server_additions
+from foldaway.agents.known import KnownAgent
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.install import (
@@ -130,7 +131,7 @@ def _tell(address: Address, *, file: str) -> None:
     click.echo(f"  clients send `Authorization: Bearer TOKEN`, with the token in {file}", err=True)
 
 
-_SERVED = [client.name for client in clients().values() if client.entry]
+_SERVED = [client.name for client in clients().values() if client.install.entry]
 _WHO = f"CLIENT is one of {', '.join(_SERVED)}."
 
 
@@ -157,10 +158,10 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
     if find_spec("mcp") is None:
         raise MissingExtra("mcp", "foldaway mcp")
 
-    def wanted(client: Client) -> list[Addition]:
-        return client.server_additions(os.environ, all_projects=all_projects)
+    def wanted(client: KnownAgent) -> list[Addition]:
+        return list_server_additions(client, os.environ, all_projects=all_projects)
 
-    found = [client for client in chosen(names) if client.entry]
+    found = [client for client in chosen(names) if client.install.entry]
     return install_into(found, wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
 
 
@@ -178,5 +179,5 @@ def uninstall(names: Sequence[str], yes: bool, dry_run: bool) -> int:
     foldaway mcp uninstall cursor --yes
     """
     return remove_from(
-        names, lambda one: one.server_additions(os.environ), yes=yes, dry_run=dry_run
+        names, lambda one: list_server_additions(one, os.environ), yes=yes, dry_run=dry_run
     )

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from foldaway._core import Saving
-from foldaway.agents.running import PORT, Agent, agent_named, known_agents, start_for
+from foldaway.agents.known import KnownAgent
+from foldaway.agents.running import PORT, start_for, startable_agent, startable_agents
 from foldaway.cli import say
 from foldaway.cli.files import counted
 from foldaway.errors import FoldawayError, MissingExtra
@@ -32,7 +33,7 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
 
 @click.command(
     context_settings={"allow_interspersed_args": False},
-    epilog=f"Agents: {', '.join(known_agents())}, or the commands that they have.",
+    epilog=f"Agents: {', '.join(startable_agents())}, or the commands that they have.",
 )
 @click.option(
     "--save", type=click.Choice(get_args(Saving)),
@@ -70,7 +71,7 @@ def run(
     foldaway run claude
     foldaway run --serve '--window 200000' codex exec "fix the tests"
     """
-    known = agent_named(agent)
+    known = startable_agent(agent)
     if not hasattr(os, "posix_spawn"):
         return say("foldaway run needs Linux or macOS; elsewhere use `foldaway serve`")
     if not all(find_spec(name) for name in _PARTS):
@@ -79,7 +80,7 @@ def run(
     program = shutil.which(known.program)
     if program is None:
         return say(f"{known.title} is not installed: no command {known.program!r} on the PATH; "
-                   f"{known.install}")  # fmt: skip
+                   f"{known.start.install}")  # fmt: skip
     listening = _listen(known)
     port = PORT if listening is None else listening.getsockname()[1]
     start = start_for(known, f"http://127.0.0.1:{port}", os.environ, Path.home(),
@@ -99,9 +100,9 @@ def run(
     return end_as(code)
 
 
-def _recall_server(agent: Agent, serve_options: str) -> list[str]:
+def _recall_server(agent: KnownAgent, serve_options: str) -> list[str]:
     """Return the command of the server that an agent gets, on the store of its gateway."""
-    if agent.recall is None:
+    if not (agent.recall.options or agent.recall.keys):
         raise click.UsageError(f"--recall: {agent.title} takes no server at its start; run "
                                "`foldaway install` once, for agents that have one in their "
                                "settings")  # fmt: skip
@@ -114,7 +115,7 @@ def _recall_server(agent: Agent, serve_options: str) -> list[str]:
 
 
 def _run_behind(
-    agent: Agent, listening: socket.socket | None, options: Sequence[str],
+    agent: KnownAgent, listening: socket.socket | None, options: Sequence[str],
     command: Sequence[str], variables: Mapping[str, str], *, is_alone: bool,
 ) -> tuple[int, RunTotals]:  # fmt: skip
     """Run an agent while a listener is there for it; return its exit code and what was done.
@@ -144,12 +145,13 @@ def _run_behind(
     return code, totals
 
 
-def _listen(agent: Agent) -> socket.socket | None:
+def _listen(agent: KnownAgent) -> socket.socket | None:
     """Return the socket that an agent will talk to; None if a gateway has its port already."""
-    if agent.fixed and _is_ours(PORT):
+    if agent.start.fixed and _is_ours(PORT):
         return None
     try:
-        listening = socket.create_server(("127.0.0.1", PORT if agent.fixed else 0), backlog=1024)
+        port = PORT if agent.start.fixed else 0
+        listening = socket.create_server(("127.0.0.1", port), backlog=1024)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise click.ClickException(f"127.0.0.1:{PORT} cannot be listened on ({why})") from None
@@ -195,7 +197,7 @@ def _token(options: Sequence[str]) -> str:
 
 
 def _say_what_was_done(
-    agent: Agent, totals: RunTotals, seconds: float, notes: Sequence[str]
+    agent: KnownAgent, totals: RunTotals, seconds: float, notes: Sequence[str]
 ) -> None:
     say(f"{agent.title} ran for {_duration(seconds)}; {counted(totals.requests, 'request')} went "
         f"through the gateway, {counted(totals.compacted, 'compaction')}")  # fmt: skip

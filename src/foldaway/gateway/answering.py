@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from foldaway.agents.known import CompactionSign
 from foldaway.dialects import dialect_named, parse, split_list, split_object
 from foldaway.gateway.client_compactions import (
-    CompactionSign,
     is_sealed,
     opened,
     sealed,

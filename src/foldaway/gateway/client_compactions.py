@@ -1,23 +1,22 @@
 """Requests by which a client asks its model for a summary of the conversation.
 
-The signs by which they are known are in `client_compactions.toml`. Codex takes the summary as an
+The signs by which they are known are in the files of `agents/known`. Codex takes the summary as an
 item that only its provider can read: ours holds the record itself, and is opened on the way in.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, cast
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
+from msgspec.structs import replace
 
+from foldaway.agents.known import CompactionSign, known_agents
 from foldaway.dialects import dialect_named, dump_bytes, parse, split_list, split_object
 from foldaway.facts import summary_text
 from foldaway.gateway.wires import Route
@@ -36,29 +35,14 @@ hardly a byte looks like its beginning."""
 _SEALED = re.compile(rb'"encrypted_content"\s*:\s*"FOLDAWAY-RECORD-1\.')
 
 
-class CompactionSign(Struct, frozen=True, forbid_unknown_fields=True):
-    """How an agent asks; `client_compactions.toml` says what the fields mean."""
-
-    agent: str
-    wire: str = ""
-    header: tuple[str, str] | None = None
-    item: str = ""
-    operation: str = "turn"
-    has: str = ""
-    system: str = ""
-    drops: int = 0
-    gives: str = "{}"
-
-
-class _Signs(Struct, frozen=True):
-    sign: tuple[CompactionSign, ...]
-
-
 @cache
 def signs() -> tuple[CompactionSign, ...]:
-    """Return all signs, the most telling of an agent first."""
-    data = Path(__file__).with_suffix(".toml").read_bytes()
-    return msgspec.convert(tomllib.loads(data.decode()), _Signs).sign
+    """Return all signs with the names of their agents, the most telling of an agent first."""
+    return tuple(
+        replace(sign, agent=agent.identity.name or agent.name)
+        for agent in known_agents().values()
+        for sign in agent.compaction.signs
+    )
 
 
 def sign_of(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, cast
 
 from msgspec import Raw
 
+from foldaway.agents.known import known_agents
 from foldaway.dialects import dialect_named, dump_text, parse
 from foldaway.errors import NotReadable
 from foldaway.gateway.wires import Wire
@@ -16,25 +19,10 @@ from foldaway.sessions import digest
 
 OWN_HEADER = "x-foldaway-session"
 
-_HEADERS = (
-    OWN_HEADER,
-    "x-claude-code-session-id",
-    "thread-id",  # Codex: its session-id covers subagents too
-    "session-id",
-    "session_id",
-    "x-session-id",
-    "x-session-affinity",
-    "agent-session-id",
-)
-"""Headers that name a conversation, the most telling first. A cache key or a request id does not:
-the one is shared by conversations, the other is new each time."""
+_HEADERS = ("x-session-id", "x-session-affinity", "agent-session-id")
+"""Headers that name a conversation, whoever sends it. A cache key or a request id does not: the one
+is shared by conversations, the other is new each time."""
 
-_AGENTS = (
-    ("claude-cli", "claude-code"), ("claude-code", "claude-code"), ("codex", "codex"),
-    ("opencode", "opencode"), ("goose", "goose"), ("geminicli", "gemini-cli"),
-    ("qwencode", "qwen-code"), ("copilot", "copilot"), ("cline", "cline"), ("hermes", "hermes"),
-    ("aider", "aider"),
-)  # fmt: skip
 _BOUND = re.compile(r"@[0-9a-f]{16}$")
 """With what a key ends that has an owner."""
 _MOST_CHARS = 200
@@ -43,10 +31,17 @@ _MOST_CHARS = 200
 
 def named_by_client(headers: Mapping[str, str], frame: Mapping[str, Any]) -> str:
     """Return the name that a client gives its conversation, "" if it gives none."""
-    for header in _HEADERS:
+    for header in _session_headers():
         if 0 < len(name := headers.get(header, "")) <= _MOST_CHARS:
             return name
     return in_user_id(frame)[1]
+
+
+@cache
+def _session_headers() -> tuple[str, ...]:
+    """Return the headers that name a conversation, the most telling first."""
+    own = (agent.identity.headers for agent in known_agents().values())
+    return (OWN_HEADER, *chain.from_iterable(own), *_HEADERS)
 
 
 def in_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
@@ -98,4 +93,12 @@ def owner_in(key: str) -> str:
 def agent_of(headers: Mapping[str, str]) -> str:
     """Return the agent that sends a request, by what it calls itself; "gateway" if unknown."""
     called = f"{headers.get('user-agent', '')} {headers.get('x-app', '')}".lower()
-    return next((name for word, name in _AGENTS if word in called), "gateway")
+    return next((name for word, name in _names_by_word() if word in called), "gateway")
+
+
+@cache
+def _names_by_word() -> tuple[tuple[str, str], ...]:
+    """Return for each word in what agents call themselves the name of its agent."""
+    found = known_agents().values()
+    return tuple((word, one.identity.name or one.name)
+                 for one in found for word in one.identity.words)  # fmt: skip

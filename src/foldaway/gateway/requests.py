@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 import zstandard
 from msgspec import Struct, ValidationError
 
+from foldaway.agents.known import CompactionSign
 from foldaway.dialects import dialect_named, parse, split_list, split_object
 from foldaway.errors import NotReadable
-from foldaway.gateway.client_compactions import CompactionSign, sign_of
+from foldaway.gateway.client_compactions import sign_of
 from foldaway.gateway.identity import agent_of, bound_key, named_by_client, named_by_start
 from foldaway.gateway.wires import Route
 

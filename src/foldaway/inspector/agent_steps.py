@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from foldaway.agents.known import find_agent
 from foldaway.facts import summary_body
 from foldaway.gateway import NotThere
 from foldaway.inspector.entries import ShownSummary, sections_of
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools
-from foldaway.lab import SUMMARY_ALONE, LookRange, Sight, UsedLater, facts_used_later
+from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
 from foldaway.sessions import Show, decoded
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
@@ -113,7 +114,7 @@ def _facts(
     store: Store, info: SessionInfo, found: AgentCompaction, messages: tuple[Message, ...],
     show: Show,
 ) -> UsedLater:  # fmt: skip
-    if info.source not in SUMMARY_ALONE:
+    if not find_agent(info.source).compaction.keeps_summary_alone:
         why = (
             f"{info.source or 'The agent'} keeps messages beside its summary, and its file does "
             f"not say which: what it lost cannot be told."

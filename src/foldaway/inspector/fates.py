@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from foldaway.agents.known import find_agent
 from foldaway.engine import unpack_view
 from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts import carried_summary
-from foldaway.lab import SUMMARY_ALONE
 from foldaway.sessions import frame_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
@@ -91,7 +91,7 @@ def _without_dropped(store: Store, info: SessionInfo) -> tuple[Fate, ...]:
     """Return what is left after the last compaction that the agent made by itself; nothing if it
     made none, or keeps messages beside its summary and its file does not say which.
     """
-    if info.source not in SUMMARY_ALONE:
+    if not find_agent(info.source).compaction.keeps_summary_alone:
         return ()
     rows = store.outline(info.id)
     written = [row.position for row in rows if row.generated]

@@ -38,7 +38,7 @@ The median error of an estimate is at most 8 % (bench/tokens.py); this is about 
 
 _BY_HAND = 0.4
 """An agent that compacts below this share of its window was told to: the lowest share at which one
-does it by itself is 0.5 (`COMPACTS_AT`)."""
+does it by itself is 0.5 (`agents/known`)."""
 
 
 class ContextStep(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from foldaway.lab.results import OURS, OWN, MeanInterval, RunManifest, ScoreLine, WrittenRun
     from foldaway.lab.runs import digest_of, run, terms_for
     from foldaway.lab.scoring.session import LabSession
-    from foldaway.lab.session_replay import SUMMARY_ALONE, own_losses, recordings_of, replay_session
+    from foldaway.lab.session_replay import own_losses, recordings_of, replay_session
     from foldaway.lab.session_trial import BUDGET, TRIAL_COLUMNS, TrialScores, measure_session
     from foldaway.lab.simulation import (
         THRESHOLDS,
@@ -59,7 +59,7 @@ __getattr__ = import_later(
         "results": "MeanInterval OURS OWN RunManifest ScoreLine WrittenRun",
         "runs": "digest_of run terms_for",
         "scoring.session": "LabSession",
-        "session_replay": "SUMMARY_ALONE own_losses recordings_of replay_session",
+        "session_replay": "own_losses recordings_of replay_session",
         "session_trial": "BUDGET TRIAL_COLUMNS TrialScores measure_session",
         "simulation": "StrategyCost THRESHOLDS quantiles simulate strategies_for",
         "strategies": "DRIFTING RunSettings Strategy all_strategies choose_strategies",

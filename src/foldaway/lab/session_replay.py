@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from foldaway._core import Policy
 from foldaway.agents.importers import ImportedSession
+from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.lab.reading import lab_session
 from foldaway.lab.recording import Recording, record
@@ -19,9 +20,6 @@ from foldaway.lab.scoring.session import LabSession, OwnSummary, is_system
 from foldaway.lab.simulation import StrategyCost, append_only, planner, simulate
 from foldaway.transcript import Transcript
 
-SUMMARY_ALONE = frozenset(("claude-code", "opencode", "goose"))
-"""Agents whose compactions keep the summary and no earlier messages beside it, which would have
-what a summary does not name."""
 _FILE = re.compile(r"\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
 _NOTHING = Elsewhere(frozenset(), frozenset())
 
@@ -33,7 +31,8 @@ def own_losses(found: ImportedSession) -> tuple[int, int, int]:
     comes again may be chance. A compaction is judged by what the model saw, which is what came
     since the one before it, and by what the agent wrote until the next.
     """
-    session = lab_session(found) if found.agent in SUMMARY_ALONE and found.summaries else None
+    is_judged = find_agent(found.agent).compaction.keeps_summary_alone and found.summaries
+    session = lab_session(found) if is_judged else None
     if not isinstance(session, LabSession):
         return 0, 0, 0
     compactions = used = named = 0

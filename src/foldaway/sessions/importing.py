@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from foldaway._core import log_event
-from foldaway.agents.importers import Agent, ImportedSession, Note, Relation, message_keys
+from foldaway.agents.importers import ImportedSession, Note, Relation, message_keys
+from foldaway.agents.known import find_agent
 from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
@@ -21,15 +22,6 @@ from foldaway.stores import Descent, NewMessage, NewSession, SessionInfo, Store,
 from foldaway.tokens import Estimator
 
 Mode: TypeAlias = Literal["in-place", "rotate"]
-
-_NAMES_ITS_SESSIONS: frozenset[Agent] = frozenset(
-    ("claude-code", "codex", "opencode", "pi", "hermes", "openhands", "gemini-cli", "qwen-code",
-     "copilot-cli", "continue", "goose", "openclaw", "llm")
-)  # fmt: skip
-"""Agents whose ids are unique in the world; others number their runs, or name them by file."""
-
-_LAST_MAY_GROW: frozenset[Agent] = frozenset(("aider",))
-"""Agents whose files have no ids and no end of a message: the last one may not be whole."""
 
 _TRIES = 8
 """Looks at a session that another process changes at the same time; the second one sees it."""
@@ -120,7 +112,7 @@ def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: i
 
     Not for a session that may be written again: what it used counts as in use then.
     """
-    if not found.usage or found.agent in _LAST_MAY_GROW:
+    if not found.usage or find_agent(found.agent).files.last_may_grow:
         return
     known = len(found.times) - new if store.usage(there.id) else 0
     before = max(there.length - len(found.times), 0)
@@ -170,7 +162,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
         path, there, known, new = _known_by_path(store, found, keys)
     is_rewrite = (
         there is not None
-        and found.agent in _LAST_MAY_GROW
+        and find_agent(found.agent).files.last_may_grow
         and not _is_same(found.agent, keys, known)
         and _may_be_rewritten(store, there)
     )
@@ -301,11 +293,11 @@ def _goes_on(
     if there is None:
         return False
     return _is_same(found.agent, keys, known) or (
-        found.agent in _LAST_MAY_GROW and _last_grew(store, found, there, keys)
+        find_agent(found.agent).files.last_may_grow and _last_grew(store, found, there, keys)
     )
 
 
-def _is_same(agent: Agent, keys: Sequence[str], known: frozenset[str]) -> bool:
+def _is_same(agent: str, keys: Sequence[str], known: frozenset[str]) -> bool:
     """Return whether what is new stands at the end; an agent that gives no ids must go on from
     all that is known.
     """
@@ -313,7 +305,7 @@ def _is_same(agent: Agent, keys: Sequence[str], known: frozenset[str]) -> bool:
     if not news:
         return True
     at_end = news[0] == len(keys) - len(news)
-    return at_end and (agent in _NAMES_ITS_SESSIONS or known <= set(keys))
+    return at_end and (find_agent(agent).files.has_unique_ids or known <= set(keys))
 
 
 def _last_grew(

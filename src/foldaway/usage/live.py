@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from foldaway.agents.importers import SUBAGENT_FILE, ImportedSession, files_in, sessions_in
+from foldaway.agents.known import find_agent
 from foldaway.caching import PriceList, window_of
 from foldaway.errors import NotReadable
 from foldaway.usage.prompts import count_session
@@ -18,20 +19,6 @@ from foldaway.usage.sums import UsageSum
 
 _RECENT_ANSWERS = 10
 """Answers whose growth tells how fast the window fills."""
-COMPACTS_AT: Mapping[str, tuple[float, int]] = {
-    "claude-code": (1.0, 33_000),
-    "codex": (0.9, 0),
-    "gemini-cli": (0.5, 0),
-    "qwen-code": (0.7, 0),
-    "goose": (0.8, 0),
-    "pi": (1.0, 16_384),
-}
-"""At which share of the window, less how many tokens, agents compact by default, as their sources
-and issues say; users may change it. What a session did itself counts more."""
-_ELSEWHERE = (0.8, 0)
-_WINDOWS: Mapping[str, int] = {"claude-code": 200_000}
-"""Windows of agents that use the whole window of a model only if they are told to, and do not
-record which; one that was exceeded is not it."""
 
 
 class LiveState(Struct, frozen=True, kw_only=True):
@@ -112,14 +99,14 @@ def window_for(agent: str, model: str, highest: int, given: int | None) -> tuple
     `highest` is the longest prompt so far: a window that was exceeded is not it.
     """
     size, source = window_of(model, given)
-    usual = _WINDOWS.get(agent, size)
+    usual = find_agent(agent).compaction.window_tokens or size
     return (usual, "assumed") if source == "model" and highest <= usual < size else (size, source)
 
 
 def usual_threshold(agent: str, window: int) -> int:
     """Return from how many tokens on an agent compacts by default."""
-    share, reserve = COMPACTS_AT.get(agent, _ELSEWHERE)
-    return max(int(window * share) - reserve, 0)
+    usual = find_agent(agent).compaction
+    return max(int(window * usual.share) - usual.reserve_tokens, 0)
 
 
 def growth(answers: Sequence[SpentAnswer]) -> float:

@@ -10,8 +10,7 @@ import pytest
 
 from foldaway import open_engine, reduce
 from foldaway._core.policy import Policy
-from foldaway.agents.engines.hermes import HermesEngine
-from foldaway.agents.engines.registered import GROUP, engine_named
+from foldaway.agents.engines.hermes import GROUP, HermesEngine, engine_named
 from foldaway.cli import run
 from foldaway.config import read_settings
 from foldaway.engine.reducing import REDUCERS_GROUP, reducer_named

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from tests.testing.rows import each_row
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-from foldaway.agents.importers.imported import Agent
-from foldaway.agents.installing.programs import client_named, clients
+from foldaway.agents.installing.programs import clients
+from foldaway.agents.known import agent_named
 
 RULE = "Never edit config/prod.toml."
 LOG = "\n".join(f"{n}: request {n * 7919 % 1000003}" for n in range(2_000))
@@ -36,16 +36,16 @@ class Host:
 
 
 def tell(agent: str, host: Host, **given: Any) -> str:
-    return answer(client_named(agent), event_of(given), HookOptions(), host.host)
+    return answer(agent_named(agent), event_of(given), HookOptions(), host.host)
 
 
-HOOKED = [name for name, client in clients().items() if client.hooks]
+HOOKED = [name for name, client in clients().items() if client.hooks.events]
 
 
 @pytest.mark.parametrize("agent", HOOKED)
 def test_every_event_of_the_table_is_answered(agent: str, session: Callable[..., Path]) -> None:
     """With the facts in the form that the agent reads, and the session is imported."""
-    client, path = client_named(agent), session("Some work was done.")
+    client, path = agent_named(agent), session("Some work was done.")
     hooks = client.hooks
     assert hooks is not None
     for event, hook in hooks.events.items():
@@ -75,7 +75,7 @@ def test_every_event_of_the_table_is_answered(agent: str, session: Callable[...,
 @each_row("agent", HOOKED)
 def test_agents_with_hooks_are_agents_that_can_be_imported(agent: str) -> None:
     """One word for one agent."""
-    assert agent in get_args(Agent)
+    assert agent_named(agent).files.places
 
 
 def test_a_result_whose_original_is_not_kept_stays() -> None:
@@ -95,7 +95,7 @@ def test_secrets_are_hidden_also_if_the_store_is_locked() -> None:
     given = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "session_id": "s",
              "tool_response": {"stdout": f"aws_access_key_id = {secret}\n{LOG}"}}  # fmt: skip
     options = HookOptions(redact=True)
-    client, event = client_named("claude-code"), event_of(given)
+    client, event = agent_named("claude-code"), event_of(given)
     for keeps in (True, False):
         said = answer(client, event, options, Host(keeps=keeps).host)
         assert said
@@ -140,7 +140,7 @@ def test_an_event_that_cline_names_otherwise_is_left_to_its_other_folder() -> No
     host = Host()
     assert tell("cline", host, hookName="agent_end", taskId="c1") == ""
     assert host.imported == []
-    client = client_named("cline")
+    client = agent_named("cline")
     event = event_of({"hookName": "agent_end", "taskId": "c1"}, "TaskComplete")
     assert answer(client, event, HookOptions(), host.host) == ""
     assert host.imported == [""]

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-from foldaway.agents.hooks.message_file import refresh
-from foldaway.agents.installing.programs import client_named
+from foldaway.agents.hooks.compactions import refresh_message_file
+from foldaway.agents.installing.programs import list_additions
+from foldaway.agents.known import agent_named
 
 RULE = "Never edit config/prod.toml."
 MARK = "Ours:"
@@ -34,7 +35,7 @@ def test_only_our_own_file_is_written_and_only_for_a_new_compaction(
         if before is not None:
             path.write_text(before, errors="surrogateescape")
             os.utime(path, (now + age, now + age))
-        refresh(str(path), MARK, now if compacted else 0.0, lambda: facts)
+        refresh_message_file(str(path), MARK, now if compacted else 0.0, lambda: facts)
         after = path.read_text(errors="surrogateescape") if path.exists() else None
         is_ours = before is None or before.startswith(MARK)
         is_told = before is not None and age >= 0
@@ -83,7 +84,7 @@ def test_goose_is_told_after_its_compaction_and_no_longer_at_the_end(tmp_path: P
 
     def tell(event: str) -> str:
         given = {"event": event, "session_id": "two", "transcript_path": str(database)}
-        return answer(client_named("goose"), event_of(given), HookOptions(), host)
+        return answer(agent_named("goose"), event_of(given), HookOptions(), host)
 
     goose_sessions(database, is_compacted=False)
     assert tell("PostToolUse") == ""
@@ -100,9 +101,9 @@ def test_goose_is_told_after_its_compaction_and_no_longer_at_the_end(tmp_path: P
 
 def test_hooks_that_write_the_file_are_installed_only_if_the_user_named_one() -> None:
     """Nothing is called after each tool for nothing."""
-    client = client_named("goose")
+    client = agent_named("goose")
     for named in ("", "~/m.md"):
         environment = {"HOME": "/h", "PATH": "", "GOOSE_MOIM_MESSAGE_FILE": named}
-        (text,) = [one.value for one in client.additions(environment) if one.what == "hooks"]
+        (text,) = [one.value for one in list_additions(client, environment) if one.what == "hooks"]
         assert ("PostToolUse" in text) == bool(named)
         assert "SessionEnd" in text

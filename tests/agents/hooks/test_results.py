@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.agents.hooks.keeping import keep_originals
-from foldaway.agents.hooks.results import shown_result
+from foldaway.agents.hooks.results import keep_originals, shown_result
 from foldaway.stores.open import open_store
 from foldaway.tokens.estimate import Estimator
 

@@ -22,12 +22,13 @@ from foldaway.agents.installing.checking import problems_of
 from foldaway.agents.installing.programs import (
     COMMAND_FILE,
     Addition,
-    Client,
-    client_named,
     clients,
+    list_additions,
+    list_server_additions,
     own_command,
     package_file,
 )
+from foldaway.agents.known import KnownAgent, agent_named
 from foldaway.errors import NotReadable, NotWritable
 
 KINDS: dict[str, list[bytes | None]] = {
@@ -49,25 +50,25 @@ def surroundings(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PATH": ""}
 
 
-def server(client: Client, home: Path) -> list[Addition]:
-    return client.server_additions(surroundings(home))
+def server(client: KnownAgent, home: Path) -> list[Addition]:
+    return list_server_additions(client, surroundings(home))
 
 
-def everything(client: Client, home: Path) -> list[Addition]:
-    return client.additions(surroundings(home))
+def everything(client: KnownAgent, home: Path) -> list[Addition]:
+    return list_additions(client, surroundings(home))
 
 
-def plan(client: Client, home: Path) -> FileChange | None:
+def plan(client: KnownAgent, home: Path) -> FileChange | None:
     return next(iter(plan_install(client, server(client, home))), None)
 
 
-def install(client: Client, home: Path, additions: list[Addition]) -> None:
+def install(client: KnownAgent, home: Path, additions: list[Addition]) -> None:
     for change in plan_install(client, additions):
         if change.additions:
             apply_install(change, home / "kept")
 
 
-def uninstall(client: Client, home: Path, additions: list[Addition]) -> list[FileChange]:
+def uninstall(client: KnownAgent, home: Path, additions: list[Addition]) -> list[FileChange]:
     found = plan_uninstall(client, additions, home / "kept")
     for change in found:
         apply_uninstall(change, home / "kept")
@@ -88,8 +89,8 @@ def write(file: Path, content: bytes | None) -> None:
         file.write_bytes(content)
 
 
-def begin(home: Path, client: Client, content: bytes | None) -> Path:
-    file = client.settings_file(surroundings(home))
+def begin(home: Path, client: KnownAgent, content: bytes | None) -> Path:
+    file = client.install.path(surroundings(home))
     write(file, content)
     return file
 
@@ -98,7 +99,7 @@ def begin(home: Path, client: Client, content: bytes | None) -> Path:
 @pytest.mark.parametrize("name", clients())
 def test_uninstall_leaves_the_bytes_of_before_and_twice_is_once(name: str, tmp_path: Path) -> None:
     """For every client, every file of it and every kind of content; nothing of ours is left."""
-    client = client_named(name)
+    client = agent_named(name)
     additions = everything(client, tmp_path)
     forms = {one.file: one.form for one in additions}
     for turn in range(max(len(KINDS[form]) for form in forms.values())):
@@ -119,7 +120,7 @@ def test_uninstall_leaves_the_bytes_of_before_and_twice_is_once(name: str, tmp_p
 @pytest.mark.parametrize("name", clients())
 def test_the_server_alone_before_or_after_all_of_it(name: str, tmp_path: Path) -> None:
     """Whatever is installed first or removed first, in the end every byte is as before."""
-    client = client_named(name)
+    client = agent_named(name)
     additions, alone = everything(client, tmp_path), server(client, tmp_path)
     forms = {one.file: one.form for one in additions}
     for file, form in forms.items():
@@ -146,7 +147,7 @@ def test_files_of_one_client_have_different_names(tmp_path: Path) -> None:
 
 def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
     """A status line of their own is left alone, and so is a hook of their own beside ours."""
-    client = client_named("claude-code")
+    client = agent_named("claude-code")
     additions = everything(client, tmp_path)
     file = tmp_path / ".claude" / "settings.json"
     own = {"hooks": [{"type": "command", "command": "/home/me/foldaway/hook.sh"}]}
@@ -166,10 +167,10 @@ def test_what_the_user_has_there_stays(tmp_path: Path) -> None:
 
 def test_secrets_are_hidden_in_results_of_all_tools(tmp_path: Path) -> None:
     """Only what can be long is shortened; without shortening and hiding there is no such hook."""
-    client = client_named("claude-code")
+    client = agent_named("claude-code")
 
     def matchers(*options: str, shortens: bool = True) -> list[Any]:
-        found = client.additions(surroundings(tmp_path), options, shortens=shortens)
+        found = list_additions(client, surroundings(tmp_path), options, shortens=shortens)
         return [one.value.get("matcher") for one in found if one.path[-1:] == ("PostToolUse",)]
 
     assert ["Bash" in one for one in matchers()] == [True]
@@ -179,7 +180,7 @@ def test_secrets_are_hidden_in_results_of_all_tools(tmp_path: Path) -> None:
 
 def test_a_program_of_the_user_stays_and_ours_can_be_started(tmp_path: Path) -> None:
     """Cline has one file for each hook."""
-    client = client_named("cline")
+    client = agent_named("cline")
     additions = everything(client, tmp_path)
     file = tmp_path / ".cline" / "hooks" / "TaskComplete.sh"
     write(file, b"#!/bin/sh\nmine\n")
@@ -208,7 +209,7 @@ def test_documents_are_where_the_desktop_says(said: str | None, place: str, tmp_
     program.chmod(0o755)
     write(tmp_path / ".config" / "user-dirs.dirs", None if said is None else said.encode())
     environment = {"HOME": str(tmp_path), "PATH": str(program.parent)}
-    files = [one.file for one in client_named("cline").additions(environment)]
+    files = [one.file for one in list_additions(agent_named("cline"), environment)]
     assert tmp_path / place / "Hooks" / "PreCompact" in files
 
 
@@ -216,7 +217,7 @@ def test_a_plug_in_is_a_copy_of_the_package_in_a_folder_that_goes_with_it(tmp_pa
     """A file of the user in our folder, or in the place of one of ours, stays, and so does the
     folder then.
     """
-    client = client_named("pi")
+    client = agent_named("pi")
     additions = everything(client, tmp_path)
     folder = additions[0].file.parent
     install(client, tmp_path, additions)
@@ -237,7 +238,7 @@ def test_a_plug_in_is_a_copy_of_the_package_in_a_folder_that_goes_with_it(tmp_pa
 
 def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> None:
     """Nothing is written over it."""
-    client = client_named("copilot-cli")
+    client = agent_named("copilot-cli")
     additions = everything(client, tmp_path)
     file = tmp_path / ".copilot" / "hooks" / "foldaway.json"
     write(file, b'{"hooks": {}}')
@@ -248,9 +249,9 @@ def test_a_file_of_ours_that_is_somebody_elses_is_refused(tmp_path: Path) -> Non
 
 def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
     """There is one of ours for each event, with the options of today."""
-    client = client_named("qwen-code")
+    client = agent_named("qwen-code")
     install(client, tmp_path, everything(client, tmp_path))
-    newer = client.additions(surroundings(tmp_path), ["--facts", "500"])
+    newer = list_additions(client, surroundings(tmp_path), ["--facts", "500"])
     install(client, tmp_path, newer)
     now = json.loads((tmp_path / ".qwen" / "settings.json").read_bytes())
     assert [len(rows) for rows in now["hooks"].values()] == [1] * len(now["hooks"])
@@ -262,7 +263,7 @@ def test_a_hook_of_an_older_installation_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", clients())
 def test_a_link_stays_a_link_and_a_mode_stays(name: str, tmp_path: Path) -> None:
     """What it leads to is changed; nobody else may read it afterwards who could not before."""
-    client = client_named(name)
+    client = agent_named(name)
     additions = everything(client, tmp_path)
     for file in contents(additions):
         write(file, None)
@@ -285,7 +286,7 @@ def test_a_file_that_changes_at_the_same_moment_keeps_the_other_change(
     name: str, tmp_path: Path
 ) -> None:
     """Also if the other program wrote after it was read; the user is told to try again."""
-    client = client_named(name)
+    client = agent_named(name)
     additions = everything(client, tmp_path)
     for file in contents(additions):
         write(file, b"")
@@ -318,7 +319,7 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
     content: bytes, says: str, tmp_path: Path
 ) -> None:
     """An entry that somebody else made is not replaced."""
-    client = client_named("cursor")
+    client = agent_named("cursor")
     file = begin(tmp_path, client, content)
     with pytest.raises(NotReadable, match=says) as refusal:
         plan(client, tmp_path)
@@ -329,7 +330,7 @@ def test_what_is_not_understood_stays_and_the_error_says_what_to_do(
 @pytest.mark.parametrize("name", clients())
 def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     """With what to do; nobody may make a folder there, not even root."""
-    client, home = client_named(name), Path("/proc")
+    client, home = agent_named(name), Path("/proc")
     if not home.is_dir():
         pytest.skip("only Linux has /proc")
     for change in plan_install(client, everything(client, home)):
@@ -340,7 +341,7 @@ def test_a_place_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", clients())
 def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
     """With its place, and nothing is written."""
-    client = client_named(name)
+    client = agent_named(name)
     additions = everything(client, tmp_path)
     additions[-1].file.mkdir(parents=True)
     with pytest.raises(NotReadable, match=additions[-1].file.name):
@@ -350,7 +351,7 @@ def test_a_file_that_is_a_folder_is_an_error(name: str, tmp_path: Path) -> None:
 def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:
     """It is a full path, and says what our variables say."""
     home = {"FOLDAWAY_HOME": "/data/foldaway", "PATH": ""}
-    command, args = own_command(home, "mcp")
+    command, *args = own_command(home, "mcp")
     assert os.path.isabs(command)
     assert args[-3:] == ["mcp", "--home", "/data/foldaway"]
     assert Path(command).exists() or command == sys.executable
@@ -359,13 +360,13 @@ def test_the_command_is_found_without_our_environment(tmp_path: Path) -> None:
 def test_a_variable_moves_the_settings_of_its_program() -> None:
     """As the program itself reads it."""
     environment = {"HOME": "/home/me", "CODEX_HOME": "/x", "XDG_CONFIG_HOME": "/etc/me", "PATH": ""}
-    places = {name: str(one.settings_file(environment)) for name, one in clients().items()}
+    places = {name: str(one.install.path(environment)) for name, one in clients().items()}
     assert places["codex"] == "/x/config.toml"
     assert places["goose"] == "/etc/me/goose/config.yaml"
     assert places["cursor"] == "/home/me/.cursor/mcp.json"
-    plugin = client_named("pi").plugin
+    plugin = agent_named("pi").install.plugin
     assert plugin is not None
-    folder = plugin.settings_file({**environment, "PI_CODING_AGENT_DIR": "/pi"})
+    folder = plugin.path({**environment, "PI_CODING_AGENT_DIR": "/pi"})
     assert str(folder) == "/pi/extensions/foldaway"
 
 
@@ -381,7 +382,7 @@ def test_hermes_own_engine_gives_way_and_another_one_stays(
     written: str, wanted: str, tmp_path: Path
 ) -> None:
     """If somebody changed the file since, only our lines go: Hermes' own engine is the default."""
-    client = client_named("hermes")
+    client = agent_named("hermes")
     additions = [one for one in everything(client, tmp_path) if one.what != "MCP server"]
     file = begin(tmp_path, client, written.encode())
     install(client, tmp_path, additions)
@@ -399,7 +400,7 @@ def test_hermes_own_engine_gives_way_and_another_one_stays(
 @pytest.mark.slow
 def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
     """It goes on with its own engine, and says so in its log only."""
-    client = client_named("hermes")
+    client = agent_named("hermes")
     engine = [one for one in everything(client, tmp_path) if one.what == "context engine"]
     begin(tmp_path, client, b"context:\n  engine: foldaway\n")
     program = tmp_path / "bin" / "hermes"
@@ -408,6 +409,6 @@ def test_a_hermes_without_us_in_its_python_is_found(tmp_path: Path) -> None:
     around = {"PATH": str(program.parent), "PYTHONPATH": str(tmp_path / "site")}
     (found,) = problems_of(client, engine, around)
     assert f"{sys.executable} -m pip install 'foldaway[hermes]'" in found
-    for name in ("__init__.py", "hermes.py"):
+    for name in ("__init__.py", "agents/__init__.py", "agents/hermes_plugin.py"):
         write(tmp_path / "site" / "foldaway" / name, b"")
     assert list(problems_of(client, engine, around)) == []

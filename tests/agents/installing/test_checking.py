@@ -11,15 +11,16 @@ import pytest
 
 from foldaway.agents.installing.changes import apply_install, plan_install
 from foldaway.agents.installing.checking import problems_of
-from foldaway.agents.installing.programs import client_named
+from foldaway.agents.installing.programs import list_additions
+from foldaway.agents.known import agent_named
 
 
 @pytest.mark.slow
 def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) -> None:
     """Codex notes in its own settings which hooks the user trusts."""
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    client = client_named("codex")
-    hooks = [one for one in client.additions(environment) if one.is_item]
+    client = agent_named("codex")
+    hooks = [one for one in list_additions(client, environment) if one.is_item]
     for change in plan_install(client, hooks):
         apply_install(change, tmp_path / "kept")
     (problem,) = problems_of(client, hooks, environment)
@@ -39,8 +40,8 @@ def test_hooks_are_called_and_those_that_nobody_trusts_are_told(tmp_path: Path) 
 def test_doctor_names_an_entry_that_runs_a_module_of_the_project_folder(tmp_path: Path) -> None:
     """`python -m` without `-P` puts the folder of the project first on the path."""
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    client = client_named("claude-code")
-    installed = client.additions(environment)
+    client = agent_named("claude-code")
+    installed = list_additions(client, environment)
     for change in plan_install(client, installed):
         apply_install(change, tmp_path / "kept")
     for file in {one.file for one in installed if one.form == "json"}:

@@ -17,7 +17,7 @@ BASE = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_i
 ASK = """
 import json, os
 from foldaway.agents.installing.programs import own_command
-command, rest = own_command(dict(os.environ), "hook", "claude-code")
+command, *rest = own_command(dict(os.environ), "hook", "claude-code")
 print(json.dumps([command, *rest]))
 """
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import foldaway
-from foldaway.agents.installing.programs import client_named
+from foldaway.agents.installing.programs import list_additions
+from foldaway.agents.known import agent_named
 
 PLUGIN = Path(__file__).resolve().parents[3] / "plugins" / "claude-code"
 
@@ -18,7 +19,7 @@ def of(name: str) -> Any:
 
 def test_the_plugin_has_the_hooks_and_the_server_of_the_table() -> None:
     """With `foldaway` from the PATH: the folder can be anywhere."""
-    additions = client_named("claude-code").additions({"HOME": "/h", "PATH": ""})
+    additions = list_additions(agent_named("claude-code"), {"HOME": "/h", "PATH": ""})
     hooks = {one.path[-1]: [one.value] for one in additions if one.is_item}
     for ((group,),) in zip(hooks.values(), strict=True):
         group["hooks"][0]["command"] = "foldaway hook claude-code"

@@ -24,7 +24,8 @@ from foldaway.agents.installing.changes import (
     plan_uninstall,
 )
 from foldaway.agents.installing.plain import NotEditable
-from foldaway.agents.installing.programs import Addition, Client, clients
+from foldaway.agents.installing.programs import Addition, clients, list_additions
+from foldaway.agents.known import KnownAgent
 
 PATH = ("servers", "foldaway")
 VALUE: dict[str, Any] = {"command": "/home/me/ü x/foldaway", "args": ["mcp", "--all-projects"]}
@@ -252,6 +253,14 @@ def test_what_cannot_be_changed_safely_is_refused(text: ModuleType, broken: str)
         text.put(broken, PATH, VALUE)
 
 
+@each_row("end", ["servers:\n\n", "servers:\n\n\n# c\n", "servers:\n", "b: 1\n"])
+def test_a_text_of_yaml_keeps_its_empty_lines_and_gets_no_others(end: str) -> None:
+    """`|+` has all the empty lines up to the next key; ours may be that key."""
+    before = f"a: |+\n  x\n\n{end}"
+    after = yaml_text.take(yaml_text.put(before, PATH, VALUE), PATH)
+    assert of_yaml(after)["a"] == of_yaml(before)["a"] == "x\n\n"
+
+
 @each_row(
     ("before", "after"),
     [
@@ -310,12 +319,12 @@ LATE = {"json": "\n// late", "toml": "\n# late", "yaml": "\n# late", "whole": ""
 @given(client=st.sampled_from(list(clients().values())), data=st.data(), is_edited=st.booleans())
 @settings(max_examples=30)
 def test_whatever_is_in_the_files_of_a_client_is_there_afterwards(
-    client: Client, data: st.DataObject, is_edited: bool
+    client: KnownAgent, data: st.DataObject, is_edited: bool
 ) -> None:
     """Byte for byte if nobody edited them in between; otherwise every setting and the edit."""
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
-        additions = client.additions({"HOME": place, "PATH": ""})
+        additions = list_additions(client, {"HOME": place, "PATH": ""})
         files = {one.file: one for one in additions}
         before = {file: data.draw(settings_texts(one)) for file, one in files.items()}
         for file, text in before.items():

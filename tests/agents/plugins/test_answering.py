@@ -12,8 +12,13 @@ import pytest
 from tests.agents.plugins.agent_lists import LISTS, RULE, opencode_list, pi_list
 
 from foldaway._core.policy import Policy
-from foldaway.agents.plugins.answering import AgentSessions, EndAnswer, EndOptions, EndRequest
-from foldaway.agents.plugins.process import serve_end
+from foldaway.agents.plugins.answering import (
+    AgentSessions,
+    EndAnswer,
+    EndOptions,
+    EndRequest,
+    serve_end,
+)
 from foldaway.stores import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import SessionFilter

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.agents.plugins.agent_lists import LISTS, opencode_list, pi_list
 
 from foldaway.agents.plugins.answering import FORMS
-from foldaway.agents.plugins.lists import Built, GivenList, given_list, host_edits
+from foldaway.agents.plugins.list_edits import Built, GivenList, given_list, host_edits
 from foldaway.agents.plugins.pi import blocks_in
 from foldaway.sessions.following import Edit, Insert, Keep, Replace, applied, keep_all
 

@@ -17,7 +17,7 @@ from foldaway.agents.plugins.answering import FORMS
 from foldaway.engine.recall_tools import TOOLS
 
 FOLDER = Path(__file__).resolve().parents[3] / "packages" / PACKAGE
-PLUGINS = {name: one.plugin for name, one in clients().items() if one.plugin}
+PLUGINS = {name: one.install.plugin for name, one in clients().items() if one.install.plugin}
 OLDEST_NODE = 20
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from foldaway.agents.running.agents import OUTER, NoAddress, agent_named, known_agents, start_for
+from foldaway.agents.running.agents import (
+    OUTER,
+    NoAddress,
+    start_for,
+    startable_agent,
+    startable_agents,
+)
 from foldaway.errors import UnknownName
 
 FRONT = "http://127.0.0.1:9"
@@ -17,7 +23,7 @@ FRONT = "http://127.0.0.1:9"
 
 def start(name: str, home: Path, **variables: str) -> tuple[str, dict[str, str], str]:
     """Return options, environment and options of the gateway, the first and the last as text."""
-    found = start_for(agent_named(name), FRONT, variables, home)
+    found = start_for(startable_agent(name), FRONT, variables, home)
     return " ".join(found.options), found.environment, " ".join(found.serve)
 
 
@@ -29,10 +35,10 @@ def put(home: Path, where: str, text: str) -> None:
 
 def test_an_agent_has_its_name_and_its_command() -> None:
     """Both are understood; another is refused with the names that there are."""
-    for name, agent in known_agents().items():
-        assert agent_named(name) is agent_named(agent.program) is agent
+    for name, agent in startable_agents().items():
+        assert startable_agent(name) is startable_agent(agent.program) is agent
     with pytest.raises(UnknownName, match="claude-code, codex"):
-        agent_named("emacs")
+        startable_agent("emacs")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_an_agent_gets_a_server_that_recalls_if_it_takes_one_at_its_start(tmp_pa
     """By an option, or in the variable that has its addresses."""
     server = ("/opt/py thon", "-m", "foldaway", "mcp")
     started = {
-        name: start_for(agent_named(name), FRONT, {"ANTHROPIC_API_KEY": "k"}, tmp_path,
+        name: start_for(startable_agent(name), FRONT, {"ANTHROPIC_API_KEY": "k"}, tmp_path,
                         recall=server)
         for name in ("claude", "codex", "opencode")
     }  # fmt: skip
@@ -167,7 +173,7 @@ def test_an_address_in_settings_is_an_own_one(
 @pytest.mark.parametrize("name", ["qwen", "copilot", "hermes"])
 def test_an_agent_that_would_not_ask_us_is_not_started(name: str, tmp_path: Path) -> None:
     """Its log-in belongs to one address; the error says what to set."""
-    with pytest.raises(NoAddress, match=agent_named(name).title):
+    with pytest.raises(NoAddress, match=startable_agent(name).title):
         start(name, tmp_path)
 
 
@@ -191,7 +197,7 @@ def test_settings_that_cannot_be_read_have_no_address(text: str, tmp_path: Path)
 def test_every_agent_has_its_page() -> None:
     """Under its name, and the page says how it is started."""
     docs = Path(__file__).resolve().parents[3] / "docs" / "agents"
-    for name, agent in known_agents().items():
+    for name, agent in startable_agents().items():
         page = (docs / f"{name.replace('qwen-code', 'qwen')}.md").read_text()
         shown = rf'foldaway run (?:--serve "[^"]+" )?{agent.program}\b'
         assert re.search(shown, page), name
@@ -209,7 +215,7 @@ def test_claude_code_goes_through_us_to_the_address_of_its_settings(tmp_path: Pa
     """Its settings win over the environment, and `--settings` wins over both."""
     settings_in(tmp_path, SETTINGS)
     given = {"ANTHROPIC_BASE_URL": "https://other.example"}
-    start = start_for(agent_named("claude"), FRONT, given, tmp_path)
+    start = start_for(startable_agent("claude"), FRONT, given, tmp_path)
     assert start.serve[:2] == (
         "--upstream", "/to-anthropic-base-url=https://models.corp.example",
     )  # fmt: skip
@@ -235,12 +241,12 @@ OWN = {
 @pytest.mark.parametrize("name", OWN)
 def test_an_address_of_the_users_settings_is_told_in_one_line(name: str, tmp_path: Path) -> None:
     """Whichever agent it is; that of a gateway of ours is not asked, so it is not told."""
-    agent, (where, text, said) = agent_named(name), OWN[name]
+    agent, (where, text, said) = startable_agent(name), OWN[name]
     put(tmp_path, where, text % "https://models.corp.example/v1")
     (note,) = start_for(agent, FRONT, {}, tmp_path).notes
     assert said % "https://models.corp.example/v1" in note
     assert note.endswith(f"in the settings of {agent.title}; the gateway asks that address")
-    if not agent.needs:
+    if not agent.start.needs:
         put(tmp_path, where, text % "http://127.0.0.1:8787/v1")
         assert start_for(agent, FRONT, {}, tmp_path).notes == ()
 
@@ -250,13 +256,13 @@ def test_several_addresses_of_the_users_settings_are_told_in_one_line(tmp_path: 
     put(tmp_path, ".codex/config.toml", "".join(
         f'[model_providers.{name}]\nbase_url = "http://{name}.example"\n' for name in ("a", "b")
     ))  # fmt: skip
-    (note,) = start_for(agent_named("codex"), FRONT, {}, tmp_path).notes
+    (note,) = start_for(startable_agent("codex"), FRONT, {}, tmp_path).notes
     assert note == ("a is http://a.example, b is http://b.example in the settings of Codex; "
                     "the gateway asks these addresses")  # fmt: skip
     put(tmp_path, ".config/goose/config.yaml",
         "OPENAI_HOST: http://a.example\nOLLAMA_HOST: http://b.example\n")  # fmt: skip
     given = {"OPENAI_HOST": "http://c.example"}
-    assert start_for(agent_named("goose"), FRONT, given, tmp_path).notes == ()
+    assert start_for(startable_agent("goose"), FRONT, given, tmp_path).notes == ()
 
 
 def test_an_address_of_the_project_is_told_and_not_used(
@@ -266,12 +272,12 @@ def test_an_address_of_the_project_is_told_and_not_used(
     settings_in(tmp_path / "project", SETTINGS)
     monkeypatch.chdir(tmp_path / "project")
     home = tmp_path / "home"
-    start = start_for(agent_named("claude"), FRONT, {}, home)
+    start = start_for(startable_agent("claude"), FRONT, {}, home)
     assert start.serve == ()
     assert json.loads(start.options[1]) == {"env": {"ANTHROPIC_BASE_URL": FRONT}}
     (note,) = start.notes
     assert "not used without --project-address" in note
-    trusted = start_for(agent_named("claude"), FRONT, {}, home, trusts_project=True)
+    trusted = start_for(startable_agent("claude"), FRONT, {}, home, trusts_project=True)
     assert "/to-anthropic-base-url=https://models.corp.example" in trusted.serve
 
 
@@ -279,7 +285,7 @@ def test_a_switch_by_which_requests_go_past_us_is_told(tmp_path: Path) -> None:
     """In the environment or in a settings file."""
     settings_in(tmp_path, '{"env": {"CLAUDE_CODE_USE_VERTEX": "1"}}')
     given = {"CLAUDE_CODE_USE_BEDROCK": "1"}
-    notes = start_for(agent_named("claude"), FRONT, given, tmp_path).notes
+    notes = start_for(startable_agent("claude"), FRONT, given, tmp_path).notes
     assert [("Amazon Bedrock" in one, "Vertex" in one) for one in notes] == [
         (True, False), (False, True),
     ]  # fmt: skip

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.agents.running.direct import redirected
-from foldaway.agents.running.front import Front
+from foldaway.agents.running.front import Front, redirected
 from foldaway.agents.running.totals import RunTotals
 
 pytestmark = pytest.mark.slow

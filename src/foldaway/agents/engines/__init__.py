@@ -8,14 +8,12 @@ from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.agents.engines.contract import ContextEngine
-    from foldaway.agents.engines.hermes import HermesEngine
-    from foldaway.agents.engines.registered import engine_named, engine_names
+    from foldaway.agents.engines.hermes import HermesEngine, engine_named, engine_names
 
 __getattr__ = import_later(
     __name__,
     {
         "contract": "ContextEngine",
-        "hermes": "HermesEngine",
-        "registered": "engine_named engine_names",
+        "hermes": "HermesEngine engine_named engine_names",
     },
 )

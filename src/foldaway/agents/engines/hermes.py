@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from foldaway._core import Reason, log_event
+from foldaway._core import PluginKind, Reason, log_event
 from foldaway.agents.engines.contract import ContextEngine
 from foldaway.compaction import Options, Skipped, plan
 from foldaway.engine import TOOLS, Model, answer_tokens_of, figures_of, model_of, prompt_tokens_of
@@ -308,3 +308,28 @@ def _without_sidecars(message: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in message.items()
         if name != "api_content" and not name.startswith("_")
     }
+
+
+GROUP = "foldaway.engines"
+_ENGINES = PluginKind(
+    group="foldaway.engines",
+    word="engine",
+    setting="engine.name",
+    ours={"compressor": HermesEngine},
+)
+
+
+def engine_named(name: str, **settings: Any) -> ContextEngine:
+    """Return a new engine by its name.
+
+    Raises `UnknownName` with the ones there are, and `InvalidSetting` for a package that fails or
+    makes something else.
+    """
+    if name == "compressor":
+        return HermesEngine(**settings)
+    return _ENGINES.make(name, ContextEngine, **settings)
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names of the engines there are, ours first; none is loaded."""
+    return _ENGINES.names()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.installing import Client
+from foldaway.agents.known import KnownAgent
 
 if TYPE_CHECKING:
     from foldaway.agents.hooks.results import Original
@@ -95,9 +95,9 @@ def _task_file(told: object) -> str:
     return os.path.join(os.path.dirname(copy), _TASK) if isinstance(copy, str) and copy else ""
 
 
-def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+def answer(client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost) -> str:
     """Return what an agent is told, "" for nothing; raises whatever goes wrong."""
-    hook = client.hook_of(event.name)
+    hook = client.hooks.events.get(event.name)
     if hook is None:
         return ""
     if hook.does == "shorten":
@@ -116,7 +116,7 @@ def answer(client: Client, event: HookEvent, options: HookOptions, host: HookHos
         from foldaway.agents.hooks.facts import dropped_facts
 
         is_new = event.source == "compact"
-        if client.hooks is not None and client.hooks.sign:
+        if client.hooks.sign:
             host.is_news(event.path, client.hooks.sign)
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
         said = _framed(_AFTER, found, more)
@@ -134,8 +134,8 @@ def framed_facts(facts: str, *, is_after: bool) -> str:
 
 def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bool) -> None:
     """Write the facts into the file of messages; one who `ends` leaves none there."""
+    from foldaway.agents.hooks.compactions import refresh_message_file
     from foldaway.agents.hooks.facts import dropped_facts
-    from foldaway.agents.hooks.message_file import refresh
     from foldaway.agents.importers import compacted_at
 
     def facts() -> str:
@@ -144,19 +144,19 @@ def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bo
         return _framed(_AFTER, found)
 
     compacted = 0.0 if ends else compacted_at(event.path, event.session)
-    refresh(host.message_file, _AFTER, compacted, facts)
+    refresh_message_file(host.message_file, _AFTER, compacted, facts)
 
 
 def _framed(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
-def _reminder(client: Client, event: HookEvent, options: HookOptions, host: HookHost) -> str:
+def _reminder(client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost) -> str:
     """Return the facts that the newest compaction dropped, if the agent was not told them yet.
 
     For agents that have no event after a compaction: they are told with the next result.
     """
-    sign = client.hooks.sign if client.hooks else ""
+    sign = client.hooks.sign
     if not sign or not event.path or not host.is_news(event.path, sign):
         return ""
     from foldaway.agents.hooks.facts import dropped_facts
@@ -165,16 +165,16 @@ def _reminder(client: Client, event: HookEvent, options: HookOptions, host: Hook
     return _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
 
 
-def _answered(client: Client, event: str, parts: Mapping[str, Any]) -> str:
+def _answered(client: KnownAgent, event: str, parts: Mapping[str, Any]) -> str:
     """Return an answer that has a context, an output or both."""
-    if client.hooks is not None and client.hooks.keys:
+    if client.hooks.keys:
         return json.dumps({client.hooks.keys[what]: value for what, value in parts.items()})
     named = {_KEYS[what]: value for what, value in parts.items()}
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, **named}})
 
 
 def _shortened(
-    client: Client, event: HookEvent, options: HookOptions, host: HookHost, context: str
+    client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost, context: str
 ) -> str:
     """Return a result as the model will see it, and a context; "" if it stays and there is none.
 
@@ -191,7 +191,7 @@ def _chars(response: Any) -> int:
 
 
 def _shown(
-    client: Client, event: HookEvent, options: HookOptions, host: HookHost
+    client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost
 ) -> dict[str, Any]:  # fmt: skip
     from foldaway.agents.hooks.results import shown_result
 

@@ -78,19 +78,19 @@ def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
     from msgspec.structs import replace
 
     from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-    from foldaway.agents.installing import client_named
+    from foldaway.agents.known import agent_named
 
     told = json.loads(data)
     if not isinstance(told, dict):
         return ""
     options = HookOptions(facts_tokens=int(given["facts"]), result_tokens=results, redact=redact)
-    client, event = client_named(agent), event_of(cast("dict[str, Any]", told), name)
+    client, event = agent_named(agent), event_of(cast("dict[str, Any]", told), name)
     host = HookHost(
         keep=partial(_keep, given), import_later=partial(_import_later, given),
-        is_news=partial(_is_news, given), message_file=client.message_file(os.environ),
+        is_news=partial(_is_news, given), message_file=client.hooks.message_file(os.environ),
     )  # fmt: skip
     if not event.path:
-        event = replace(event, path=client.transcript_of(event.session, os.environ))
+        event = replace(event, path=client.hooks.transcript_file(event.session, os.environ))
     return answer(client, event, options, host)
 
 
@@ -98,7 +98,7 @@ def _keep(
     given: dict[str, str], originals: Sequence[Original], agent: str, event: HookEvent
 ) -> bool:
     """Keep originals in the store, if it can be written at once."""
-    from foldaway.agents.hooks.keeping import keep_originals
+    from foldaway.agents.hooks.results import keep_originals
     from foldaway.config import home_folder, open_store, read_settings
 
     import_module("foldaway.stores.sqlite.database")  # what the store waits for is not this
@@ -125,14 +125,14 @@ def _keep(
 
 
 def _is_news(given: dict[str, str], transcript: str, sign: str) -> bool:
-    from foldaway.agents.hooks.telling import is_news
+    from foldaway.agents.hooks.compactions import is_new_compaction
 
     def folder() -> Path:
         from foldaway.config import home_folder
 
         return Path(given["home"] or home_folder()) / "told"
 
-    return is_news(transcript, sign, folder)
+    return is_new_compaction(transcript, sign, folder)
 
 
 def _import_later(given: dict[str, str], agent: str, path: str) -> None:

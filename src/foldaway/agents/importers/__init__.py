@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from foldaway.agents.importers.imported import (
         PARTIAL,
         SUBAGENTS,
-        Agent,
         AnswerUsage,
         ImportedSession,
         Lineage,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from foldaway.agents.importers.usage import usage_of
 
 __all__ = [
-    "Agent", "AnswerUsage", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation",
+    "AnswerUsage", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation",
     "bytes_in", "files_in", "message_keys", "read_bytes", "read_file", "read_native",
     "sessions_in", "usual_places",
 ]  # fmt: skip
@@ -55,7 +54,7 @@ __getattr__ = import_later(
         "files": "elements fields text",
         "find": "SUBAGENT_FILE bytes_in files_in sessions_in usual_places",
         "goose": "compacted_at read_stored",
-        "imported": "Agent AnswerUsage ImportedSession Lineage Note NoteKind PARTIAL Relation "
+        "imported": "AnswerUsage ImportedSession Lineage Note NoteKind PARTIAL Relation "
         "SUBAGENTS message_keys",
         "opencode": "prompt_blocks step_blocks steps_in",
         "pi": "block_of message_of",

@@ -13,7 +13,6 @@ from typing import Any
 
 from foldaway.agents.importers.files import FileEntry, elements, fields, seconds, text
 from foldaway.agents.importers.imported import (
-    Agent,
     ImportedSession,
     Lineage,
     Relation,
@@ -70,7 +69,7 @@ def read_qwen(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession
 
 
 def _read(
-    lines: Iterable[FileEntry], path: str, agent: Agent, dialect: str
+    lines: Iterable[FileEntry], path: str, agent: str, dialect: str
 ) -> Iterator[ImportedSession]:
     tree = _Tree()
     for entry in lines:

@@ -7,12 +7,11 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
-
 from foldaway.agents.importers import opencode, openhands
 from foldaway.agents.importers.files import leads_out
-from foldaway.agents.importers.imported import Agent, ImportedSession
+from foldaway.agents.importers.imported import ImportedSession
 from foldaway.agents.importers.read import is_history, read_file
+from foldaway.agents.known import known_agents
 from foldaway.dialects import DEFAULT_LIMITS, Limits
 from foldaway.errors import NotReadable
 
@@ -22,79 +21,28 @@ _PAGE = ".md"
 SUBAGENT_FILE = "agent-"
 """How Claude Code names the files of subagents: read after the sessions that called them."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
-_HERE: tuple[tuple[Agent, str], ...] = (
-    ("aider", ".aider.chat.history.md"),
-    ("swe-agent", "trajectories"),
-)
-"""What agents leave in the folder of a project."""
-
-
-class AgentPlace(Struct, frozen=True, gc=False):
-    """A folder or file in which an agent keeps sessions, in a home folder or under a variable."""
-
-    agent: Agent
-    variable: str
-    default: str
-    within: str
-
-
-_PLACES = (
-    AgentPlace("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    AgentPlace("claude-code", "XDG_CONFIG_HOME", ".config", "claude/projects"),
-    AgentPlace("codex", "CODEX_HOME", ".codex", "sessions"),
-    AgentPlace("codex", "CODEX_HOME", ".codex", "archived_sessions"),
-    AgentPlace("opencode", "XDG_DATA_HOME", ".local/share", "opencode/storage"),
-    AgentPlace("opencode", "XDG_DATA_HOME", ".local/share", "opencode/opencode.db"),
-    AgentPlace("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
-    AgentPlace("hermes", "HERMES_HOME", ".hermes", "state.db"),
-    AgentPlace("hermes", "HERMES_HOME", ".hermes", "profiles"),
-    AgentPlace("openhands", "OPENHANDS_HOME", ".openhands", "conversations"),
-    AgentPlace("openhands", "OPENHANDS_HOME", ".openhands", "sessions"),
-    AgentPlace("mini-swe-agent", "MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", ""),
-    AgentPlace("mini-swe-agent", "", "Library/Application Support/mini-swe-agent", ""),
-    AgentPlace("aider", "", "", ".aider.chat.history.md"),
-    AgentPlace("gemini-cli", "GEMINI_CLI_HOME", "", ".gemini/tmp"),
-    AgentPlace("qwen-code", "QWEN_HOME", ".qwen", "projects"),
-    AgentPlace("copilot-cli", "COPILOT_HOME", ".copilot", "session-state"),
-    AgentPlace("cline", "CLINE_DIR", ".cline", "data/sessions"),
-    AgentPlace("cline", "CLINE_DIR", ".cline", "data/tasks"),
-    *(
-        AgentPlace("cline", "", folder, f"{editor}/User/globalStorage/saoudrizwan.claude-dev/tasks")
-        for folder in (".config", "Library/Application Support", "AppData/Roaming")
-        for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-    ),
-    AgentPlace("continue", "CONTINUE_GLOBAL_DIR", ".continue", "sessions"),
-    AgentPlace("goose", "XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
-    AgentPlace("openclaw", "OPENCLAW_STATE_DIR", ".openclaw", "agents"),
-    AgentPlace("llm", "LLM_USER_PATH", ".config/io.datasette.llm", "logs.db"),
-    AgentPlace("llm", "", "Library/Application Support/io.datasette.llm", "logs.db"),
-)
-_BESIDE = frozenset(
-    {"ui_messages.json", "task_metadata.json", "context_history.json", "focus_chain.json",
-     "sessions.json", "logs.json", "tracking.json"}
-)  # fmt: skip
 _LOCKS = ("-lock.sqlite", "-writer.sqlite", ".lock.sqlite")
 """What agents keep beside their sessions and is none; nobody needs to hear of it."""
 
 
 def usual_places(
     home: Path, environment: Mapping[str, str], here: Path | None = None
-) -> Iterator[tuple[Agent, Path]]:
+) -> Iterator[tuple[str, Path]]:
     """Yield each agent with a folder or file of its sessions that exists, in a fixed order.
 
     `environment` may move the agents' homes, as it does for them; `here` is the folder of a
     project, where some leave their histories.
     """
-    for place in _PLACES:
-        moved = environment.get(place.variable, "") if place.variable else ""
-        found = (Path(moved) if moved else home / place.default) / place.within
-        if _holds(found.exists):
-            yield place.agent, found
+    moved = {**environment, "HOME": str(home)}
+    for agent in known_agents().values():
+        for place in agent.files.places:
+            if _holds((found := place.path(moved)).exists):
+                yield agent.name, found
     if here is None or here == home:
         return
-    for agent, name in _HERE:
-        if _holds((here / name).exists):
-            yield agent, here / name
+    for agent in known_agents().values():
+        if (name := agent.files.in_project) and _holds((here / name).exists):
+            yield agent.name, here / name
 
 
 def sessions_in(
@@ -251,7 +199,9 @@ def _read(
 def _is_beside(path: Path) -> bool:
     """Return whether this is what an agent keeps beside its sessions."""
     messages = path.with_name(f"{path.stem}.messages.json")
-    return path.name in _BESIDE or path.name.endswith(_LOCKS) or messages.exists()
+    if path.name.endswith(_LOCKS) or messages.exists():
+        return True
+    return any(path.name in agent.files.beside for agent in known_agents().values())
 
 
 def _holds(question: Callable[[], bool]) -> bool:

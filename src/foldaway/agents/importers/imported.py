@@ -17,14 +17,6 @@ from foldaway.dialects import FreshIds, dialect_named, dump_bytes
 from foldaway.errors import NotReadable
 from foldaway.transcript import Frame, Payload, Transcript, survey
 
-Agent: TypeAlias = Literal[
-    "claude-code", "codex", "opencode", "pi", "hermes", "openhands", "swe-agent", "mini-swe-agent",
-    "tau-bench", "tau2-bench", "aider", "gemini-cli", "qwen-code", "copilot-cli", "cline",
-    "continue", "goose", "openclaw", "llm", "sharegpt", "openai-chat", "openai-responses",
-    "anthropic", "gemini",
-]  # fmt: skip
-"""Whose file it was; the name of a dialect where it is a plain transcript."""
-
 Relation: TypeAlias = Literal["sidechain", "subagent", "branch", "resumed", "compression"]
 """`sidechain`: a subagent in its parent's file; `subagent`: one in a file of its own; `branch`:
 the user went back and on from there; `resumed`: goes on where the other one ended; `compression`:
@@ -78,7 +70,8 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
 
     source_id: str
     """The id that the file gave, otherwise the name of the file."""
-    agent: Agent
+    agent: str
+    """Whose file it was: a name of `agents/known`, a benchmark, or the dialect of a plain file."""
     path: str
     transcript: Transcript
     entry_ids: tuple[str, ...]
@@ -199,7 +192,7 @@ class SessionDraft:
         self.notes.append(Note(kind, where, said))
 
     def finish(
-        self, agent: Agent, dialect: str, path: str, *, system: Payload | None = None
+        self, agent: str, dialect: str, path: str, *, system: Payload | None = None
     ) -> Iterator[ImportedSession]:
         """Yield the session if it has messages.
 

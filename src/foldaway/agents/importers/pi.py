@@ -24,7 +24,6 @@ from foldaway.agents.importers.files import (
     text,
 )
 from foldaway.agents.importers.imported import (
-    Agent,
     ImportedSession,
     Lineage,
     SessionDraft,
@@ -88,7 +87,7 @@ def _event(row: Payload) -> Any:
     return found.decode("utf-8", "replace")
 
 
-def read(lines: Iterable[FileEntry], path: str, agent: Agent = "pi") -> Iterator[ImportedSession]:
+def read(lines: Iterable[FileEntry], path: str, agent: str = "pi") -> Iterator[ImportedSession]:
     """Yield the session of a file, then its branches, each with its own messages only.
 
     An entry whose parent has a child already starts a branch. Turns that were aborted before

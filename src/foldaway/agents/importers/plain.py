@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from foldaway.agents.importers.blocks import chat_call
 from foldaway.agents.importers.files import (
@@ -25,24 +25,19 @@ from foldaway.agents.importers.files import (
     text,
 )
 from foldaway.agents.importers.imported import (
-    Agent,
     ImportedSession,
     SessionDraft,
     file_stem,
     pairing_notes,
     refuse_too_many,
 )
+from foldaway.agents.known import known_agents
 from foldaway.dialects import dump_text, load_parsed
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 
 _IDS = ("id", "conversation_id", "session_id", "instance_id")
 _TIMES = ("timestamp", "created_at", "created")
-_WORDS: dict[str, Agent] = {
-    "mswea_bash_command": "mini-swe-agent",
-    "You are OpenHands agent": "openhands",
-}
-"""What the prompts of agents say that save nothing but their messages."""
 _LOOKED_AT = 64
 _PROMPTS = 4
 
@@ -77,7 +72,7 @@ def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession
     known = [time for time in times if time is not None]
     yield ImportedSession(
         source_id=record_id(body) or source_id or file_stem(path),
-        agent=_agent(wires) or cast("Agent", transcript.dialect),
+        agent=_agent(wires) or transcript.dialect,
         path=path,
         transcript=transcript,
         entry_ids=tuple(message.id for message in messages),
@@ -103,7 +98,7 @@ def read_lines(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSessio
     if draft.rows:
         items = [row.item for row in draft.rows]
         dialect = load_parsed(items).dialect
-        agent = _agent([fields(item) for item in items]) or cast("Agent", dialect)
+        agent = _agent([fields(item) for item in items]) or dialect
         yield from draft.finish(agent, dialect, path)
 
 
@@ -112,12 +107,12 @@ def record_id(body: Payload) -> str:
     return next((found for key in _IDS if (found := identifier(body.get(key)))), "")
 
 
-def _agent(items: Sequence[Payload]) -> Agent | None:
+def _agent(items: Sequence[Payload]) -> str | None:
     for item in items[:_PROMPTS]:
         content = text(item.get("content"))
-        for words, agent in _WORDS.items():
-            if words in content:
-                return agent
+        for agent in known_agents().values():
+            if agent.files.prompt and agent.files.prompt in content:
+                return agent.name
     return None
 
 

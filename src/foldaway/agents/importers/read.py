@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from io import SEEK_END, BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -59,12 +59,6 @@ from foldaway.dialects import (
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
 
-Kind: TypeAlias = Literal[
-    "database", "value", "aider", "qwen-code", "claude-code", "codex", "gemini-cli", "copilot-cli",
-    "pi", "openhands", "records", "messages",
-]  # fmt: skip
-"""`value`: one JSON document; `records`: a conversation a line; `messages`: a message a line;
-the names of agents: lines or headings that are theirs."""
 _HEAD = 4_096
 """Bytes that tell text from other files, and a history of aider from other pages."""
 _OF_LIST = 8
@@ -80,15 +74,6 @@ _AROUND = b"\xef\xbb\xbf \t\r\n"
 _REMEDY = (
     "expected a session of an agent that `foldaway import` knows, or messages as JSON or JSON lines"
 )
-_LINE_READERS: Mapping[Kind, Callable[[Iterable[FileEntry], str], Iterator[ImportedSession]]] = {
-    "qwen-code": claude_code.read_qwen,
-    "claude-code": claude_code.read,
-    "codex": codex.read,
-    "gemini-cli": gemini_cli.read,
-    "copilot-cli": copilot.read,
-    "pi": pi.read,
-    "messages": plain.read_lines,
-}
 _DATABASES: Sequence[
     tuple[Mapping[str, set[str]], Callable[[AgentDatabase, str], Iterator[ImportedSession]]]
 ] = (
@@ -234,11 +219,8 @@ def _read(
         case "records":
             placed = ((entry.place, entry.value) for entry in entries(lines, notes))
             yield from with_notes(read_records(placed, path, notes), notes)
-        case "openhands":
-            events = [entry.value for entry in entries(lines, notes)]
-            yield from with_notes(openhands.read_events(events, path), notes)
         case kind:
-            found = _LINE_READERS[kind](entries(lines, notes), path)
+            found = _LINES[kind][1](entries(lines, notes), path)
             yield from with_notes(found, notes)
 
 
@@ -391,7 +373,8 @@ def _plain(value: Any, path: str, source_id: str) -> Iterator[ImportedSession]:
 class Detected(Struct, frozen=True):
     """What a file is; a document has been parsed to find out, and is its `value`."""
 
-    kind: Kind
+    kind: str
+    """`database`, `value` for one JSON document, `aider` for text, or a key of `_LINES`."""
     value: Any = None
 
 
@@ -419,24 +402,34 @@ def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     return Detected(_kind_of_lines(stream, limits) or _kind_of_text(stream, limits))
 
 
-_LINES: Mapping[Kind, Callable[[Payload], bool]] = {
-    "qwen-code": claude_code.is_qwen_line,
-    "claude-code": claude_code.is_line,
-    "codex": codex.is_line,
-    "gemini-cli": gemini_cli.is_line,
-    "copilot-cli": copilot.is_line,
-    "pi": pi.is_line,
-    "openhands": openhands.is_event,
-    "records": is_record,
-    "messages": plain.is_message,
+def _read_events(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
+    return openhands.read_events([entry.value for entry in lines], path)
+
+
+_LINES: Mapping[
+    str,
+    tuple[
+        Callable[[Payload], bool], Callable[[Iterable[FileEntry], str], Iterator[ImportedSession]]
+    ],
+] = {
+    "qwen-code": (claude_code.is_qwen_line, claude_code.read_qwen),
+    "claude-code": (claude_code.is_line, claude_code.read),
+    "codex": (codex.is_line, codex.read),
+    "gemini-cli": (gemini_cli.is_line, gemini_cli.read),
+    "copilot-cli": (copilot.is_line, copilot.read),
+    "pi": (pi.is_line, pi.read),
+    "openhands": (openhands.is_event, _read_events),
+    "records": (is_record, plain.read_lines),  # read with their notes
+    "messages": (plain.is_message, plain.read_lines),
 }
-"""In the order in which they are asked: the later ones know less."""
+"""How lines of an agent are known and read, in the order in which they are asked: the later ones
+know less. `records` have a conversation in each line, `messages` a message."""
 
 
-def line_kind(found: Iterable[FileEntry]) -> Kind | None:
+def line_kind(found: Iterable[FileEntry]) -> str | None:
     """Return the kind of the first entry that is known."""
     for entry in found:
-        for kind, is_one in _LINES.items():
+        for kind, (is_one, _) in _LINES.items():
             if is_one(entry.value):
                 return kind
     return None
@@ -477,13 +470,13 @@ def _has_more(stream: BinaryIO) -> bool:
     return False
 
 
-def _kind_of_lines(stream: BinaryIO, limits: Limits) -> Kind | None:
+def _kind_of_lines(stream: BinaryIO, limits: Limits) -> str | None:
     stream.seek(0)
     notes: list[Note] = []
     return line_kind(islice(entries(bounded_lines(stream, limits), notes), _LOOKED_AT))
 
 
-def _kind_of_text(stream: BinaryIO, limits: Limits) -> Kind:
+def _kind_of_text(stream: BinaryIO, limits: Limits) -> str:
     stream.seek(0)
     for line in islice(bounded_lines(stream, limits), _LINES_OF_TEXT):
         if aider.is_history(line.decode("utf-8", "replace")):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from foldaway.agents.installing.plain import NotEditable
     from foldaway.agents.installing.programs import (
         Addition,
-        Client,
-        client_named,
         clients,
+        is_here,
+        list_additions,
+        list_server_additions,
         opening_clients,
     )
 
@@ -35,6 +36,6 @@ __getattr__ = import_later(
         "checking": "problems_of",
         "json_text": "entry",
         "plain": "NotEditable",
-        "programs": "Addition Client client_named clients opening_clients",
+        "programs": "Addition clients is_here list_additions list_server_additions opening_clients",
     },
 )

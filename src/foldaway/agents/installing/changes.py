@@ -20,7 +20,8 @@ from msgspec.structs import replace
 from foldaway._core import PRIVATE, make_private_folder, replace_file, replacing
 from foldaway.agents.installing import json_text, toml_text, yaml_text
 from foldaway.agents.installing.plain import NotEditable
-from foldaway.agents.installing.programs import NAME, PACKAGE, Addition, Client, Form
+from foldaway.agents.installing.programs import NAME, PACKAGE, Addition
+from foldaway.agents.known import Form, KnownAgent
 from foldaway.errors import NotReadable, NotWritable
 
 
@@ -56,7 +57,7 @@ _MOST_BYTES = 64 << 20
 class FileChange(Struct, frozen=True, kw_only=True):
     """A settings file before and after; None for a file that is not there."""
 
-    client: Client
+    client: KnownAgent
     path: Path
     before: bytes | None
     after: bytes | None
@@ -108,7 +109,7 @@ def settings_at(file: Path, form: Form, keys: Sequence[str]) -> Any:
         raise NotReadable(f"it cannot be read ({why})", where=str(path)) from None
 
 
-def plan_install(client: Client, additions: Sequence[Addition]) -> list[FileChange]:
+def plan_install(client: KnownAgent, additions: Sequence[Addition]) -> list[FileChange]:
     """Return what puts additions in, a change for each file; none if all are there already.
 
     Raises `NotReadable` if a file cannot be read or changed safely, or has another entry of our
@@ -139,7 +140,7 @@ def plan_install(client: Client, additions: Sequence[Addition]) -> list[FileChan
     return found
 
 
-def _put(text: str, one: Addition, client: Client, path: Path) -> str | None:
+def _put(text: str, one: Addition, client: KnownAgent, path: Path) -> str | None:
     """Return a text with an addition, the same if it is there, None if it is left out."""
     if one.form == "whole":
         if not text or _is_ours(text):
@@ -178,9 +179,7 @@ def _entry_with(one: Addition, value: Any) -> object:
     return form.entry(form.put("", one.path, value), one.path)
 
 
-_OURS = re.compile(
-    r"foldaway(?:-agents|_sessions_|\.(?:agents\.)?hermes(?:_plugin)?\b|'? (?:hook|statusline)\b)"
-)
+_OURS = re.compile(r"foldaway(?:-agents|_sessions_|\.hermes\b|\.agents\b|'? (?:hook|statusline)\b)")
 """What only we write: how our commands, our tools and our plug-in are called."""
 
 
@@ -189,7 +188,9 @@ def _is_ours(value: object) -> bool:
     return value == NAME or _OURS.search(json.dumps(value, ensure_ascii=False)) is not None
 
 
-def plan_uninstall(client: Client, additions: Sequence[Addition], home: Path) -> list[FileChange]:
+def plan_uninstall(
+    client: KnownAgent, additions: Sequence[Addition], home: Path
+) -> list[FileChange]:
     """Return what takes additions out; none if none of them is there.
 
     A file that nobody changed since the installation becomes what it was, byte for byte, unless
@@ -220,7 +221,7 @@ def plan_uninstall(client: Client, additions: Sequence[Addition], home: Path) ->
 
 
 def _taken(
-    client: Client, path: Path, now: bytes, text: str, gone: tuple[Addition, ...], home: Path
+    client: KnownAgent, path: Path, now: bytes, text: str, gone: tuple[Addition, ...], home: Path
 ) -> FileChange:
     is_whole = gone[0].form == "whole"
     change = FileChange(

@@ -15,7 +15,8 @@ from typing import Any, cast
 
 from foldaway._core import __version__
 from foldaway.agents.installing.changes import entry_of, settings_at
-from foldaway.agents.installing.programs import COMMAND_FILE, Addition, Client
+from foldaway.agents.installing.programs import COMMAND_FILE, Addition
+from foldaway.agents.known import KnownAgent
 from foldaway.errors import FoldawayError
 
 _SECONDS = 20.0
@@ -36,7 +37,7 @@ _HELLO = {
 
 
 def problems_of(
-    client: Client, installed: Sequence[Addition], environment: Mapping[str, str]
+    client: KnownAgent, installed: Sequence[Addition], environment: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield what does not work of what is installed; nothing is written anywhere.
 
@@ -75,9 +76,9 @@ def _runs_module_of_folder(text: str) -> bool:
 
 
 def _hook_problems(
-    client: Client, event: str, there: Any, environment: Mapping[str, str]
+    client: KnownAgent, event: str, there: Any, environment: Mapping[str, str]
 ) -> Iterator[str]:
-    hook = client.hook_of(event)
+    hook = client.hooks.events.get(event)
     if hook is None or hook.does != "dropped":
         return
     line = next(_commands(there), "")
@@ -95,16 +96,16 @@ def _hook_problems(
 
 
 def _trust_problems(
-    client: Client, installed: Sequence[Addition], environment: Mapping[str, str]
+    client: KnownAgent, installed: Sequence[Addition], environment: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield that nobody told an agent yet that it may run our hooks.
 
     Whether they are still the same as then only the agent can tell.
     """
     hooks = [one.file for one in installed if one.is_item]
-    if client.hooks is None or not client.hooks.trust or not hooks:
+    if not client.hooks.trust or not hooks:
         return
-    noted = settings_at(client.settings_file(environment), client.form, client.hooks.trust)
+    noted = settings_at(client.install.path(environment), client.install.form, client.hooks.trust)
     trusted = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
     if not any(key.startswith(f"{hooks[0]}:") for key in trusted):
         yield f"{client.title}: its hooks do not run before you trust them; start {client.title} " \
@@ -112,7 +113,7 @@ def _trust_problems(
 
 
 def _server_problems(
-    client: Client, one: Addition, there: Any, environment: Mapping[str, str]
+    client: KnownAgent, one: Addition, there: Any, environment: Mapping[str, str]
 ) -> Iterator[str]:
     entry = cast("dict[str, Any]", there if isinstance(there, dict) else one.value)
     command = _server_command(entry)
@@ -122,7 +123,7 @@ def _server_problems(
 
 
 def _plugin_problems(
-    client: Client, there: str, environment: Mapping[str, str]
+    client: KnownAgent, there: str, environment: Mapping[str, str]
 ) -> Iterator[str]:  # fmt: skip
     try:
         command = [str(part) for part in json.loads(there)["command"]]
@@ -137,14 +138,14 @@ def _plugin_problems(
               f"({shlex.join(command)}); run `foldaway install {client.name}` again"  # fmt: skip
 
 
-def _engine_problems(client: Client, environment: Mapping[str, str]) -> Iterator[str]:
+def _engine_problems(client: KnownAgent, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield that a program in Python does not find us: it says so nowhere but in its log."""
     program = shutil.which(client.program, path=environment.get("PATH", ""))
     first = "" if program is None else Path(program).read_bytes()[:1024].decode(errors="replace")
     python = first.partition("\n")[0].removeprefix("#!").strip()
     if "python" not in python or not first.startswith("#!"):
         return
-    asked = f"import foldaway.{client.name}; print('found')"
+    asked = "import foldaway.agents.hermes_plugin; print('found')"
     if "found" not in _output([*shlex.split(python), "-c", asked], "", environment):
         yield f"{client.title}: Foldaway is not in its Python environment; run `{python} -m pip " \
               f"install 'foldaway[{client.name}]'`"  # fmt: skip

@@ -17,6 +17,8 @@ from foldaway.agents.installing.plain import NotEditable
 _IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
 _UNUSUAL = re.compile(r" *\t|\ufeff|---|\.\.\.|[%{\[?&*!|>]")
 """Lines after which the indent alone does not say what belongs to what."""
+_KEEPS = re.compile(r"[|>]\d?\+")
+"""The beginning of a text that has the empty lines behind it, too."""
 _COMMENT = re.compile(r"\s+#.*$")
 _LIST = re.compile(r"[ ]*\[([^\[\]{}#\"'\\]*)\][ ]*(?:#.*)?")
 """A list on the line of its key, of plain words."""
@@ -74,7 +76,11 @@ def take(text: str, path: Sequence[str]) -> str:
     start = place[0]
     if found == (start + 1, place[1]) and lines[start].strip() == f"{path[0]}:":
         found = (start, found[1])  # nothing else is in the section
-    return "".join(lines[: found[0]] + lines[found[1] :])
+    end = found[1]
+    if _KEEPS.search("".join(lines[: found[0]])):  # empty lines would become part of that text
+        while end < len(lines) and not lines[end].strip():
+            end += 1
+    return "".join(lines[: found[0]] + lines[end:])
 
 
 def items(text: str, path: Sequence[str]) -> object:

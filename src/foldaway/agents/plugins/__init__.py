@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.agents.plugins.answering import FORMS, AgentSessions, EndOptions
-    from foldaway.agents.plugins.lists import Built, GivenList, ListForm, given_list, host_edits
-    from foldaway.agents.plugins.process import serve_end
+    from foldaway.agents.plugins.answering import FORMS, AgentSessions, EndOptions, serve_end
+    from foldaway.agents.plugins.list_edits import (
+        Built,
+        GivenList,
+        ListForm,
+        given_list,
+        host_edits,
+    )
 
 __getattr__ = import_later(
     __name__,
     {
-        "answering": "AgentSessions EndOptions FORMS",
-        "lists": "Built GivenList ListForm given_list host_edits",
-        "process": "serve_end",
+        "answering": "AgentSessions EndOptions FORMS serve_end",
+        "list_edits": "Built GivenList ListForm given_list host_edits",
     },
 )

@@ -1,16 +1,21 @@
-"""What a plug-in asks, and what it is answered; one conversation at a time."""
+"""What a plug-in asks, and what it is answered; one conversation at a time.
+
+The process behind a plug-in is started by it and speaks with nobody else: no port, no token, no
+other host.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
+import msgspec
 from msgspec import Struct
 
 from foldaway._core import Policy
 from foldaway.agents.hooks import facts_of, framed_facts
-from foldaway.agents.plugins.lists import Built, GivenList, HostForm, given_list, host_edits
+from foldaway.agents.plugins.list_edits import Built, GivenList, HostForm, given_list, host_edits
 from foldaway.agents.plugins.opencode import OpenCodeForm
 from foldaway.agents.plugins.pi import PiForm
 from foldaway.compaction import message_tokens
@@ -30,6 +35,8 @@ FORMS: Mapping[str, HostForm] = {
 _MOST_SESSIONS = 32
 """Conversations that are held open at once; others are taken up from the store. Chosen: an agent
 has one, and one for each subagent."""
+_MOST_BYTES = 64 << 20
+"""Of one line, as for a request to the gateway; the providers take 32 MB."""
 _FACTS_TOKENS = 2_000
 """Of the facts for a compaction, and again after it, as `foldaway hook` gives by default."""
 
@@ -200,3 +207,24 @@ class AgentSessions:
             return ""
         held.session.follow(given, when="never")
         return held.session.record(request=dump_bytes({"messages": given}), focus=asked.focus)
+
+
+def serve_end(sessions: AgentSessions, lines: BinaryIO, answers: BinaryIO) -> None:
+    """Answer line by line; a line that cannot be answered gets the name of what failed."""
+    requests, encoder = msgspec.json.Decoder(EndRequest), msgspec.json.Encoder()
+    while line := lines.readline(_MOST_BYTES):
+        try:
+            asked = requests.decode(line)
+        except msgspec.DecodeError:
+            continue  # without an id no answer can be given
+        try:
+            answer = sessions.answer(asked)
+        # An agent must not fail because of us.
+        except Exception as error:  # noqa: BLE001
+            sessions.forget(asked.session)
+            answer = EndAnswer(id=asked.id, error=type(error).__name__)
+        try:
+            answers.write(encoder.encode(answer) + b"\n")
+            answers.flush()
+        except OSError:
+            return  # the agent is gone

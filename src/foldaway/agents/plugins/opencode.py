@@ -17,8 +17,7 @@ from foldaway.agents.importers import (
     steps_in,
     text,
 )
-from foldaway.agents.plugins.pi import blocks_in
-from foldaway.agents.plugins.usage import usage_figures
+from foldaway.agents.plugins.pi import blocks_in, usage_figures
 from foldaway.transcript import Payload
 
 _SAID = {

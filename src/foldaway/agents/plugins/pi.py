@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foldaway.agents.importers import block_of, elements, fields, message_of, text
-from foldaway.agents.plugins.usage import usage_figures
+from foldaway.agents.importers import block_of, elements, fields, message_of, text, usage_of
 from foldaway.transcript import Payload
 
 _NOT_SENT = frozenset({"error", "aborted"})
@@ -106,3 +105,16 @@ def _block(block: Payload, held: Sequence[Payload]) -> list[Payload]:
                      "arguments": block.get("input")}]  # fmt: skip
         case _:
             return []
+
+
+def usage_figures(report: Any) -> Payload | None:
+    """Return a report of Pi or OpenCode under Anthropic's names, None if it has no figures."""
+    found = usage_of(report, cached_apart=True)
+    if found is None:
+        return None
+    cached = found.cache_read_tokens + found.cache_write_tokens
+    return {
+        "input_tokens": found.input_tokens - cached, "output_tokens": found.output_tokens,
+        "cache_read_input_tokens": found.cache_read_tokens,
+        "cache_creation_input_tokens": found.cache_write_tokens,
+    }  # fmt: skip

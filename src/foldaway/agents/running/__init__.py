@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from foldaway.agents.running.agents import (
         OUTER,
         PORT,
-        Agent,
-        agent_named,
-        known_agents,
         start_for,
+        startable_agent,
+        startable_agents,
     )
     from foldaway.agents.running.foreground import block_signals, end_as, run_in_foreground
     from foldaway.agents.running.front import Front
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __getattr__ = import_later(
     __name__,
     {
-        "agents": "Agent OUTER PORT agent_named known_agents start_for",
+        "agents": "OUTER PORT start_for startable_agent startable_agents",
         "foreground": "block_signals end_as run_in_foreground",
         "front": "Front",
         "totals": "RunTotals Subscription note_subscription subscriptions",

@@ -1,4 +1,4 @@
-"""The agents that can be started, and how each is told to ask its providers through us."""
+"""How an agent that is started is told to ask its providers through us."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from foldaway.agents.installing import NotEditable, entry
+from foldaway.agents.known import (
+    AddressFile,
+    JsonVariable,
+    KnownAgent,
+    StartSection,
+    known_agents,
+)
 from foldaway.errors import FoldawayError, UnknownName
 
 PORT = 8_787
@@ -24,56 +30,6 @@ OUTER = "_FOLDAWAY_RUN"
 """The variable that says to programs inside an agent where its listener is."""
 _USUAL = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com")
 """Hosts that a gateway knows by the wire, unless its settings name others."""
-_FOLDERS = {"{config}": ("XDG_CONFIG_HOME", ".config"), "{data}": ("XDG_DATA_HOME", ".local/share")}
-
-
-class AddressFile(Struct, frozen=True, kw_only=True):
-    """A settings file of an agent; `agents.toml` says what the fields of this module mean."""
-
-    file: str
-    variable: str = ""
-    keys: tuple[str, ...] = ()
-    pattern: str = ""
-    name: str = ""
-    url: str = ""
-
-
-class JsonVariable(Struct, frozen=True):
-    """A variable whose value is JSON."""
-
-    variable: str
-    keys: tuple[str, ...]
-
-
-class RecallServer(Struct, frozen=True):
-    """How an agent is told to start a server of MCP."""
-
-    options: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-
-
-class Agent(Struct, frozen=True, kw_only=True):
-    """One agent."""
-
-    name: str
-    title: str
-    program: str
-    install: str
-    addresses: dict[str, str] = {}
-    own: tuple[AddressFile, ...] = ()
-    project: tuple[AddressFile, ...] = ()
-    settings_win: bool = False
-    past: dict[str, str] = {}
-    login: AddressFile | None = None
-    environment: dict[str, str] = {}
-    tell: dict[str, tuple[str, ...]] = {}
-    once: tuple[str, ...] = ()
-    json: JsonVariable | None = None
-    keys: dict[str, str] = {}
-    recall: RecallServer | None = None
-    serve: tuple[str, ...] = ()
-    fixed: bool = False
-    needs: str = ""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -96,26 +52,22 @@ class NoAddress(FoldawayError):
         super().__init__(f"{title}: {needs}")
 
 
-@cache
-def known_agents() -> dict[str, Agent]:
-    """Return the agents by name."""
-    table = tomllib.loads(
-        files("foldaway.agents.running").joinpath("agents.toml").read_text("utf-8")
-    )
-    return {name: convert({"name": name, **row}, Agent) for name, row in table.items()}
+def startable_agents() -> Mapping[str, KnownAgent]:
+    """Return the agents that can be started, by their name, those of most users first."""
+    found = [agent for agent in known_agents().values() if agent.start.install]
+    return {agent.name: agent for agent in sorted(found, key=lambda one: one.order)}
 
 
-def agent_named(name: str) -> Agent:
+def startable_agent(name: str) -> KnownAgent:
     """Return the agent with this name or command, or raise `UnknownName`."""
-    found = (one for one in known_agents().values() if name in (one.name, one.program))
-    agent = next(found, None)
-    if agent is None:
-        raise UnknownName("agent", name, tuple(known_agents()))
-    return agent
+    for agent in startable_agents().values():
+        if name in (agent.name, agent.program):
+            return agent
+    raise UnknownName("agent", name, tuple(startable_agents()))
 
 
 def start_for(
-    agent: Agent, front: str, variables: Mapping[str, str], home: Path, *,
+    agent: KnownAgent, front: str, variables: Mapping[str, str], home: Path, *,
     trusts_project: bool = False, recall: Sequence[str] = (),
 ) -> Start:  # fmt: skip
     """Return how to start an agent so that it asks `front` in place of its providers.
@@ -124,9 +76,10 @@ def start_for(
     the command of a server of MCP that the agent gets. Raises `NoAddress` if the agent would not
     ask us.
     """
-    own = _in_files(agent, agent.own, variables, home)
-    named = _in_files(agent, agent.project, variables, home)
-    asked = _addresses(agent, own | named if trusts_project else own, variables, home)
+    how, environment = agent.start, {**variables, "HOME": str(home)}
+    own = _in_files(how, how.own, environment)
+    named = _in_files(how, how.project, environment)
+    asked = _addresses(how, own | named if trusts_project else own, environment)
     used = [f"{name} is {url}" for name, url in own.items() if asked.get(name) == url]
     which = "that address" if len(used) == 1 else "these addresses"
     said = f"{', '.join(used)} in the settings of {agent.title}; the gateway asks {which}"
@@ -136,10 +89,10 @@ def start_for(
                  "it is not used without --project-address")
               for name, url in named.items()]  # fmt: skip
     notes += [f"{agent.title} asks {place} ({name} is set): its requests go past the gateway"
-              for name, place in agent.past.items()
-              if _is_set(agent, name, variables, home)]  # fmt: skip
+              for name, place in how.past.items()
+              if _is_set(how, name, environment)]  # fmt: skip
     told: dict[str, str] = {}
-    serve = list(agent.serve)
+    serve = list(how.serve)
     outer = variables.get(OUTER)
     for name, url in asked.items():
         if outer and url.startswith(outer):  # an agent inside an agent: it is asked there already
@@ -147,70 +100,69 @@ def start_for(
             continue
         parts = urlsplit(url)
         prefix = ""
-        if parts.hostname not in _USUAL or url != agent.addresses.get(name):
+        if parts.hostname not in _USUAL or url != how.addresses.get(name):
             prefix = f"/to-{re.sub('[^a-z0-9]+', '-', name.lower())}"
             serve += ["--upstream", f"{prefix}={parts.scheme}://{parts.netloc}"]
         told[name] = f"{front}{prefix}{parts.path.rstrip('/')}"
-    if agent.needs and not told:
-        raise NoAddress(agent.title, agent.needs)
-    environment = {name: value for name, value in agent.environment.items()
-                   if name not in variables}  # fmt: skip
-    environment |= {name: url for name, url in told.items() if name.isupper()} | {OUTER: front}
-    if agent.json is not None:
-        whole = _as_json(agent.json, told, variables)
-        if recall and agent.recall is not None and agent.recall.keys:
+    if how.needs and not told:
+        raise NoAddress(agent.title, how.needs)
+    given = {name: value for name, value in how.environment.items() if name not in variables}
+    given |= {name: url for name, url in told.items() if name.isupper()} | {OUTER: front}
+    if how.json is not None:
+        whole = _as_json(how.json, told, variables)
+        if recall and agent.recall.keys:
             server = {"type": "local", "command": list(recall), "enabled": True}
             _put(whole, agent.recall.keys, server)
-        environment[agent.json.variable] = json.dumps(whole)
+        given[how.json.variable] = json.dumps(whole)
     if any(name.lower().endswith("_proxy") for name in variables):
         besides = variables.get("NO_PROXY") or variables.get("no_proxy") or ""
-        environment |= dict.fromkeys(("NO_PROXY", "no_proxy"), f"127.0.0.1,{besides}".rstrip(","))
+        given |= dict.fromkeys(("NO_PROXY", "no_proxy"), f"127.0.0.1,{besides}".rstrip(","))
     folder = str(files("foldaway.agents.running"))
-    options = [one.replace("{folder}", folder) for one in agent.once]
-    if recall and agent.recall is not None:
+    options = [one.replace("{folder}", folder) for one in how.once]
+    if recall:
         command, args = recall[0], json.dumps(recall[1:])
         options += [one.replace("{command}", command).replace("{args}", args)
                     for one in agent.recall.options]  # fmt: skip
     for name, url in told.items():
-        if agent.settings_win and name not in own and name not in named:
+        if how.settings_win and name not in own and name not in named:
             continue  # the variable is enough
-        rows = agent.tell.get(name) or agent.tell.get("*", ())
+        rows = how.tell.get(name) or how.tell.get("*", ())
         options += [one.replace("{name}", name).replace("{url}", url) for one in rows]
-    return Start(options=tuple(options), environment=environment, serve=tuple(serve),
+    return Start(options=tuple(options), environment=given, serve=tuple(serve),
                  notes=tuple(notes))  # fmt: skip
 
 
 def _in_files(
-    agent: Agent, places: Sequence[AddressFile], variables: Mapping[str, str], home: Path
+    how: StartSection, places: Sequence[AddressFile], environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the addresses in settings files, by name."""
-    (first,) = tuple(agent.addresses)[:1] or ("",)
-    return {name or first: url for place in places for name, url in _own(place, variables, home)}
+    (first,) = tuple(how.addresses)[:1] or ("",)
+    return {name or first: url for place in places for name, url in _own(place, environment)}
 
 
-def _is_set(agent: Agent, name: str, variables: Mapping[str, str], home: Path) -> bool:
+def _is_set(how: StartSection, name: str, environment: Mapping[str, str]) -> bool:
     """Return whether a switch is on in the environment or in a settings file."""
     on = re.compile(rf'"{name}"\s*:\s*"?(?:1|true)\b')
-    texts = (_text(place, variables, home) for place in (*agent.own, *agent.project))
-    return variables.get(name, "") in ("1", "true") or any(on.search(text) for text in texts)
+    texts = (_text(place, environment) for place in (*how.own, *how.project))
+    return environment.get(name, "") in ("1", "true") or any(on.search(text) for text in texts)
 
 
 def _addresses(
-    agent: Agent, named: Mapping[str, str], variables: Mapping[str, str], home: Path
+    how: StartSection, named: Mapping[str, str], environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the addresses that the agent would ask, by name: the user's own come first."""
-    found = {name: url for name, url in agent.addresses.items()
-             if url and _has_key(agent, name, variables, home)}  # fmt: skip
-    login = agent.login
-    if login is not None and any(_values(_read(login, variables, home), login.keys)):
+    found = {name: url for name, url in how.addresses.items()
+             if url and _has_key(how, name, environment)}  # fmt: skip
+    login = how.login
+    if login is not None and any(_values(_read(login, environment), login.keys)):
         found[login.name] = login.url
-    given = {name: variables[name] for name in agent.addresses if variables.get(name)}
-    own = given | {**named} if agent.settings_win else {**named} | given
-    known = agent.tell or agent.json  # others can only be told what they name
-    found |= {name: url for name, url in own.items() if known or name in agent.addresses}
-    return {name: agent.addresses.get(name, "") if _is_gateway(url) else url
+    given = {name: environment[name] for name in how.addresses if environment.get(name)}
+    own = given | {**named} if how.settings_win else {**named} | given
+    known = how.tell or how.json  # others can only be told what they name
+    found |= {name: url for name, url in own.items() if known or name in how.addresses}
+    return {name: how.addresses.get(name, "") if _is_gateway(url) else url
             for name, url in found.items()
-            if not (_is_gateway(url) and not agent.addresses.get(name))}  # fmt: skip
+            if not (_is_gateway(url) and not how.addresses.get(name))}  # fmt: skip
 
 
 def _is_gateway(url: str) -> bool:
@@ -219,28 +171,28 @@ def _is_gateway(url: str) -> bool:
     return parts.hostname in ("127.0.0.1", "localhost") and parts.port == PORT
 
 
-def _has_key(agent: Agent, name: str, variables: Mapping[str, str], home: Path) -> bool:
-    if not agent.keys or variables.get(agent.keys.get(name, "")):
+def _has_key(how: StartSection, name: str, environment: Mapping[str, str]) -> bool:
+    if not how.keys or environment.get(how.keys.get(name, "")):
         return True
-    stored = _read(AddressFile(file=agent.keys["file"]), variables, home)
+    stored = _read(AddressFile(file=how.keys["file"]), environment)
     if isinstance(stored, dict) and name in stored:
         return True
-    for place in agent.own:
+    for place in how.own:
         before = place.keys[: place.keys.index("*")]
-        if any(name in names for names in _values(_read(place, variables, home), before)):
+        if any(name in names for names in _values(_read(place, environment), before)):
             return True
     return False
 
 
-def _own(place: AddressFile, variables: Mapping[str, str], home: Path) -> Iterator[tuple[str, str]]:
+def _own(place: AddressFile, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield names and addresses in a settings file; what cannot be read has none."""
     if place.pattern:
-        text = _text(place, variables, home)
+        text = _text(place, environment)
         for match in re.finditer(place.pattern, text, re.MULTILINE):
             yield match.groupdict().get("name") or "", match["url"]
         return
     at = place.keys.index("*")
-    for named in _values(_read(place, variables, home), place.keys[:at]):
+    for named in _values(_read(place, environment), place.keys[:at]):
         for name, inside in (
             cast("dict[str, Any]", named).items() if isinstance(named, dict) else ()
         ):
@@ -257,23 +209,17 @@ def _values(value: Any, keys: Sequence[str]) -> Iterator[Any]:
         yield value
 
 
-def _read(place: AddressFile, variables: Mapping[str, str], home: Path) -> Any:
-    text = _text(place, variables, home)
+def _read(place: AddressFile, environment: Mapping[str, str]) -> Any:
+    text = _text(place, environment)
     try:
         return tomllib.loads(text) if place.file.endswith(".toml") else entry(text, ())
     except (tomllib.TOMLDecodeError, NotEditable):
         return None
 
 
-def _text(place: AddressFile, variables: Mapping[str, str], home: Path) -> str:
-    path = place.file
-    for name, (variable, folder) in _FOLDERS.items():
-        path = path.replace(name, variables.get(variable) or str(home / folder))
-    found = Path(path.replace("~", str(home), 1))
-    if variables.get(place.variable):
-        found = Path(variables[place.variable]) / found.name
+def _text(place: AddressFile, environment: Mapping[str, str]) -> str:
     try:
-        return found.read_text("utf-8")
+        return place.path(environment).read_text("utf-8")
     except (OSError, UnicodeError):
         return ""
 

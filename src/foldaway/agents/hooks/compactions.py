@@ -1,4 +1,4 @@
-"""Which compactions of a session its agent was told of, for agents that have no event after one."""
+"""Compactions that an agent was not told of yet, for agents that have no event after one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECE_BYTES = 1 << 20
 """Of a file that are read at once; chosen."""
 
 
-def is_news(transcript: str, sign: str, folder: Callable[[], Path]) -> bool:
+def is_new_compaction(transcript: str, sign: str, folder: Callable[[], Path]) -> bool:
     """Return whether a session was compacted since this was asked last.
 
     Its file has `sign` once for each compaction. What is known is noted in a folder, which is asked
@@ -57,3 +57,23 @@ def _forget(notes: Path) -> None:
         for one in os.scandir(notes):
             if one.stat().st_mtime < time.time() - _KEPT_SECONDS:
                 os.unlink(one.path)
+
+
+def refresh_message_file(file: str, mark: str, compacted: float, facts: Callable[[], str]) -> None:
+    """Put the facts of a session, compacted at a time or never (0), into a file of messages.
+
+    An agent reads it before each of its requests. It is written once for each compaction, begins
+    with `mark`, and is removed if the session has lost nothing: the agent that had it before was
+    another. A file of somebody else stays.
+    """
+    path = Path(os.path.expanduser(file))
+    with suppress(FileNotFoundError):
+        if not path.read_text("utf-8", errors="replace").startswith(mark):
+            return
+        if compacted and path.stat().st_mtime >= compacted:
+            return
+        path.unlink()
+    if compacted and (text := facts()):
+        make_private_folder(path.parent)
+        with replacing(path, PRIVATE, private=True) as out:
+            out.write(text.encode())

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.agents.hooks import telling
+from foldaway.agents.hooks import compactions
 from foldaway.agents.hooks.answering import HookHost, HookOptions, answer, event_of
-from foldaway.agents.hooks.telling import is_news
-from foldaway.agents.installing.programs import client_named
+from foldaway.agents.hooks.compactions import is_new_compaction
+from foldaway.agents.known import agent_named
 
 RULE = "Never edit config/prod.toml."
 SIGN = "abcab"
@@ -25,15 +25,15 @@ SIGN = "abcab"
 def test_each_compaction_is_news_once(pieces: list[str]) -> None:
     """Wherever its sign is in the file, and whatever is read at once."""
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(telling, "_PIECE_BYTES", 7)
+        patch.setattr(compactions, "_PIECE_BYTES", 7)
         path, notes = Path(place) / "s.jsonl", Path(place) / "told"
         path.write_text("")
         known = 0
         for piece in pieces:
             path.write_text(path.read_text() + piece)
             now = path.read_text().count(SIGN)
-            assert is_news(str(path), SIGN, lambda: notes) == (now > known)
-            assert not is_news(str(path), SIGN, lambda: notes)
+            assert is_new_compaction(str(path), SIGN, lambda: notes) == (now > known)
+            assert not is_new_compaction(str(path), SIGN, lambda: notes)
             known = now
 
 
@@ -41,12 +41,12 @@ def test_what_was_told_long_ago_is_forgotten(tmp_path: Path) -> None:
     """Notes do not pile up."""
     path, notes = tmp_path / "s", tmp_path / "told"
     path.write_text(SIGN)
-    assert is_news(str(path), SIGN, lambda: notes)
+    assert is_new_compaction(str(path), SIGN, lambda: notes)
     (old,) = notes.iterdir()
     os.utime(old, (0, 0))
     other = tmp_path / "t"
     other.write_text(SIGN)
-    assert is_news(str(other), SIGN, lambda: notes)
+    assert is_new_compaction(str(other), SIGN, lambda: notes)
     assert old not in list(notes.iterdir())
 
 
@@ -63,7 +63,7 @@ def test_copilot_is_told_with_the_next_result(session: Callable[..., Path], toke
     }  # fmt: skip
     for is_new in (True, False):
         event = event_of(given, "postToolUse")
-        said = answer(client_named("copilot-cli"), event, HookOptions(result_tokens=tokens), host)
+        said = answer(agent_named("copilot-cli"), event, HookOptions(result_tokens=tokens), host)
         found = json.loads(said or "{}")
         assert (RULE in found.get("additionalContext", "")) == is_new
         assert ("modifiedResult" in found) == bool(tokens)
