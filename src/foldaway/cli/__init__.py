@@ -264,9 +264,8 @@ def version_of(package: str) -> str:
     help="Write decisions to standard error: debug, info, warning or error.",
 )  # fmt: skip
 @click.option(
-    "--json", "as_json", is_flag=True,
-    help="Without a command: print the overview as JSON.",
-)  # fmt: skip
+    "--json", "as_json", is_flag=True, help="Without a command: print the overview as JSON."
+)
 @click.pass_context
 def foldaway(context: click.Context, as_json: bool) -> int:
     """Check, repair, compress and keep the conversations of LLM agents.

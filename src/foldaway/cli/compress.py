@@ -239,9 +239,10 @@ def _compress_record(
     value: Any = body if body is not None else [message.wire for message in transcript.messages]
     if window.tokens <= settings.output_tokens:
         raise InvalidSetting(
-            "context_length", window.tokens,
+            "context_length",
+            window.tokens,
             f"more than the output reservation of {settings.output_tokens}",
-        )  # fmt: skip
+        )
     if asked.native is not None:
         check_native(asked.native, source.profiles[number].name, transcript, source.name)
     check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
@@ -373,9 +374,8 @@ def _with_written(error: NotWritable, written: list[str]) -> NotWritable:
 
 
 def _with_new(
-    source: Input, records: Sequence[CompressedRecord], text: bytes,
-    earlier: tuple[Generation, ...],
-) -> tuple[Generation, ...]:  # fmt: skip
+    source: Input, records: Sequence[CompressedRecord], text: bytes, earlier: tuple[Generation, ...]
+) -> tuple[Generation, ...]:
     references = [
         Placed(row.ref, number, row.start, row.stop, row.kind)
         for number, record in enumerate(records)

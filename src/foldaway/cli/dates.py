@@ -13,9 +13,7 @@ from msgspec import Struct
 _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)
 _DAYS = {"today": 0, "yesterday": 1}
-_AGO = re.compile(
-    r"(\d{1,4}|an?|one) ?(h|d|w|mo|y|hours?|days?|weeks?|months?|years?)(?: ago)?"
-)  # fmt: skip
+_AGO = re.compile(r"(\d{1,4}|an?|one) ?(h|d|w|mo|y|hours?|days?|weeks?|months?|years?)(?: ago)?")
 _SPAN = re.compile(r"(this|last) (week|month|year)")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _EXAMPLES = "2026-01-31, 2026-01, yesterday, 7d, 3 days ago or last month"
@@ -37,7 +35,7 @@ class Date(click.ParamType[DateSpan]):
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> DateSpan:  # fmt: skip
+    ) -> DateSpan:
         """Return what was meant, or fail with examples."""
         if isinstance(value, DateSpan):
             return value

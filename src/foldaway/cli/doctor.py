@@ -216,9 +216,8 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
 
 
 def _check_store(
-    given: dict[str, Any], settings: Settings, problems: list[str], hints: list[str],
-    *, deep: bool,
-) -> StoreState:  # fmt: skip
+    given: dict[str, Any], settings: Settings, problems: list[str], hints: list[str], *, deep: bool
+) -> StoreState:
     where = store_place(given, settings)
     place = without_password(str(where))
     try:
@@ -414,9 +413,9 @@ def _store_rows(state: StoreState) -> dict[str, str]:
         "written": health.written_by,
         "holds": f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}",
         "size": f"{health.stored_bytes / _MB:,.1f} MB for {health.text_bytes / _MB:,.1f} MB of "
-                f"messages (×{share:.2f})",
+        f"messages (×{share:.2f})",
         "not indexed": f"{health.unindexed:,}",
-    }  # fmt: skip
+    }
 
 
 def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

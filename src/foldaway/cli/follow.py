@@ -28,9 +28,10 @@ def follow(agent: str, **given: Any) -> int:
     """
     settings = settings_from(given)
     options = EndOptions(
-        context_length=settings.context_length, policy=settings.policy,
+        context_length=settings.context_length,
+        policy=settings.policy,
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
-    )  # fmt: skip
+    )
     with opened(given, "create") as store:
         warm()  # before the first request: the agent has not asked its model yet
         serve_end(AgentSessions(agent, store, options), sys.stdin.buffer, sys.stdout.buffer)

@@ -74,8 +74,9 @@ dialect_option = options(_DIALECT_ROW)
 json_option = options(JSON_ROW)
 reading_options = options(
     ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect."),
-    _DIALECT_ROW, JSON_ROW,
-)  # fmt: skip
+    _DIALECT_ROW,
+    JSON_ROW,
+)
 output_option = click.option(
     "-o", "--output", type=FILE, default=STANDARD, metavar="OUT",
     help="Where to write; standard output by default, gzip if it ends in .gz.",

@@ -218,9 +218,10 @@ def state_of_agent(client: Client) -> AgentState:
     additions = client.additions(os.environ)
     try:
         there = {
-            one.what for change in plan_uninstall(client, additions, home_folder())
+            one.what
+            for change in plan_uninstall(client, additions, home_folder())
             for one in change.additions
-        }  # fmt: skip
+        }
     except FoldawayError as error:
         there, problem = set[str](), str(error)
     else:

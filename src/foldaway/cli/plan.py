@@ -86,7 +86,7 @@ class PlannedRecord(Struct, frozen=True):
 @options(
     ("--cold", bool, "", "Assume that the provider's cache has expired."),
     SAVE_ROW,
-)  # fmt: skip
+)
 @price_options
 @settings_options
 @reading_options

@@ -35,25 +35,29 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     epilog=f"Agents: {', '.join(known_agents())}, or the commands that they have.",
 )
 @click.option(
-    "--save", type=click.Choice(get_args(Saving)),
+    "--save",
+    type=click.Choice(get_args(Saving)),
     help="How early to compact if it saves money, as `foldaway serve` has it.",
-)  # fmt: skip
+)
 @click.option(
     "--serve", "serve_options", default="", metavar="OPTIONS",
     help="Options of `foldaway serve` for this run, in one argument.",
 )  # fmt: skip
 @click.option(
-    "--report/--no-report", default=None,
+    "--report/--no-report",
+    default=None,
     help="Say at the end what was done; by default only to a terminal.",
-)  # fmt: skip
+)
 @click.option(
-    "--project-address", is_flag=True,
+    "--project-address",
+    is_flag=True,
     help="Use an address of a provider that the settings of this project name.",
-)  # fmt: skip
+)
 @click.option(
-    "--recall", is_flag=True,
+    "--recall",
+    is_flag=True,
     help="Let the model search and recall what was folded, in this project; needs the extra `mcp`.",
-)  # fmt: skip
+)
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(

@@ -176,9 +176,7 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
 )  # fmt: skip
 @store_options
 @json_option
-def recall(
-    reference: str, originals: str | None, session: str, as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def recall(reference: str, originals: str | None, session: str, as_json: bool, **given: Any) -> int:
     """Print the originals behind a reference.
 
     REF is a reference such as fa-0123456789 that a mark or summary names. Every message is

@@ -119,9 +119,10 @@ def narrowed(store: Store, given: Mapping[str, Any]) -> Narrowing:
     """Return what `span_options` ask for; raise if no session ran in the project."""
     since, until, project = given["since"], given["until"], given["project"]
     return Narrowing(
-        since=since and since.start, until=until and until.end,
+        since=since and since.start,
+        until=until and until.end,
         folders=None if project is None else folders_of(project, store.folders()),
-    )  # fmt: skip
+    )
 
 
 def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
@@ -143,9 +144,7 @@ class Position(click.ParamType[int]):
 
     name = "position"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:  # fmt: skip
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number, or fail with a sentence."""
         found = _POSITION.fullmatch(str(value))
         if found is None:

@@ -296,11 +296,12 @@ def _refusal(
 
 def _compress(
     sources: Sequence[RecordSource], folder: Path, job: BatchSettings, given: dict[str, Any]
-) -> BatchResult:  # fmt: skip
+) -> BatchResult:
     limits = RequestLimits(
-        requests=given["requests"], requests_per_minute=given["requests_per_minute"] or 0,
+        requests=given["requests"],
+        requests_per_minute=given["requests_per_minute"] or 0,
         tokens_per_minute=given["tokens_per_minute"] or 0,
-    )  # fmt: skip
+    )
     quiet = not sys.stderr.isatty()
     per_cent = ("{task.percentage:>3.0f} %",)
     with progress_bar("records", quiet=quiet, total=1, columns=per_cent) as update:
@@ -420,9 +421,7 @@ def show_batch(folder: Path, done: BatchResult) -> None:
      STATS_TARGETS),
     _TOKENIZER_ROW, JSON_ROW,
 )  # fmt: skip
-def stats(
-    sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool
-) -> int:  # fmt: skip
+def stats(sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool) -> int:
     """Describe records: turns, tokens, how many are over a target.
 
     SRC are files or folders of records. What cannot be read is counted by its reason.
@@ -487,9 +486,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
 @trajectories.command()
 @click.argument("folder", type=PATH, metavar="DST")
 @click.argument("more", nargs=-1, type=PATH, metavar="")
-@options(
-    ("--against", [PATH], "SRC", "The input of the batch; more paths may follow.")
-)  # fmt: skip
+@options(("--against", [PATH], "SRC", "The input of the batch; more paths may follow."))
 @json_option
 def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json: bool) -> int:
     """Check the output of a batch against its report and its input.

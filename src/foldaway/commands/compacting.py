@@ -84,9 +84,10 @@ def undo_compaction(session: Session) -> CommandAnswer:
         )  # fmt: skip
     now = session.engine.estimate()
     return CommandAnswer(
-        command="undo", headline=f"The last compaction is taken back: {now:,} tokens again",
+        command="undo",
+        headline=f"The last compaction is taken back: {now:,} tokens again",
         figures=(Figure("before", before, "tokens"), Figure("now", now, "tokens")),
-    )  # fmt: skip
+    )
 
 
 def pin(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
@@ -114,10 +115,11 @@ def _pins(session: Session, command: str, headline: str) -> CommandAnswer:
     known = f"pinned: {plural(len(pins), 'message')}" if pins else "nothing is pinned"
     rows = tuple((f"m{one.position}", one.note) for one in pins)
     return CommandAnswer(
-        command=command, headline=headline or known,
+        command=command,
+        headline=headline or known,
         rows=(("place", "note"), *rows) if rows else (),
         choices=tuple(CommandChoice(f"/unpin m{one.position}", "let it go") for one in pins),
-    )  # fmt: skip
+    )
 
 
 def _of_report(report: Report) -> CommandAnswer:

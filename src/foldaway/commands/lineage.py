@@ -23,9 +23,10 @@ def branch(session: Session, line: CommandLine, *_: object) -> tuple[Session, Co
     name = f": {made.info.title}" if made.info.title else ""
     place = f"after {plural(was.length, 'message')}"
     return session.switch(made.id), CommandAnswer(
-        command="branch", headline=f"You are in a branch {place}{name}",
+        command="branch",
+        headline=f"You are in a branch {place}{name}",
         choices=(_back(was),),
-    )  # fmt: skip
+    )
 
 
 def new(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
@@ -44,20 +45,22 @@ def resume(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
     if not line.rest:
         found = [one for one in reach.recent(_MOST + 1) if one.id != session.id][:_MOST]
         return session, CommandAnswer(
-            command="resume", status="unchanged",
+            command="resume",
+            status="unchanged",
             headline="Which conversation?" if found else "this is the only conversation",
             choices=tuple(_choice(one, reach) for one in found),
-        )  # fmt: skip
+        )
     to = reach.find(line.rest)
     if to.id == session.id:
         here = CommandAnswer(command="resume", status="unchanged", headline="you are in it already")
         return session, here
     was, other = session.info, session.switch(to.id)
     return other, CommandAnswer(
-        command="resume", headline=f"You are back in: {_named(other.info, reach)}",
+        command="resume",
+        headline=f"You are back in: {_named(other.info, reach)}",
         figures=(Figure("messages", other.info.length, "messages"),),
         choices=(_back(was),) if was.id else (),
-    )  # fmt: skip
+    )
 
 
 def rewind(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, CommandAnswer]:

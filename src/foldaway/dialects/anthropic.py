@@ -168,9 +168,8 @@ def _result_content(content: Any, at: str, flaws: Flaws) -> tuple[Part, ...]:
         return (Text(content, place),) if content else ()
     if type(content) is list:
         return tuple(
-            [_plain_block(block, f"{place}[{index}]", flaws)
-             for index, block in enumerate(content)]
-        )  # fmt: skip
+            [_plain_block(block, f"{place}[{index}]", flaws) for index, block in enumerate(content)]
+        )
     if content is None:
         flaws.wrong_type(place, content, "a string or a list of blocks")
         return ()

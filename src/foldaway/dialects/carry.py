@@ -138,9 +138,10 @@ class _Carrier:
             if own != role and not (isinstance(part, ToolResult) and role == "user"):
                 kind = type(part).__name__
                 self._lose(
-                    message.position, part.at,
+                    message.position,
+                    part.at,
                     f"a {kind} in a message of role {role!r} goes into one of role {own!r}",
-                )  # fmt: skip
+                )
             else:
                 own = role
             if runs and runs[-1][0] == own:

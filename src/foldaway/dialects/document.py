@@ -128,9 +128,8 @@ def _no_transcript(body: bytes) -> NotReadable:
     else:
         what = f"is {kind_of(value)}, not a transcript"
     return NotReadable(
-        what, where="line 1",
-        remedy="expected a JSON list or object, or one JSON object a line",
-    )  # fmt: skip
+        what, where="line 1", remedy="expected a JSON list or object, or one JSON object a line"
+    )
 
 
 def write_document(document: Document, transcripts: Sequence[Transcript]) -> bytes:
@@ -231,10 +230,11 @@ def _refuse_lists_a_line(text: bytes) -> None:
 
 def _not_an_object(value: Any, line: int) -> NotReadable:
     return NotReadable(
-        f"is {kind_of(value)}, not a JSON object", where=f"line {line}",
+        f"is {kind_of(value)}, not a JSON object",
+        where=f"line {line}",
         remedy="every line of a JSON lines file is one object: a message, or a transcript under "
         "'messages'",
-    )  # fmt: skip
+    )
 
 
 def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 1) -> Record:
@@ -264,9 +264,10 @@ def _read_lines(text: bytes, dialect: str | None) -> Document:
             warnings.append(f"line {number}: torn; {kept}, {left} bytes left out")
     if len(warnings) > max(len(rows), 1):
         raise NotReadable(
-            "is not a JSON object", where=warnings[0].partition(":")[0],
+            "is not a JSON object",
+            where=warnings[0].partition(":")[0],
             remedy="every line of a JSON lines file is one object",
-        )  # fmt: skip
+        )
     if rows and all(_holds_list(value) for _, _, value in rows):
         records = [
             _record(value, piece, dialect, f"line {number}", number)

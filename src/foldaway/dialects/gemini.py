@@ -43,9 +43,7 @@ from foldaway.transcript import (
     ToolResult,
 )
 
-_ROLES: dict[Any, Role] = {
-    None: "user", "user": "user", "model": "assistant", "function": "user",
-}  # fmt: skip
+_ROLES: dict[Any, Role] = {None: "user", "user": "user", "model": "assistant", "function": "user"}
 _WIRE_ROLES: dict[Role, str] = {"user": "user", "tool": "user", "assistant": "model"}
 _NEAR_ROLES = {
     "assistant": "model", "ai": "model", "bot": "model", "gpt": "model",
@@ -145,8 +143,9 @@ def _part(wire: Any, at: str, flaws: Flaws, index: int, place: tuple[int, _Waiti
         case "" if wire.get("thought") is True:
             return Thinking("", _signature(wire, at, flaws), False, at, wire)
         case "" if not any(value is not None for value in wire.values()):
-            flaws.add("content-present", at, "is a part without content",
-                      "remove it, or give it content")  # fmt: skip
+            flaws.add(
+                "content-present", at, "is a part without content", "remove it, or give it content"
+            )
             return None
         case kind:
             return Opaque(kind or "part", at, wire)

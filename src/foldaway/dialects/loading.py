@@ -51,9 +51,10 @@ def load_parsed(value: Any, *, dialect: str | None = None) -> Transcript:
         frame = Frame(key, body)
     else:
         raise NotReadable(
-            f"is {kind_of(value)}, not a message list", where="$",
+            f"is {kind_of(value)}, not a message list",
+            where="$",
             remedy="give a list of messages, or an object that holds one under 'messages'",
-        )  # fmt: skip
+        )
     if not items:
         raise NotReadable("holds no messages", where=frame.path, remedy="give at least one message")
     spoken = dialect_named(dialect) if dialect else detect(items, frame.body)
@@ -173,9 +174,10 @@ def _rebuilt(value: Any, depth: int) -> Any:
             if callable(dump):
                 return _rebuilt(dump(mode="json", exclude_unset=True), depth + 1)
             raise NotReadable(
-                f"holds a {type(value).__name__}, which JSON does not have", where="$",
+                f"holds a {type(value).__name__}, which JSON does not have",
+                where="$",
                 remedy="give dicts, lists, texts and numbers",
-            )  # fmt: skip
+            )
 
 
 def _is(one: Any, other: Any) -> bool:
@@ -185,9 +187,10 @@ def _is(one: Any, other: Any) -> bool:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise NotReadable(
-            f"holds a key that is a {type(key).__name__}", where="$",
+            f"holds a key that is a {type(key).__name__}",
+            where="$",
             remedy="the keys of an object are texts",
-        )  # fmt: skip
+        )
     return key if type(key) is str else str.__getitem__(key, slice(None))
 
 
@@ -208,6 +211,7 @@ def not_a_message(value: Any, where: str = "") -> NotReadable:
     if len(shown) > _SHOWN_CHARS:
         shown = f"{shown[:_SHOWN_CHARS]}…"
     return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}", where=where,
+        f"is {kind_of(value)} and no message: {shown}",
+        where=where,
         remedy="give messages as mappings with a role, as JSON, or as your client returns them",
-    )  # fmt: skip
+    )

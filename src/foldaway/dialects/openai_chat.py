@@ -209,9 +209,10 @@ def encode(message: Message) -> Any:
                 content.append(part)
             case _:
                 raise CannotEncode(
-                    "openai-chat", f"a {type(part).__name__} in a {message.role} message",
+                    "openai-chat",
+                    f"a {type(part).__name__} in a {message.role} message",
                     position=message.position,
-                )  # fmt: skip
+                )
     old = message.wire if isinstance(message.wire, dict) else {"content": None}
     if content or "content" in old or not calls:
         fields["content"] = _encode_content(content, old.get("content"))
@@ -268,9 +269,10 @@ def _encode_legacy(part: ToolCall) -> Any:
 def _encode_result(message: Message) -> Any:
     if len(message.parts) != 1 or not isinstance(message.parts[0], ToolResult):
         raise CannotEncode(
-            "openai-chat", "a tool message that is not exactly one result",
+            "openai-chat",
+            "a tool message that is not exactly one result",
             position=message.position,
-        )  # fmt: skip
+        )
     result = message.parts[0]
     had = message.wire.get("content") if isinstance(message.wire, dict) else ""
     content = _encode_content(result.parts, had)

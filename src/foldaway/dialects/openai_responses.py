@@ -226,9 +226,10 @@ def encode(message: Message) -> Any:
     for part in message.parts:
         if not isinstance(part, (Text, Media, Opaque)):
             raise CannotEncode(
-                _NAME, f"a {type(part).__name__} beside other parts in one item",
+                _NAME,
+                f"a {type(part).__name__} beside other parts in one item",
                 position=message.position,
-            )  # fmt: skip
+            )
     if message.role == "tool":
         raise CannotEncode(_NAME, "a tool message without a result", position=message.position)
     return _encode_message(message)

@@ -277,8 +277,9 @@ def write_tools(tools: Sequence[Tool], to: str, losses: Losses) -> Any:
     if not kept:
         return None
     if to == "gemini":
-        return [{"functionDeclarations": [_definition(tool, "parametersJsonSchema")
-                                          for tool in kept]}]  # fmt: skip
+        return [
+            {"functionDeclarations": [_definition(tool, "parametersJsonSchema") for tool in kept]}
+        ]
     if to == "sharegpt":
         return dump_text([_definition(tool, "parameters") for tool in kept])
     return [_written(tool, to) for tool in kept]

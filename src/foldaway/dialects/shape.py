@@ -73,9 +73,7 @@ class Flaws:
     def missing_id(self, value: Any, at: str) -> str:
         """Note a missing or unusable id; the id that is returned pairs with nothing."""
         what = f"is {shown(value)}" if value is not None else "is missing"
-        self.add(
-            "id-present", at, f"the id {what}", "use the id of the call",
-        )  # fmt: skip
+        self.add("id-present", at, f"the id {what}", "use the id of the call")
         return value if isinstance(value, str) else ""
 
     def arguments(self, value: Any, at: str) -> str:

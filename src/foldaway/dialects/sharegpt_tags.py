@@ -244,8 +244,9 @@ def _usual_result(text: str, source: str) -> ToolResult | None:
     if not found.name and not found.tool_call_id:
         return None
     parts = (Text(found.content, _AT),) if found.content else ()
-    return ToolResult(found.tool_call_id, parts, found.is_error, found.name, "function", _AT,
-                      {"source": source})  # fmt: skip
+    return ToolResult(
+        found.tool_call_id, parts, found.is_error, found.name, "function", _AT, {"source": source}
+    )
 
 
 def _is_result(found: Payload) -> bool:

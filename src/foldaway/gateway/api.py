@@ -345,10 +345,11 @@ def openapi() -> dict[str, Any]:
             "responses": {
                 "200": {"description": "What was asked for.", "content": content},
                 "default": {
-                    "description": "What is wrong.", "content": {JSON: {"schema": by_type["error"]}}
+                    "description": "What is wrong.",
+                    "content": {JSON: {"schema": by_type["error"]}},
                 },
             },
-        }  # fmt: skip
+        }
     token = {"type": "apiKey", "in": "header", "name": "x-foldaway-token"}
     return {
         "openapi": "3.1.0",
@@ -374,10 +375,11 @@ def _taken(row: Endpoint) -> dict[str, Any]:
     if row.method == "GET":
         return {"parameters": parameters}
     body = {
-        "type": "object", "additionalProperties": False,
+        "type": "object",
+        "additionalProperties": False,
         "properties": {name: held[name] for name in held if name not in row.places},
         "required": [name for name in required if name not in row.places],
-    }  # fmt: skip
+    }
     needed = bool(body["required"])
     content = {JSON: {"schema": body}}
     return {"parameters": parameters, "requestBody": {"required": needed, "content": content}}

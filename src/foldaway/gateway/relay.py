@@ -118,8 +118,9 @@ class Relay:
         if scope["type"] == "websocket":
             await self._speak(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1")
-                   for name, value in scope["headers"]}  # fmt: skip
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         route = route_of(scope["method"], scope["path"], headers, scope["query_string"])
         headers |= key_in(scope["query_string"])
         body = await _read(receive, self._options.most_bytes)
@@ -362,8 +363,9 @@ def _headers(scope: Scope, *without: bytes) -> list[tuple[str, str]]:
 def _with_more(headers: list[tuple[str, str]], more: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return headers with others: a list that the client sends too goes on with ours."""
     given = {name: value for name, value in headers if name in more}
-    joined = {name: f"{given[name]},{value}" if name in given else value
-              for name, value in more.items()}  # fmt: skip
+    joined = {
+        name: f"{given[name]},{value}" if name in given else value for name, value in more.items()
+    }
     return [*(pair for pair in headers if pair[0] not in more), *joined.items()]
 
 

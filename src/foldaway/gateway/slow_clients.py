@@ -9,8 +9,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 _PROGRESS = 4_096
 """Bytes of a body that count as going on."""
-_TOO_SLOW = (b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n"
-             b"content-length: 0\r\n\r\n")  # fmt: skip
+_TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class TimedConnection(AutoHTTPProtocol):

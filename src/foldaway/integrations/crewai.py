@@ -57,9 +57,10 @@ class FoldawayConversation:
 
         # its fields are checked, its methods are not; its own summarizer must not act first
         llm.__dict__.update(
-            call=held, acall=aheld,
+            call=held,
+            acall=aheld,
             is_context_window_overflowing_threshold=lambda *args, **more: False,
-        )  # fmt: skip
+        )
         return llm
 
     def _asked(self, llm: Any, messages: list[Any], args: Any, more: Any) -> HostRequest:

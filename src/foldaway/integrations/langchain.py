@@ -83,8 +83,9 @@ def _key(own: Sequence[Any]) -> str:
 def _asked(request: ModelRequest) -> HostRequest:
     params = request.model._get_ls_params()  # what every model of theirs tells its tracer
     dialect = "anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat"
-    listed = [one if isinstance(one, dict) else convert_to_openai_tool(one)
-              for one in request.tools]  # fmt: skip
+    listed = [
+        one if isinstance(one, dict) else convert_to_openai_tool(one) for one in request.tools
+    ]
     said = getattr(request, "system_message", None)
     frame = {"model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
              "thinking": getattr(request.model, "thinking", None)}  # fmt: skip
@@ -116,6 +117,7 @@ def _write(said: HostMessage, own: Any) -> Any:
         return convert_to_messages([(said.role, said.content)])[0]
     changed = {"content": said.content or ""}
     if said.role == "assistant":
-        changed["tool_calls"] = [tool_call(id=one.id, name=one.name, args=dict(one.arguments))
-                                 for one in said.calls]  # fmt: skip
+        changed["tool_calls"] = [
+            tool_call(id=one.id, name=one.name, args=dict(one.arguments)) for one in said.calls
+        ]
     return own.model_copy(update=changed)

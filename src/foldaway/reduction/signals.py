@@ -308,25 +308,24 @@ SUMMARIES: Final[dict[str, tuple[tuple[tuple[str, ...], Regex[str]], ...]]] = {
     "ests": (
         (("Tests: ",), Regex(r"\s*Tests: +\d.* total")),
         (("Tests  ",), Regex(r"\s*Tests  +\d.*\(\d+\)")),
-        (("Tests run: ",), Regex(
-            r"(?:\[\w+\] *)?Tests run: \d+, Failures: \d+(?!.*Time elapsed)"
-        )),
+        (("Tests run: ",), Regex(r"(?:\[\w+\] *)?Tests run: \d+, Failures: \d+(?!.*Time elapsed)")),
         (("Tests: ",), Regex(r"Tests: \d+, Assertions: \d+")),
         ((" tests passed",), Regex(r"\s*\d+% tests passed, ")),
         ((" tests completed",), Regex(r"\d+ tests completed")),
     ),
-    "Ran ": (
-        (("Ran ", "FAILED (", "OK ("), Regex(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),
-    ),
+    "Ran ": ((("Ran ", "FAILED (", "OK ("), Regex(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),),
     "Passed:": ((("Passed:",), Regex(r".*Failed: +\d+, Passed: +\d+")),),
     " example": (((" example",), Regex(r"\d+ examples?, \d+ failures?")),),
     " pass": (
-        ((" pass", " fail", " skip", " pend"), Regex(
-            r"(?:# |ℹ )(?:pass|fail|skipped) \d+\s*$"
-            r"|\s*\d+ (?:pass|fail|skip|pend)(?:ed|ing|ped)?(?: \([^)]*\))?\s*$"
-        )),
+        (
+            (" pass", " fail", " skip", " pend"),
+            Regex(
+                r"(?:# |ℹ )(?:pass|fail|skipped) \d+\s*$"
+                r"|\s*\d+ (?:pass|fail|skip|pend)(?:ed|ing|ped)?(?: \([^)]*\))?\s*$"
+            ),
+        ),
     ),
-}  # fmt: skip
+}
 """A literal without which none of its rows is tried; in a row literals and what the lines with the
 counts look like: cargo, pytest, Jest, Vitest, Maven, PHPUnit, CTest, Gradle, unittest, .NET, RSpec,
 then Mocha, Bun, Playwright, Node and TAP."""

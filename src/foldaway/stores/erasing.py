@@ -74,9 +74,7 @@ def look_through(
     were read.
     """
     read = space.database.read
-    row = read(lambda tx: tx.row(
-        "SELECT count(*) FROM bodies WHERE tenant = ?", (space.tenant,)
-    ))  # fmt: skip
+    row = read(lambda tx: tx.row("SELECT count(*) FROM bodies WHERE tenant = ?", (space.tenant,)))
     total, done, last = int(row[0]) if row else 0, 0, -1
     found: dict[BodyKey, bytes] = {}
     while page := read(lambda tx, last=last: _bodies_after(space, tx, last)):
@@ -137,9 +135,7 @@ def descendants(space: Space, tx: Statements, ids: Iterable[str]) -> tuple[str, 
 # What has the words
 
 
-def _bodies_after(
-    space: Space, tx: Statements, last: int
-) -> list[tuple[BodyKey, bytes, bytes]]:  # fmt: skip
+def _bodies_after(space: Space, tx: Statements, last: int) -> list[tuple[BodyKey, bytes, bytes]]:
     """Return the next bodies with their texts; what was cut out of one has no text."""
     rows = tx.rows(
         "SELECT tenant, key, parts, packed, CASE WHEN key IN (SELECT part FROM parts WHERE"
@@ -154,9 +150,7 @@ def _bodies_after(
     return found
 
 
-def _users(
-    space: Space, tx: Statements, found: Mapping[BodyKey, bytes]
-) -> Iterator[HeldPiece]:  # fmt: skip
+def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iterator[HeldPiece]:
     """Yield where bodies are used: by messages, by sessions, or by nobody. What was cut out of a
     body is found with it.
     """
@@ -282,9 +276,10 @@ def _clear(
     if new:
         update(space, tx, session.key, new)
     places = [
-        (kind, at) for kind, at, *held in _beside(space, tx, session.key)
+        (kind, at)
+        for kind, at, *held in _beside(space, tx, session.key)
         if kind in ("pin", "message") and any(map(holds, held))
-    ]  # fmt: skip
+    ]
     for kind, at in places:
         table, column = ("pins", "note") if kind == "pin" else ("messages", "key")
         tx.run(
@@ -309,16 +304,18 @@ def _drop_views(
         "SELECT number, previous, length FROM views WHERE tenant = ? AND session = ?", own
     )
     held = {
-        (kind, number) for kind, number, *data in _beside(space, tx, session.key)
+        (kind, number)
+        for kind, number, *data in _beside(space, tx, session.key)
         if kind in ("view", "state") and any(map(holds, data))
-    }  # fmt: skip
+    }
     if at is None and not held:
         return None
     before = {int(number): int(previous) for number, previous, _ in rows}
     going = {
-        int(number) for number, _, length in rows
+        int(number)
+        for number, _, length in rows
         if ("view", number) in held or (at is not None and length > at)
-    }  # fmt: skip
+    }
 
     def left(number: int) -> int:
         while number in going:

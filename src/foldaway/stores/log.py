@@ -127,9 +127,9 @@ def outline(
         ):
             if called not in tools:  # few tools are called many times
                 tools[called] = _from_json(called)
-            found.append(OutlineRow(
-                position, role, tools[called], time, tokens, bool(generated), owner_id
-            ))  # fmt: skip
+            found.append(
+                OutlineRow(position, role, tools[called], time, tokens, bool(generated), owner_id)
+            )
     return found
 
 

@@ -65,9 +65,9 @@ def stores_in(path: str) -> Iterator[Store]:
     from foldaway.stores.sqlite.database import open_sqlite
 
     with closing(open_sqlite(path, read_only=True)) as database:
-        tenants = database.read(lambda tx: tx.rows(
-            "SELECT tenant FROM sessions UNION SELECT tenant FROM bodies"
-        ))  # fmt: skip
+        tenants = database.read(
+            lambda tx: tx.rows("SELECT tenant FROM sessions UNION SELECT tenant FROM bodies")
+        )
     for (tenant,) in tenants:
         with Store(open_sqlite(path, tenant=tenant, read_only=True), profile="default") as store:
             yield store

@@ -135,9 +135,9 @@ class Store:
 
         `after` is `Page.next` of the page before.
         """
-        return self._read(lambda tx: lineage.listed(
-            self._space, tx, wanted, most=most, after=after
-        ))  # fmt: skip
+        return self._read(
+            lambda tx: lineage.listed(self._space, tx, wanted, most=most, after=after)
+        )
 
     def all_sessions(self, wanted: SessionFilter) -> Iterator[SessionInfo]:
         """Yield what `sessions` returns, page by page to the last."""
@@ -195,9 +195,9 @@ class Store:
         """
         ready = log.made_ready(messages)
 
-        return self._write(lambda tx: log.append(
-            self._space, tx, session_id, ready, expect, references
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: log.append(self._space, tx, session_id, ready, expect, references)
+        )
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
         """Return messages of a log, those shared with an ancestor included."""
@@ -248,17 +248,17 @@ class Store:
         `Conflict` where the current view is not number `expect`, `LeaseLost` where the lease of
         `fence` is over, `InvalidView` if it covers more than the log.
         """
-        return self._write(lambda tx: views.commit(
-            self._space, tx, session_id, new, expect=expect, fence=fence
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: views.commit(self._space, tx, session_id, new, expect=expect, fence=fence)
+        )
 
     def undo(
         self, session_id: str, *, expect: int | None = None, fence: int | None = None
     ) -> SessionInfo:
         """Swap the view before back in; `NothingToUndo` where the log is shown as it is."""
-        return self._write(lambda tx: views.undo(
-            self._space, tx, session_id, expect=expect, fence=fence
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: views.undo(self._space, tx, session_id, expect=expect, fence=fence)
+        )
 
     def rotate(
         self, session_id: str, child: NewSession, new: NewView, *, expect: int,
@@ -297,9 +297,7 @@ class Store:
 
         In one session also what its ancestors gave out for the log that it shares with them.
         """
-        return self._read(lambda tx: views.places(
-            self._space, tx, ref, session_id=session_id
-        ))  # fmt: skip
+        return self._read(lambda tx: views.places(self._space, tx, ref, session_id=session_id))
 
     def references(self, session_id: str) -> tuple[Reference, ...]:
         """Return all references of a session by position, as `places` finds each of them."""
@@ -387,9 +385,9 @@ class Store:
         is left the log is shown, by a view with the items `blank`. `mend` takes the words out of a
         frame.
         """
-        return self._write(lambda tx: erasing.reword(
-            self._space, tx, root_id, changes, holds, mend, blank
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: erasing.reword(self._space, tx, root_id, changes, holds, mend, blank)
+        )
 
     def descendants(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Return sessions and all that came from them, in whatever way."""

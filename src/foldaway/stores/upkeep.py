@@ -104,9 +104,10 @@ def _lost_bodies(space: Space, tx: Statements) -> Iterator[str]:
 
 
 def _unreadable(space: Space, tx: Statements) -> Iterator[str]:
-    keys = [row[0] for row in tx.rows(
-        "SELECT key FROM bodies WHERE tenant = ? ORDER BY key", (space.tenant,)
-    )]  # fmt: skip
+    keys = [
+        row[0]
+        for row in tx.rows("SELECT key FROM bodies WHERE tenant = ? ORDER BY key", (space.tenant,))
+    ]
     for key in keys:
         row = tx.row(
             "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key = ?",

@@ -238,9 +238,10 @@ def _results_after_text(target: Target, index: int) -> None:
 
 def _with_several_results(target: Target) -> list[Any]:
     return [
-        index for index in _result_messages(target)
+        index
+        for index in _result_messages(target)
         if sum(block["type"] == "tool_result" for block in target.items[index]["content"]) > 1
-    ]  # fmt: skip
+    ]
 
 
 @_at_one(_with_several_results)
@@ -285,9 +286,10 @@ def _server_tool_parted(target: Target, found: Any) -> None:
 
 def _too_many_cache_markers(target: Target) -> bool:
     blocks = [
-        block for kind in ("text", "tool_use", "tool_result")
+        block
+        for kind in ("text", "tool_use", "tool_result")
         for block in _blocks_of_type(target, kind)
-    ]  # fmt: skip
+    ]
     for block in blocks:
         block["cache_control"] = {"type": "ephemeral"}
     return len(blocks) > 4
@@ -365,4 +367,4 @@ BREAKAGES: Mapping[str, Breakage] = _table(
     Breakage("too-many-cache-markers", _too_many_cache_markers, _ANTHROPIC, _ANTHROPIC),
     Breakage("image-in-tool-message", _image_in_tool_message, _CHAT, _CHAT),
     Breakage("reasoning-alone", _reasoning_alone, _RESPONSES, _RESPONSES),
-)  # fmt: skip
+)

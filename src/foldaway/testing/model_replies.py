@@ -18,9 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-Api: TypeAlias = Literal[
-    "chat", "responses", "compact", "embeddings", "messages", "count_tokens"
-]  # fmt: skip
+Api: TypeAlias = Literal["chat", "responses", "compact", "embeddings", "messages", "count_tokens"]
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):

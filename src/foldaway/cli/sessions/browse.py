@@ -64,9 +64,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 )
 @store_options
 @json_option
-def list_sessions(
-    words: Sequence[str], as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def list_sessions(words: Sequence[str], as_json: bool, **given: Any) -> int:
     """List kept sessions, the last used first.
 
     WORDS narrow the list to sessions whose title or first request contains them literally. With

@@ -35,9 +35,8 @@ SHOWN_SESSIONS = 10
 
 @session_command(
     ("--at", Position(), "N", "How many messages it shares; by default all."),
-    ("--title", str, "TEXT",
-     "Its title; by default that of the session with the next number.", ""),
-)  # fmt: skip
+    ("--title", str, "TEXT", "Its title; by default that of the session with the next number.", ""),
+)
 def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any) -> int:
     """Branch a session at a message.
 
@@ -143,9 +142,7 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
 )  # fmt: skip
 @store_options
 @json_option
-def delete(
-    sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def delete(sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any) -> int:
     """Delete sessions permanently.
 
     Their messages leave the file and its indexes, and the file is rewritten, so that nothing of
@@ -210,9 +207,7 @@ def _print_plan(
     if as_json:
         rows = [session_row(info) for info in infos]
         lineages = [to_builtins(one) for one in expiring]
-        print_json({
-            "sessions": rows, "messages": messages, "erased": None, "expiring": lineages
-        })  # fmt: skip
+        print_json({"sessions": rows, "messages": messages, "erased": None, "expiring": lineages})
     elif infos:
         _show_sessions(infos)
         for one in expiring[:SHOWN_SESSIONS]:

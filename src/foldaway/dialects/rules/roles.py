@@ -55,11 +55,12 @@ def mend_known(case: Case, violations: Sequence[Violation]) -> Mended:
     """Write the role that an alias stands for."""
     actions = tuple(
         case.action(
-            ROLE_KNOWN, found.index,
+            ROLE_KNOWN,
+            found.index,
             f"role {_former_role(case, found.index)} is now {found.remedy.removeprefix('use ')}",
         )
         for found in violations
-    )  # fmt: skip
+    )
     return Mended(rewrite(case, violations).messages, actions)
 
 

@@ -333,14 +333,15 @@ PLOTS: Mapping[str, _Draw] = {
     "scores": partial(dots_plot, MAIN_SCORES, "What is kept"),
     "budget": budget_plot,
     "signals": partial(
-        dots_plot, ("far", "files R", "errors", "constraints"),
+        dots_plot,
+        ("far", "files R", "errors", "constraints"),
         "Far facts, files, errors and demands",
     ),
     "reach": reach_plot,
     "drift": drift_plot,
     "cost": cost_plot,
     "speed": speed_plot,
-}  # fmt: skip
+}
 """In the order of the page; `captions.toml` says what each shows."""
 
 

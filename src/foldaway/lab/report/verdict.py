@@ -36,8 +36,9 @@ Standing: TypeAlias = Literal["ahead", "even", "behind", "too few"]
 Basis: TypeAlias = Literal["equal", "over", "adversary"]
 """On which terms somebody is compared: with as many tokens, with more, or without usable text."""
 _WITH_MORE: tuple[tuple[Standing, str], ...] = (
-    ("ahead", "Foldaway is ahead all the same of"), ("behind", "ahead of Foldaway are"),
-)  # fmt: skip
+    ("ahead", "Foldaway is ahead all the same of"),
+    ("behind", "ahead of Foldaway are"),
+)
 _STANDINGS: Mapping[Standing, str] = {
     "ahead": "Foldaway is ahead", "behind": "Foldaway is behind", "even": "not apart",
     "too few": "too few sessions to say",
@@ -257,11 +258,12 @@ def _otherwise(one: ScoreFinding) -> str:
     said = [
         f"{word} {join_names(row.other for row in rows)}"
         for word, rows in (
-            ("behind", one.of("behind")), ("not apart from", one.of("even")),
+            ("behind", one.of("behind")),
+            ("not apart from", one.of("even")),
             ("not comparable with", one.of("too few")),
         )
         if rows
-    ]  # fmt: skip
+    ]
     return f"in {one.family} it is {' and '.join(said)}"
 
 

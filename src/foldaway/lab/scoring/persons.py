@@ -13,10 +13,11 @@ from foldaway.lab.scoring.signals import one_line
 from foldaway.lab.scoring.words import WORDS, pattern
 
 _BLOCK = re.compile(
-    rf"<(?P<tag>{''.join(WORDS['persons']['blocks'].split())})(?:\s[^>]{{0,200}})?>.*?(?:</(?P=tag)>|\Z)"
-    .replace("permissions\\instructions", "permissions\\ instructions"),
+    rf"<(?P<tag>{''.join(WORDS['persons']['blocks'].split())})(?:\s[^>]{{0,200}})?>.*?(?:</(?P=tag)>|\Z)".replace(
+        "permissions\\instructions", "permissions\\ instructions"
+    ),
     re.DOTALL | re.IGNORECASE,
-)  # fmt: skip
+)
 _OPENING = re.compile(rf"\s*(?:{WORDS['persons']['openings']})", re.IGNORECASE | re.VERBOSE)
 _ENDING = re.compile(rf"(?:{WORDS['persons']['endings']})\s*\Z", re.VERBOSE)
 _MARK = pattern("persons", "request_marks")

@@ -23,8 +23,9 @@ _UNKNOWN = "$("
 """What stands in a word for text that only a run would show; `Touched.add` refuses it."""
 _OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", "\n", ";;"})
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
-_CLOSED = frozenset({"command_substitution", "string", "concatenation", "heredoc_body",
-                     "test_command"})  # fmt: skip
+_CLOSED = frozenset(
+    {"command_substitution", "string", "concatenation", "heredoc_body", "test_command"}
+)
 """Nodes whose inner commands are not looked at: their output is text of another command."""
 _COMPOUND = frozenset((
     "for_statement", "c_style_for_statement", "while_statement", "if_statement",

@@ -27,8 +27,9 @@ _STOPS = re.compile(rf"(?:{WORDS['running']['stops']})\Z", re.IGNORECASE | re.VE
 _POLLS = re.compile(rf"(?:{WORDS['running']['polls']})\Z", re.IGNORECASE | re.VERBOSE)
 _IDS = WORDS["running"]["ids"].split()
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
-_PREFIXES = frozenset({"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout",
-                       "xvfb-run", "rtk"})  # fmt: skip
+_PREFIXES = frozenset(
+    {"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout", "xvfb-run", "rtk"}
+)
 _WRAPPERS = frozenset({("mise", "exec"), ("mise", "x"), ("uv", "run"), ("poetry", "run"),
                        ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec")})  # fmt: skip
 _SHELL_KEYS = ("command", "cmd", "script")

@@ -140,9 +140,10 @@ class MemoryFile:
         def without(text: str) -> str:
             blocks = parse(text)
             going = {
-                number: one for number, one in enumerate(blocks)
+                number: one
+                for number, one in enumerate(blocks)
                 if holds(one.entry.text if one.entry else one.raw)
-            }  # fmt: skip
+            }
             gone.update(one.raw.strip() for one in going.values())
             if not going:
                 return text

@@ -170,9 +170,9 @@ class PostgresIndex(StoredIndex[Open]):
         for term in () if self.hides else self._without:
             if is_decided(term):
                 unwanted = having(self._tenant, term)
-                found.append(Condition(
-                    f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
-                ))  # fmt: skip
+                found.append(
+                    Condition(f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values)
+                )
         return found
 
     def _some(

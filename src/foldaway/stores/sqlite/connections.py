@@ -77,9 +77,10 @@ class SqliteConnections:
         if self._file is not None and file_at(self.where) != self._file:
             self.give_back()
             raise StoreUnavailable(
-                self.where, "it was removed or replaced while it was open",
+                self.where,
+                "it was removed or replaced while it was open",
                 remedy="put it back, or open it again",
-            )  # fmt: skip
+            )
         return self._writer
 
     def give_back(self) -> None:
