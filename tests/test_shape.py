@@ -28,7 +28,7 @@ PACKAGES = sorted(
     }
 )
 """The rooms: packages at the top, and those in `agents`, which are on different floors."""
-MOST_LINES = 116_786
+MOST_LINES = 116_780
 MOST_PAST_DOORS = 0
 """1,182 before there were doors; 0 in the end."""
 EXPLAINED = ("compaction", "engine", "facts", "writing")

@@ -49,13 +49,13 @@ def read_date(text: str, now: datetime) -> DateSpan | None:
     """Return what a text means at a moment of this machine's clock, None if it is not a date."""
     words = " ".join(text.lower().split())
     try:
-        span = _of_words(words, now) or _of_figures(text.strip())
+        span = _parse_words(words, now) or _parse_figures(text.strip())
         return None if span is None else DateSpan(*map(_seconds, span))
     except (ValueError, OverflowError):
         return None
 
 
-def _of_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
+def _parse_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if words in _DAYS:
         return _day(today - _DAYS[words] * _DAY)
@@ -83,7 +83,7 @@ def _of_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
     return None
 
 
-def _of_figures(text: str) -> tuple[datetime, datetime] | None:
+def _parse_figures(text: str) -> tuple[datetime, datetime] | None:
     if found := _MONTH.fullmatch(text):
         start = datetime(int(found[1]), int(found[2]), 1)
         return start, _months_before(start, -1)

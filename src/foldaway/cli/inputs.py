@@ -89,7 +89,7 @@ def usage_error(sentence: str) -> click.UsageError:
 
 
 def numbers_in(text: str) -> list[float]:
-    """Return numbers with commas between them, sorted, each once; none if one is no number."""
+    """Return numbers with commas between them, sorted, each once; none if one is not a number."""
     try:
         return sorted({float(part) for part in text.split(",")})
     except ValueError:

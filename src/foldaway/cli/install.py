@@ -100,7 +100,7 @@ def install(
         with_server = has_server and client.mcp
         return found if with_server else [one for one in found if one.what != "MCP server"]
 
-    return install_into(chosen(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
+    return install_into(choose_clients(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
 
 
 @click.command()
@@ -135,7 +135,7 @@ def install_into(
         for change in planned:
             _show_change(change)
         changes += [change for change in planned if change.additions]
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
+    if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
         kept = apply_install(change, home_folder())
@@ -176,7 +176,7 @@ def remove_from(names: Sequence[str], wanted: Additions, *, yes: bool, dry_run: 
             click.echo(f"{client.title}: not installed")
     if not changes and not names and not code:
         click.echo("Nothing is installed anywhere.")
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
+    if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
         apply_uninstall(change, home)
@@ -192,7 +192,7 @@ def _outcome(change: FileChange) -> str:
     return f"remove {', '.join(one.what for one in change.additions)}"
 
 
-def chosen(names: Sequence[str]) -> list[Client]:
+def choose_clients(names: Sequence[str]) -> list[Client]:
     """Return the programs that are named, or else those on this machine."""
     found = [client_named(name) for name in names] or [
         client for client in clients().values() if client.is_here(os.environ)
@@ -202,7 +202,7 @@ def chosen(names: Sequence[str]) -> list[Client]:
     return found
 
 
-def _agreed(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
+def _confirm_changes(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
     """Return whether to write; asks on a terminal."""
     if not changes or dry_run:
         return False

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from foldaway.dialects.shape import (
     Flaws,
-    answered_id,
     call_id,
     call_name,
     not_a_message,
+    read_call_id,
     read_media,
     text_of,
 )
@@ -127,7 +127,7 @@ def _result(wire: Any, parts: list[Part], flaws: Flaws) -> ToolResult:
     name = name if type(name) is str else ""
     if wire.get("role") == "function":
         return ToolResult(f"~function:{name}", tuple(parts), name=name)
-    call = answered_id(wire, "tool_call_id", "", flaws)
+    call = read_call_id(wire, "tool_call_id", "", flaws)
     return ToolResult(call, tuple(parts), False, name, "function", "tool_call_id")
 
 

@@ -19,11 +19,11 @@ from foldaway.lab import (
     PreparedSession,
     UsedFact,
     commands_of,
+    find_form,
     is_system,
-    one_line,
     prepare,
     render,
-    surviving_form,
+    to_line,
     used_facts,
 )
 from foldaway.sessions import Show, decoded
@@ -130,7 +130,7 @@ def facts_used_later(
     said = _said(prepared, cut, facts)
     text = _shown_text(store, info, sight.after)
     told = _told_by(sight.before)
-    flat, flat_told, states = one_line(text), one_line(told), _places(sight)
+    flat, flat_told, states = to_line(text), to_line(told), _places(sight)
     found = [
         LaterFact(
             text=show(fact.text), kind=fact.kind, said_at=positions[said[fact.key][-1]],
@@ -165,7 +165,7 @@ def _state(fact: UsedFact, flat: str, text: str, said: Iterable[_PlaceState]) ->
 
 
 def _survives(fact: UsedFact, flat: str, text: str) -> bool:
-    return bool(surviving_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
+    return bool(find_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
 
 
 def _places(sight: Sight) -> Mapping[int, _PlaceState]:
@@ -197,7 +197,7 @@ def _said(
             for line in commands.keys() & set(commands_of(prepared.messages[at])):
                 found[commands[line]].append(at)
         if errors and prepared.messages[at]["role"] == "tool":
-            flat = one_line(prepared.texts[at])
+            flat = to_line(prepared.texts[at])
             for fact in errors:
                 if fact.text in flat:
                     found[fact.key].append(at)

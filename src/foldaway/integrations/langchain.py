@@ -60,8 +60,8 @@ class FoldawayMiddleware(AgentMiddleware):
         return await self._sessions.asend(*self._parts(request, handler))
 
     def _parts(self, request: ModelRequest, handler: Callable[..., Any]) -> Any:
-        asked = self._sessions.request_of(lambda: _asked(request), request.messages)
-        return asked, lambda own: handler(_with(request, own)), _usage_of
+        asked = self._sessions.request_of(lambda: _make_request(request), request.messages)
+        return asked, lambda own: handler(_replace_messages(request, own)), _usage_of
 
     def _tool(self, tool: HostTool) -> StructuredTool:
         def answer(runtime: ToolRuntime = None, **arguments: Any) -> str:
@@ -80,7 +80,7 @@ def _key(own: Sequence[Any]) -> str:
     return str(thread or name_by_start(own, "openai-chat", form))
 
 
-def _asked(request: ModelRequest) -> HostRequest:
+def _make_request(request: ModelRequest) -> HostRequest:
     params = request.model._get_ls_params()  # what every model of theirs tells its tracer
     dialect = "anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat"
     listed = [
@@ -95,7 +95,7 @@ def _asked(request: ModelRequest) -> HostRequest:
                        form=MessageForm(dialect, _read, _write))  # fmt: skip
 
 
-def _with(request: ModelRequest, own: list[Any]) -> ModelRequest:
+def _replace_messages(request: ModelRequest, own: list[Any]) -> ModelRequest:
     said = getattr(request, "system_message", None)
     return request.override(messages=[one for one in own if one is not said])
 

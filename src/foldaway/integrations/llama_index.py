@@ -57,22 +57,22 @@ class FoldawayAgent(FunctionAgent):
 
     async def _get_response(self, current_llm_input: list[Any], tools: Sequence[Any]) -> Any:
         ask = super()._get_response
-        return await self._sent(current_llm_input, tools, lambda own: ask(own, tools))
+        return await self._send(current_llm_input, tools, lambda own: ask(own, tools))
 
     async def _get_streaming_response(
         self, ctx: Any, current_llm_input: list[Any], tools: Sequence[Any]
     ) -> Any:
         ask = super()._get_streaming_response
-        return await self._sent(current_llm_input, tools, lambda own: ask(ctx, own, tools))
+        return await self._send(current_llm_input, tools, lambda own: ask(ctx, own, tools))
 
-    async def _sent(
+    async def _send(
         self, own: list[Any], tools: Sequence[Any], call: Callable[[list[Any]], Awaitable[Any]]
     ) -> Any:
-        asked = self._sessions.request_of(lambda: _asked(self.llm, own, tools), own)
+        asked = self._sessions.request_of(lambda: _make_request(self.llm, own, tools), own)
         return await self._sessions.asend(asked, call, _usage_of)
 
 
-def _asked(llm: Any, own: Sequence[Any], tools: Sequence[Any]) -> HostRequest:
+def _make_request(llm: Any, own: Sequence[Any], tools: Sequence[Any]) -> HostRequest:
     dialect = "anthropic" if "anthropic" in llm.class_name().lower() else "openai-chat"
     described = [one.metadata for one in tools]
     offered = [

@@ -73,7 +73,7 @@ class FoldawayCondenser(CondenserBase):
         done, so that the agent goes on with the next view.
         """
         sessions = self.sessions(agent_llm)
-        asked = sessions.request_of(lambda: _asked(view, agent_llm), [view.events])
+        asked = sessions.request_of(lambda: _make_request(view, agent_llm), [view.events])
         last, is_wanted = sessions.last_turn(asked.key), view.unhandled_condensation_request
         if is_wanted and len(last.asked.own) == len(asked.own):  # what was sent last was refused
             if not last.recover(_TOO_LONG):
@@ -101,7 +101,7 @@ def _sessions(store: str | None, options: str) -> HostSessions:
     return HostSessions("openhands", store, **parse(options.encode()))
 
 
-def _asked(view: View, llm: Any) -> HostRequest:
+def _make_request(view: View, llm: Any) -> HostRequest:
     dialect = "anthropic" if "claude" in llm.model else "openai-chat"
     first = view.events[0]
     frame = {"model": llm.model.rpartition("/")[2], "max_tokens": llm.max_output_tokens}

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
         PreparedSession,
         UsedFact,
         commands_of,
+        find_form,
         needed_facts,
         prepare,
-        surviving_form,
         used_facts,
     )
     from foldaway.lab.scoring.score import CUTS
     from foldaway.lab.scoring.session import LabSession, OwnSummary, is_system, render
-    from foldaway.lab.scoring.signals import one_line
+    from foldaway.lab.scoring.signals import to_line
     from foldaway.lab.scoring_rows import TrialTerms, session_rows
     from foldaway.lab.simulation import (
         THRESHOLDS,
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
         PLAIN,
         RunSettings,
         Strategy,
-        all_strategies,
         choose_strategies,
+        list_strategies,
     )
 
 
@@ -83,13 +83,13 @@ __getattr__ = import_later(
         "runs": "digest_of run terms_for",
         "scoring.facts": "is_present",
         "scoring.needed": "Elsewhere NeededFact PreparedSession UsedFact commands_of needed_facts "
-        "prepare surviving_form used_facts",
+        "prepare find_form used_facts",
         "scoring.score": "CUTS",
         "scoring.session": "LabSession OwnSummary is_system render",
-        "scoring.signals": "one_line",
+        "scoring.signals": "to_line",
         "scoring_rows": "TrialTerms session_rows",
         "simulation": "StrategyCost THRESHOLDS append_only planner quantiles simulate "
         "strategies_for",
-        "strategies": "DRIFTING PLAIN RunSettings Strategy all_strategies choose_strategies",
+        "strategies": "DRIFTING PLAIN RunSettings Strategy list_strategies choose_strategies",
     },
 )

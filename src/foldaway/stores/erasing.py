@@ -10,8 +10,8 @@ from msgspec import Struct
 from foldaway.stores.bodies import expand, pack, squeeze, unpack
 from foldaway.stores.database import BodyKey, MessageRow, Statements, Value
 from foldaway.stores.lineage import update
-from foldaway.stores.log import Ready, first_ask_of, in_chunks, message_row, pieces
-from foldaway.stores.rows import Found, Space, folded, owned
+from foldaway.stores.log import Ready, first_ask_of, message_row, pieces, split_in_chunks
+from foldaway.stores.rows import Found, Space, fetch_own, fold_titles
 
 Holds: TypeAlias = Callable[[bytes], bool]
 """Whether JSON, or a text in UTF-8, has the words."""
@@ -101,8 +101,8 @@ def reword(
     names = [str(row[0]) for row in tx.rows(
         "SELECT id FROM sessions WHERE tenant = ? AND root = ? ORDER BY id", (space.tenant, root_id)
     )]  # fmt: skip
-    sessions = [owned(space, tx, name) for name in names]
-    first = _put(space, tx, sessions, changes)
+    sessions = [fetch_own(space, tx, name) for name in names]
+    first = _write_changes(space, tx, sessions, changes)
     views, touched = 0, list[str]()
     for session in sessions:
         at = first.get(session.key)
@@ -155,7 +155,7 @@ def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iter
     body is found with it.
     """
     used: set[BodyKey] = set()
-    for some in in_chunks(list(found)):
+    for some in split_in_chunks(list(found)):
         marks = ", ".join("?" * len(some))
         for key, name, root, position in tx.rows(
             "SELECT m.body, s.id, s.root, m.position FROM messages m JOIN sessions s"
@@ -187,12 +187,12 @@ def _rows_holding(space: Space, tx: Statements, holds: Holds) -> Iterator[HeldPi
     for key, name, root, *texts in sessions:
         if _has(holds, texts):
             yield HeldPiece("session", name, root, 0, "\n".join(texts).encode())
-        for kind, number, *held in _beside(space, tx, key):
+        for kind, number, *held in _read_held_texts(space, tx, key):
             if any(holds(one) for one in held):
                 yield HeldPiece(kind, name, root, number, b"\n".join(held))
 
 
-def _beside(
+def _read_held_texts(
     space: Space, tx: Statements, key: int
 ) -> Iterator[tuple[HeldKind, int, *tuple[bytes, ...]]]:
     """Yield what a session has beside the bodies of its messages, a row at a time."""
@@ -225,10 +225,10 @@ def _has(holds: Holds, texts: Iterable[str]) -> bool:
 # What is taken out
 
 
-def _put(
+def _write_changes(
     space: Space, tx: Statements, sessions: Sequence[Found], changes: Sequence[Rewording]
 ) -> dict[int, int]:
-    """Write messages anew; return the first changed position of each log that has one of them.
+    """Write messages again; return the first changed position of each log that has one of them.
 
     A message that is not the one that was looked at stays as it is.
     """
@@ -265,7 +265,7 @@ def _clear(
     if _has(holds, [info.first_ask]):
         new["first_ask"] = ""
     if new:
-        new["folded"] = folded(*(str(new.get(one, getattr(info, one))) for one in _FOLDED))
+        new["folded"] = fold_titles(*(str(new.get(one, getattr(info, one))) for one in _FOLDED))
     frame = tx.row(
         "SELECT b.tenant, b.key, b.parts, b.packed FROM sessions s JOIN bodies b"
         " ON b.tenant = s.tenant AND b.key = s.frame WHERE s.tenant = ? AND s.key = ?",
@@ -277,7 +277,7 @@ def _clear(
         update(space, tx, session.key, new)
     places = [
         (kind, at)
-        for kind, at, *held in _beside(space, tx, session.key)
+        for kind, at, *held in _read_held_texts(space, tx, session.key)
         if kind in ("pin", "message") and any(map(holds, held))
     ]
     for kind, at in places:
@@ -305,7 +305,7 @@ def _drop_views(
     )
     held = {
         (kind, number)
-        for kind, number, *data in _beside(space, tx, session.key)
+        for kind, number, *data in _read_held_texts(space, tx, session.key)
         if kind in ("view", "state") and any(map(holds, data))
     }
     if at is None and not held:
@@ -381,5 +381,5 @@ def _count_again(space: Space, tx: Statements, session: Found) -> None:
         "SELECT title FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, session.key)
     )
     title = str(row[0]) if row else ""
-    new: dict[str, Value] = {"tokens": tokens, "first_ask": ask, "folded": folded(title, ask)}
+    new: dict[str, Value] = {"tokens": tokens, "first_ask": ask, "folded": fold_titles(title, ask)}
     update(space, tx, session.key, new)
