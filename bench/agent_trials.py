@@ -40,7 +40,7 @@ from msgspec import Struct
 from foldaway.dialects.jsontext import parse, split_list, split_object
 from foldaway.dialects.registry import dialect_named
 from foldaway.facts.frame import carried_summary, without_summary
-from foldaway.gateway.requests import Turn, asked, unpacked
+from foldaway.gateway.requests import Turn, read_turn, unpack_body
 from foldaway.gateway.wires import route_of
 from foldaway.sessions.matching import digest
 from foldaway.stores.open import open_store
@@ -330,14 +330,14 @@ def turn_of(row: Mapping[str, Any]) -> Turn | None:
     route = route_of(row["method"], row["path"].partition("?")[0], headers)
     if route.operation != "turn":
         return None
-    found = asked(route, headers, row["req"].read_bytes(), _MOST_BYTES)
+    found = read_turn(route, headers, row["req"].read_bytes(), _MOST_BYTES)
     return found if isinstance(found, Turn) else None
 
 
 def plain(row: Mapping[str, Any]) -> bytes:
     headers = {name.lower(): value for name, value in row["headers"].items()}
     body = row["req"].read_bytes()
-    return unpacked(body, headers.get("content-encoding", ""), _MOST_BYTES) or b""
+    return unpack_body(body, headers.get("content-encoding", ""), _MOST_BYTES) or b""
 
 
 def digests(body: bytes, row: Mapping[str, Any], without: int = 0) -> Iterator[bytes]:

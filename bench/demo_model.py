@@ -45,7 +45,7 @@ from foldaway.summarizers.material import material_of
 from foldaway.summarizers.models import summarizer_named
 from foldaway.summarizers.writers import Writers
 from foldaway.tokens import Estimator
-from foldaway.transcript import whole
+from foldaway.transcript import whole_view
 
 SESSION = Path(__file__).parent.parent / "examples" / "session.json.gz"
 NAME = "qwen2.5-coder-1.5b-instruct-q4_k_m"
@@ -215,7 +215,7 @@ def _plan(messages: list[Any], options: argparse.Namespace) -> Plan:
     """Return the plan that `compress` makes of these messages: what the gate looks things up in."""
     transcript = foldaway.load(messages)
     log = tuple(recognize(transcript.messages))
-    policy, counter, view = Policy(), Estimator(), whole(len(log))
+    policy, counter, view = Policy(), Estimator(), whole_view(len(log))
     redact = Redactor(RedactionPolicy(personal=False))
     made = plan(
         CompactionInput(

@@ -38,8 +38,8 @@ from foldaway.lab.simulation import (
     StrategyCost,
     add_up,
     append_only,
-    at_calls,
     compacting,
+    make_call_rule,
     policy_at,
     quantiles,
     strategies_for,
@@ -208,7 +208,7 @@ def _best(recording: Recording, terms: ReplayTerms) -> tuple[Replay, Replay]:
 
 
 def _compacted(recording: Recording, calls: frozenset[int], terms: ReplayTerms) -> Replay:
-    strategy = compacting("in hindsight", policy_at(min(THRESHOLDS)), at_calls(calls))
+    strategy = compacting("in hindsight", policy_at(min(THRESHOLDS)), make_call_rule(calls))
     return replay(recording, strategy.name, strategy.start(recording, terms), terms)
 
 

@@ -32,7 +32,7 @@ from foldaway.lab.scoring.needed import Elsewhere, common_knowledge
 from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
-from foldaway.lab.strategies import DRIFTING, PLAIN, Strategy, by_foldaway, choose_strategies
+from foldaway.lab.strategies import DRIFTING, PLAIN, Strategy, choose_strategies, use_foldaway
 from halves.oracle import oracle_of
 from halves.parallel import in_parallel
 from halves.prose import EmptyProse
@@ -53,7 +53,7 @@ def main() -> int:
     sessions = sorted(_sessions(data, options), key=lambda session: -session.tokens)
     strategies = choose_strategies(STRATEGIES, PLAIN)
     if options.prose:
-        prose = Strategy("foldaway+prose", "ours", "with empty prose", by_foldaway(EmptyProse()))
+        prose = Strategy("foldaway+prose", "ours", "with empty prose", use_foldaway(EmptyProse()))
         strategies = {prose.name: prose, **strategies}
     budgets = tuple(percent / 100 for percent in options.budgets)
     terms = TrialTerms(

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from foldaway.lab.results import PooledShare, ScoreRow, pooled_share, statement_lines
+from foldaway.lab.results import PooledShare, ScoreRow, pool_shares, statement_lines
 from foldaway.lab.scoring.session import (
     JudgedView,
     LabSession,
@@ -146,7 +146,7 @@ def _by_session(pairs: Iterable[tuple[dict[str, Any], bool]]) -> str:
         counts = sums.setdefault(row["session"], [0, 0])
         counts[0] += is_so
         counts[1] += 1
-    return _share(pooled_share([(one, of) for one, of in sums.values()]))
+    return _share(pool_shares([(one, of) for one, of in sums.values()]))
 
 
 def _falls(tokens: dict[float, int], slack: float) -> bool:

@@ -1,4 +1,5 @@
-"""Refuse the habits that docs/english.toml lists, in README.md, docs/ and public docstrings.
+"""Refuse the habits that docs/english.toml lists, in README.md, docs/, public docstrings, and all
+docstrings and comments of the packages that it names.
 
 Help texts are part of docs/cli.md, which a test compares with the program.
 """
@@ -6,8 +7,10 @@ Help texts are part of docs/cli.md, which a test compares with the program.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +28,7 @@ def main() -> int:
     habits = [(re.compile(one["find"], re.IGNORECASE), one["instead"]) for one in data["habit"]]
     found = [
         f"{place}:{line}: {match[0].strip()!r}; write: {instead}"
-        for place, first, text in texts()
+        for place, first, text in [*texts(), *comments(data["packages"])]
         for shown in [allowed.sub(blank, CODE.sub(blank, text))]
         for habit, instead in habits
         for match in habit.finditer(shown)
@@ -61,6 +64,22 @@ def docstrings(module: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
             is_named = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             if is_named and not node.name.startswith("_") and (text := ast.get_docstring(node)):
                 yield path.relative_to(ROOT).as_posix(), node.lineno + 1, text
+
+
+def comments(packages: list[str]) -> Iterator[tuple[str, int, str]]:
+    """Yield the docstrings, private ones too, and the comments of packages under src/foldaway."""
+    for package in packages:
+        for path in sorted((ROOT / "src" / "foldaway" / package).rglob("*.py")):
+            place, code = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+            for token in tokenize.generate_tokens(io.StringIO(code).readline):
+                if token.type == tokenize.COMMENT:
+                    yield place, token.start[0], token.string
+            for node in ast.walk(ast.parse(code)):
+                match node:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        yield place, node.lineno, text
+                    case _:
+                        pass
 
 
 def blank(match: re.Match[str]) -> str:

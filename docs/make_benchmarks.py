@@ -42,17 +42,17 @@ from foldaway.lab.report.verdict import (
     MAIN_SCORES,
     ScoreDifference,
     ScoreFinding,
-    behind,
     compare_at_budget,
     compare_strategies,
     describe_over_budget,
     drift_changes,
-    drifting,
     format_difference,
     format_interval,
     format_number,
+    list_drifts,
     list_losses,
-    own,
+    list_own,
+    list_rivals,
     write_headline,
 )
 from foldaway.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
@@ -191,9 +191,9 @@ def details(run: Run, full: Run | None) -> Iterator[str]:
     for lines in groups(run.main).values():
         yield from table(lines)
     yield from part("Faults", faults(run))
-    if drifting(run.rows, MAIN_SCORES):
+    if list_drifts(run.rows, MAIN_SCORES):
         yield from part("Compactions in a row", again_and_again(run))
-    if own(run.found):
+    if list_own(run.found):
         yield from part("Beside the agents' own summaries", beside_own(run))
         for lines in groups([one for one in run.summary.lines if one.part == "own"]).values():
             yield from table(lines)
@@ -425,8 +425,8 @@ def where_it_loses(run: Run) -> Iterator[str]:
     yield "With more tokens than allowed, or without usable text:"
     yield ""
     for family in dict.fromkeys(line.family for line in run.main):
-        rows = [*behind(run.summary, run.found, family, "over"),
-                *behind(run.summary, run.found, family, "adversary")]  # fmt: skip
+        rows = [*list_rivals(run.summary, run.found, family, "over"),
+                *list_rivals(run.summary, run.found, family, "adversary")]  # fmt: skip
         yield f"- **{family}**" + ("" if rows else ": nobody is ahead.")
         for sentence in rows:
             yield f"  - {sentence}"
@@ -490,7 +490,7 @@ def again_and_again(run: Run) -> Iterator[str]:
     scores = " | ".join(title_of(score) for score in MAIN_SCORES)
     yield f"| family | strategy | compactions | sessions | {scores} |"
     yield "| --- |" + " --- |" * (3 + len(MAIN_SCORES))
-    for row in drifting(run.rows, MAIN_SCORES):
+    for row in list_drifts(run.rows, MAIN_SCORES):
         yield f"| {' | '.join(map(_flat, row))} |"
     yield ""
 
@@ -499,7 +499,7 @@ def beside_own(run: Run) -> Iterator[str]:
     """Yield how Foldaway stands to summaries that agents wrote themselves."""
     yield "In as many tokens as the summary that the agent of the session wrote itself:"
     yield ""
-    for sentence in own(run.found):
+    for sentence in list_own(run.found):
         yield f"- {sentence}"
     yield ""
 

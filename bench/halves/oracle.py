@@ -17,7 +17,7 @@ from foldaway.lab.scoring.needed import Elsewhere, NeededFact, prepare
 from foldaway.lab.scoring.questions import Question, is_answered
 from foldaway.lab.scoring.score import CutCase, case_at
 from foldaway.lab.scoring.session import JudgedView, LabSession, Message, without_system
-from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.strategies import Strategy, lines_of, text_view
 from foldaway.tokens.estimate import estimate_text
 
@@ -78,7 +78,7 @@ class _Places:
     """Where facts and answers are among the lines."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        parts = [one_line(line) for line in lines]
+        parts = [to_line(line) for line in lines]
         self.lines, self.flat = lines, " ".join(parts)
         self.starts = [0, *accumulate(len(part) + 1 for part in parts)]
 
@@ -102,7 +102,7 @@ class _Places:
         for more in range(_REACH_LINES + 1):
             first, stop = max(span.start - more, 0), min(span.stop + more, len(self.lines))
             for wider in (range(first, span.stop), range(span.start, stop), range(first, stop)):
-                if is_answered(one_line(self._text(wider)), question):
+                if is_answered(to_line(self._text(wider)), question):
                     return wider
         return None
 

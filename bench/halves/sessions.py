@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foldaway.lab.reading import own_summaries
+from foldaway.lab.reading import read_own_summaries
 from foldaway.lab.scoring.session import LabSession
 
 Message = dict[str, Any]
@@ -66,7 +66,7 @@ def for_lab(recorded: Recorded) -> LabSession:
     """Return a session as the lab takes it."""
     return LabSession(
         recorded.id, recorded.family, project_of(recorded), recorded.messages, recorded.tokens,
-        own_summaries(recorded.meta),
+        read_own_summaries(recorded.meta),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from foldaway.agents.importers import read_file
 from foldaway.agents.importers.imported import SessionDraft, refuse_too_many
-from foldaway.dialects.limits import Limits, bounded_lines, unpack
+from foldaway.dialects.limits import Limits, clip_lines, unpack
 from foldaway.errors import NotReadable
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -163,7 +163,7 @@ def test_limits_are_exact() -> None:
         unpack(gzip.compress(b"x" * 1_000_001), limits)
     skipped: list[int] = []
     text = b"x" * 999_999 + b"\n" + b"y" * 1_000_000 + b"\n" + b"z"
-    found = [line[:1] for line in bounded_lines(BytesIO(text), limits, skipped.append)]
+    found = [line[:1] for line in clip_lines(BytesIO(text), limits, skipped.append)]
     assert (found, skipped) == ([b"x", b"\n", b"z"], [2])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.testing.rows import each_row
 
-from foldaway._core.policy import SAVES_FROM, Policy, budget_for, expected_after
+from foldaway._core.policy import SAVES_FROM, Policy, budget_for, estimate_after
 from foldaway.caching.economics import Situation, amount, reread_needed, usd, weigh
 from foldaway.caching.prices import Prices, bill, ratio_prices
 
@@ -209,7 +209,7 @@ def test_what_is_expected_to_stay_is_never_more_than_there_is(
 ) -> None:
     """And never less than what cannot be folded, as far as there is so much."""
     policy = Policy()
-    after = expected_after(policy, budget_for(policy, window), now, fixed, newest)
+    after = estimate_after(policy, budget_for(policy, window), now, fixed, newest)
     assert min(fixed, now) <= after <= now
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from foldaway.stores.open import open_store
-from foldaway.stores.sqlite.database import drafted
+from foldaway.stores.sqlite.database import draft_file
 from foldaway.stores.values import NewSession
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -205,7 +205,7 @@ def test_doctor_deletes_what_a_killed_backup_left_beside_the_store(
     target = tmp_path / "backups"
     target.mkdir()
     (target / beside.name).write_bytes(b"half")
-    with drafted(str(target / "another.db"), ".backup") as busy:
+    with draft_file(str(target / "another.db"), ".backup") as busy:
         assert foldaway("sessions", "backup", str(target / "now.db")).code == 0
         assert sorted(map(str, target.iterdir())) == [busy, str(target / "now.db")]
 

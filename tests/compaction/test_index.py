@@ -17,7 +17,7 @@ from foldaway.facts.ledger import Fact, Ledger, facts_of, update
 from foldaway.redaction import Redactor
 from foldaway.testing import assistant, call, result, talk, user
 from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole_view
 
 SECRET = "hush-4f9a2c"
 KEY = "\n".join([
@@ -32,7 +32,7 @@ def masked(text: str) -> str:
 
 
 def index_of(log: tuple[Message, ...], readings: LogReading | None = None) -> FrozenLog:
-    return FrozenLog(log, whole(len(log)), readings or LogReading(Estimator(), Policy()))
+    return FrozenLog(log, whole_view(len(log)), readings or LogReading(Estimator(), Policy()))
 
 
 @given(log=logs())
@@ -92,7 +92,7 @@ def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
     """What is asked for may have room for more than the newest part tells."""
     log = long_log()
     readings = LogReading(Estimator(), Policy())
-    found = FrozenLog(log, whole(len(log)), readings, 400_000).facts(0, len(log))
+    found = FrozenLog(log, whole_view(len(log)), readings, 400_000).facts(0, len(log))
     assert "line_0 = 000" in {fact.text for fact in found if fact.kind == "line"}
 
 
@@ -248,7 +248,7 @@ def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None
             assistant(call("bash", command=f"git commit -m '{words}'")), result("ok"),
             assistant(f"The port is 80, not {words}."),
         ).messages  # fmt: skip
-        index = FrozenLog(log, whole(len(log)), readings, lines_of=1)
+        index = FrozenLog(log, whole_view(len(log)), readings, lines_of=1)
         for facts in (index.facts(0, len(log)), index.deeds(range(len(log)))):
             assert not shows_a_piece(msgspec.json.encode(facts).decode())
 

@@ -15,7 +15,7 @@ from tests.testing.rows import each_row
 
 from foldaway.gateway.conversations import GatewayOptions, deadline
 from foldaway.gateway.identity import agent_of
-from foldaway.gateway.requests import Passing, Turn, asked, unpacked
+from foldaway.gateway.requests import Passing, Turn, read_turn, unpack_body
 from foldaway.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
 
 LIMIT = 1 << 20
@@ -32,7 +32,7 @@ def ask(
 ) -> Turn | Passing:
     key = {"gemini": "contents", "responses": "input"}.get(wire.name, "messages")
     body = {"model": "m", "tools": TOOLS, key: messages, **frame}
-    return asked(Route(wire, "turn"), headers or {}, json.dumps(body).encode(), LIMIT)
+    return read_turn(Route(wire, "turn"), headers or {}, json.dumps(body).encode(), LIMIT)
 
 
 @each_row(
@@ -100,7 +100,7 @@ def test_what_the_provider_holds_itself_passes() -> None:
 
 @given(st.binary(max_size=300), st.sampled_from(["", "gzip", "deflate", "zstd", "br"]))
 def test_any_bytes_are_a_turn_or_pass(body: bytes, encoding: str) -> None:
-    found = asked(Route(MESSAGES, "turn"), {"content-encoding": encoding}, body, LIMIT)
+    found = read_turn(Route(MESSAGES, "turn"), {"content-encoding": encoding}, body, LIMIT)
     assert isinstance(found, (Turn, Passing))
 
 
@@ -111,13 +111,13 @@ def test_a_compressed_body_is_read_as_it_was(body: bytes) -> None:
         "deflate": zlib.compress(body), "": body,
     }  # fmt: skip
     for encoding, data in packed.items():
-        assert unpacked(data, encoding, LIMIT) == body
+        assert unpack_body(data, encoding, LIMIT) == body
 
 
 @pytest.mark.parametrize("pack", [("gzip", gzip.compress), ("zstd", zstandard.compress)])
 def test_a_small_body_that_unpacks_to_a_huge_one_passes(pack: Any) -> None:
     name, compress = pack
-    assert unpacked(compress(bytes(LIMIT + 1)), name, LIMIT) is None
+    assert unpack_body(compress(bytes(LIMIT + 1)), name, LIMIT) is None
 
 
 @each_row(

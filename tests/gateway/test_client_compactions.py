@@ -17,7 +17,7 @@ from tests.testing.rows import each_row
 
 from foldaway.dialects.loading import load
 from foldaway.gateway.client_compactions import is_sealed, opened, sealed, signs
-from foldaway.gateway.requests import asked
+from foldaway.gateway.requests import read_turn
 from foldaway.gateway.wires import route_of
 from foldaway.sessions.matching import told_in
 from foldaway.stores.open import open_store
@@ -75,7 +75,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
 
 
 def agent_in(path: str, body: dict[str, Any], headers: dict[str, str]) -> str:
-    found = asked(route_of("POST", path, headers), headers, json.dumps(body).encode(), 1 << 20)
+    found = read_turn(route_of("POST", path, headers), headers, json.dumps(body).encode(), 1 << 20)
     return found.sign.agent if found.sign else ""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from weakref import ref
 
 from foldaway.gateway.requests import Turn
-from foldaway.gateway.standings import Standings
+from foldaway.gateway.states import Standings
 from foldaway.sessions.session import Session
 
 

@@ -15,7 +15,7 @@ from tests.inspector.serving import TOKEN, gateway_with_pages
 
 from foldaway.gateway.events import SessionChanged
 from foldaway.gateway.figures import GatewayFault, Outcome
-from foldaway.gateway.standings import CompactionTold, ConversationState
+from foldaway.gateway.states import CompactionTold, ConversationState
 from foldaway.inspector.live_board import (
     MOST_CONVERSATIONS,
     MOST_ENTRIES,

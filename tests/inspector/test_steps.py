@@ -23,7 +23,7 @@ from foldaway.inspector.agent_steps import agent_compactions, agent_step
 from foldaway.inspector.steps import CompactionStep, step, tools_for
 from foldaway.lab import used_later
 from foldaway.lab.scoring.session import render
-from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.used_later import lab_message
 from foldaway.sessions import Session
 from foldaway.sessions.rows import decoded
@@ -81,7 +81,7 @@ def steps_of(compacted: tuple[Store, SessionInfo]) -> list[CompactionStep]:
 def text_at(store: Store, info: SessionInfo, position: int) -> str:
     """Return what a message of the log says, on one line."""
     rows = store.read(info.id, position, position + 1)
-    return one_line(render(lab_message(decoded(rows, info.dialect)[0])))
+    return to_line(render(lab_message(decoded(rows, info.dialect)[0])))
 
 
 # Laws on real sessions
@@ -113,7 +113,7 @@ def test_an_entry_that_quotes_the_user_has_its_words_from_there(
             start, colon, said = entry.text.partition(": ")
             if not colon or not start.startswith((phrases.first_request, phrases.user_wrote)):
                 continue
-            words = one_line(said.split("…")[0].split("[redacted")[0])[:80].rsplit(" ", 1)[0]
+            words = to_line(said.split("…")[0].split("[redacted")[0])[:80].rsplit(" ", 1)[0]
             assert words in text_at(store, info, entry.positions[0])
 
 

@@ -20,7 +20,7 @@ from foldaway.lab.results import LONG_LIVED, OWN, ScoreRow, summarize
 from foldaway.lab.scoring.needed import Elsewhere, prepare
 from foldaway.lab.scoring.score import CutCase, case_at, cases_of, score
 from foldaway.lab.scoring.session import LabSession, OwnSummary
-from foldaway.lab.scoring.signals import changed_values, stale_share
+from foldaway.lab.scoring.signals import compute_stale_share, find_changed_values
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
 from foldaway.lab.strategies import (
     PLACEHOLDER,
@@ -58,12 +58,12 @@ def test_a_view_is_stale_where_only_an_old_value_is_left() -> None:
         *call(3, "cat other", "depth = 1"),
         *call(4, "cat third", "depth = 2"),
     ]
-    changed = changed_values(messages)
+    changed = find_changed_values(messages)
     assert [(row.name, set(row.old), row.newest) for row in changed] == [("retries", {"3"}, "5")]
-    assert stale_share("retries = 3", changed) == 1
-    assert stale_share("retries = 3, then retries = 5", changed) == 0
-    assert stale_share("nothing of it", changed) is None
-    assert stale_share("retries = 3", []) is None
+    assert compute_stale_share("retries = 3", changed) == 1
+    assert compute_stale_share("retries = 3, then retries = 5", changed) == 0
+    assert compute_stale_share("nothing of it", changed) is None
+    assert compute_stale_share("retries = 3", []) is None
 
 
 def test_going_on_with_everything_costs_what_it_costs(case: CutCase) -> None:

@@ -27,14 +27,14 @@ from foldaway.lab.replay import (
 from foldaway.lab.simulation import (
     ReplayStrategy,
     append_only,
-    at_calls,
+    compact_at_share,
+    compact_rarely,
     compacting,
-    fixed,
+    make_call_rule,
     masking,
     planner,
     policy_at,
     quantiles,
-    rare_and_deep,
     simulate,
     strategies_for,
 )
@@ -107,7 +107,7 @@ def test_masking_every_turn_costs_more_than_doing_nothing() -> None:
     recording = session(60)
     plain = run(recording, append_only(), terms())
     assert run(recording, masking(), terms()).usd > 1.5 * plain.usd
-    assert run(recording, rare_and_deep(), terms()).usd < plain.usd
+    assert run(recording, compact_rarely(), terms()).usd < plain.usd
     assert plain.overflows > 0
 
 
@@ -116,7 +116,7 @@ def test_the_planner_is_not_dearer_than_the_thresholds_on_a_steady_session() -> 
     """On even growth it finds about the best of them by itself, in a window of any size."""
     recording = session(200)
     small = terms(window=100_000)
-    best = min(run(recording, fixed(share), small).usd for share in (0.2, 0.3, 0.5, 0.8))
+    best = min(run(recording, compact_at_share(share), small).usd for share in (0.2, 0.3, 0.5, 0.8))
     made = run(recording, planner("most"), small)
     assert made.usd <= 1.05 * best
     assert made.compactions > 0
@@ -133,7 +133,7 @@ def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
     """One before each of them and none elsewhere; chosen in hindsight they can only save."""
 
     def chosen(*calls: int) -> ReplayStrategy:
-        return compacting("in hindsight", policy_at(0.1), at_calls(frozenset(calls)))
+        return compacting("in hindsight", policy_at(0.1), make_call_rule(frozenset(calls)))
 
     recording = session(40)
     none = run(recording, chosen(), terms())
@@ -167,8 +167,8 @@ def test_a_long_pause_makes_the_cache_cold() -> None:
 
 def test_summaries_by_the_model_are_paid_for() -> None:
     """Each reads the prompt and writes a summary."""
-    free = run(session(60), fixed(0.5), terms())
-    paid = run(session(60), fixed(0.5), terms(model_summary=True))
+    free = run(session(60), compact_at_share(0.5), terms())
+    paid = run(session(60), compact_at_share(0.5), terms(model_summary=True))
     assert free.compactions == paid.compactions > 0
     assert free.summaries.usd == 0
     assert paid.summaries.output_tokens > 0

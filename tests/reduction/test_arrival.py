@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.errors import InvalidSetting
-from foldaway.reduction import Truncation, on_arrival
+from foldaway.reduction import Truncation, reduce_on_arrival
 from foldaway.tokens import Estimator
 
 COUNTER = Estimator()
@@ -33,7 +33,7 @@ LONG = "a line of an output that is long\n" * 400
 def test_a_tool_has_the_limit_of_the_first_pattern_that_names_it(tool: str, limit: int) -> None:
     """In any case, by its whole name or by the last part of it."""
     assert POLICY.limit(tool) == limit
-    done = on_arrival(POLICY, tool, LONG, counter=COUNTER)
+    done = reduce_on_arrival(POLICY, tool, LONG, counter=COUNTER)
     if limit:
         assert done.tokens_after <= limit
     else:
@@ -44,16 +44,16 @@ def test_a_tool_has_the_limit_of_the_first_pattern_that_names_it(tool: str, limi
 @given(st.text(st.characters(), max_size=300), st.text(max_size=20))
 def test_a_result_that_fits_is_left_alone(text: str, tool: str) -> None:
     """The very text; and what was shortened once is not shortened again."""
-    done = on_arrival(Truncation(default_tokens=2_000), tool, text, counter=COUNTER)
+    done = reduce_on_arrival(Truncation(default_tokens=2_000), tool, text, counter=COUNTER)
     assert done.text == text
     short = Truncation(default_tokens=20)
-    once = on_arrival(short, tool, text, counter=COUNTER)
-    assert on_arrival(short, tool, once.text, counter=COUNTER).text == once.text
+    once = reduce_on_arrival(short, tool, text, counter=COUNTER)
+    assert reduce_on_arrival(short, tool, once.text, counter=COUNTER).text == once.text
 
 
 def test_a_reference_is_named_in_what_was_shortened() -> None:
     """So that the agent can ask for the whole."""
-    done = on_arrival(POLICY, "Bash", LONG, counter=COUNTER, reference="fa-0123456789")
+    done = reduce_on_arrival(POLICY, "Bash", LONG, counter=COUNTER, reference="fa-0123456789")
     assert "fa-0123456789" in done.text
 
 

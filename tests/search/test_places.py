@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.search.query import parse_query, parted
+from foldaway.search.query import parse_query, split_terms
 from foldaway.search.text import clean
-from foldaway.search.words import flat, holds, places
+from foldaway.search.words import flatten, has_term, places
 
 texts = st.text(st.characters(), max_size=80) | st.text("aàÀéẞßİıΣς中ｆＦ \n_.-'", max_size=80)
 
@@ -18,7 +18,7 @@ texts = st.text(st.characters(), max_size=80) | st.text("aàÀéẞßİıΣς中
 @given(texts)
 def test_every_character_keeps_its_place(text: str) -> None:
     """Small letters without accents are as many as before, whatever a letter folds to."""
-    assert len(flat(text)) == len(text)
+    assert len(flatten(text)) == len(text)
 
 
 @given(texts, texts)
@@ -26,11 +26,11 @@ def test_places_are_in_the_text_and_in_order(text: str, query: str) -> None:
     """A term has a place exactly where the text holds it."""
     text = clean(text)
     for term in parse_query(query).terms:
-        found = list(places(text, flat(text), term))
+        found = list(places(text, flatten(text), term))
         assert all(0 <= start < stop <= len(text) for start, stop in found)
         assert found == sorted(found)
         if term.kind != "substring":
-            assert bool(found) == holds(text, term)
+            assert bool(found) == has_term(text, term)
 
 
 @given(texts, st.data())
@@ -42,10 +42,10 @@ def test_a_substring_is_held_in_any_case(text: str, data: st.DataObject) -> None
     if not piece.strip() or '"' in piece:
         return
     [term] = parse_query(f'"{piece}"').terms
-    assert holds(text, term)
+    assert has_term(text, term)
     if piece.isascii():
         [loud] = parse_query(f'"{piece.upper()}"').terms
-        assert holds(text, loud)
+        assert has_term(text, loud)
 
 
 @each_row(
@@ -59,7 +59,7 @@ def test_a_substring_is_held_in_any_case(text: str, data: st.DataObject) -> None
 )
 def test_runs_without_blanks_are_parted(query: str, pieces: list[str]) -> None:
     """In twos; what was quoted and what has blanks stays whole."""
-    assert [term.text for term in parted(parse_query(query).terms)] == pieces
+    assert [term.text for term in split_terms(parse_query(query).terms)] == pieces
 
 
 @each_row("piece", ["a", "ab ", "é", "_", "foo.", "中"])
@@ -68,5 +68,5 @@ def test_looking_is_linear(piece: str) -> None:
     text = piece * (400_000 // len(piece))
     start = time.process_time()
     for term in parse_query('aab abc "a a b" foo.bar éé ab* _a').terms:
-        holds(text, term)
+        has_term(text, term)
     assert time.process_time() - start < 3

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from foldaway.search.finding import ScannedText, scan
 from foldaway.search.query import parse_query
-from foldaway.search.words import holds
+from foldaway.search.words import has_term
 
 TEXTS = (
     "We agreed that the importer reads src/importers/codex.py twice.",
@@ -43,4 +43,4 @@ def test_any_text_is_a_query_and_what_is_quoted_is_in_every_hit(
     for match in found:
         assert match.text == texts[match.position]
         terms = parse_query(query).terms
-        assert all(holds(match.text, term) for term in terms if term.quoted)
+        assert all(has_term(match.text, term) for term in terms if term.quoted)

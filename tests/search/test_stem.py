@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.search.words import folded, stem, words_of
+from foldaway.search.words import fold_text, stem, words_of
 
 ENDINGS = (
     "", "s", "es", "ies", "ed", "eed", "ing", "y", "ly", "ational", "ization", "fulness", "ement",
@@ -39,7 +39,7 @@ def test_a_stem_is_what_sqlite_indexes(drawn: list[str]) -> None:
 )
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     """Endings and accents do not matter."""
-    assert stem(folded(one)) == stem(folded(other))
+    assert stem(fold_text(one)) == stem(fold_text(other))
 
 
 def test_words_are_letters_and_digits() -> None:

@@ -12,18 +12,18 @@ from tests.testing.rows import each_row
 from tests.testing.strategies import logs
 
 from foldaway.search import text as text_module
-from foldaway.search.text import MOST_CHARS, bounded, clean, searchable
+from foldaway.search.text import MOST_CHARS, clean, extract_searchable, shorten_text
 from foldaway.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 
 
 def of(*parts: Part) -> str:
     """Return the text of a message of these parts."""
-    return searchable(Message("assistant", parts)).text
+    return extract_searchable(Message("assistant", parts)).text
 
 
 def test_a_call_is_found_by_its_name_and_values() -> None:
     """Not by the syntax of JSON, nor by the names of its arguments."""
-    found = searchable(
+    found = extract_searchable(
         Message(
             "assistant", (ToolCall("c1", "grep", '{"pattern": "a\\"b", "n": [3, {"x": "é"}]}'),)
         )
@@ -43,8 +43,8 @@ def test_words_reasoning_and_results_are_found() -> None:
     message = Message(
         "tool", (Text("a"), Thinking("b"), ToolResult("c", (Text("d"),), name="Bash"))
     )
-    assert searchable(message).text == "a\nb\nd"
-    assert searchable(message).tools == ("Bash",)
+    assert extract_searchable(message).text == "a\nb\nd"
+    assert extract_searchable(message).tools == ("Bash",)
 
 
 def test_media_and_signatures_are_not_found() -> None:
@@ -86,7 +86,7 @@ def test_terminal_codes_do_not_hide_words() -> None:
 def test_every_word_of_the_speakers_is_there(log: Sequence[Message]) -> None:
     """What stands in a text part stands in the text that is indexed."""
     for message in log:
-        found = searchable(message).text
+        found = extract_searchable(message).text
         for part in message.parts:
             if isinstance(part, Text) and len(part.text) < 200:
                 assert clean(part.text) in found
@@ -94,8 +94,8 @@ def test_every_word_of_the_speakers_is_there(log: Sequence[Message]) -> None:
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     """It is bounded, and a message at the bound is whole."""
-    assert bounded("x" * MOST_CHARS) == "x" * MOST_CHARS
-    text = bounded("begin " + "x" * 1_000_000 + " end")
+    assert shorten_text("x" * MOST_CHARS) == "x" * MOST_CHARS
+    text = shorten_text("begin " + "x" * 1_000_000 + " end")
     assert len(text) == MOST_CHARS
     assert text.startswith("begin ")
     assert text.endswith(" end")
@@ -121,4 +121,4 @@ def test_the_quick_looks_agree_with_the_patterns(text: str) -> None:
     for one in (text, long):
         plain = text_module._SURROGATE.sub("\ufffd", text_module._ESCAPE.sub("", one))
         assert clean(one) == text_module._CONTROL.sub(" ", plain)
-        assert text_module._holds_run(one) == bool(text_module._BASE64.search(one))
+        assert text_module._has_run(one) == bool(text_module._BASE64.search(one))

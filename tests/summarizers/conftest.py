@@ -14,7 +14,7 @@ from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.compaction.state import CompactionState
 from foldaway.compaction.work import CompactionInput, Options
 from foldaway.tokens import Estimator
-from foldaway.transcript import Message, View, whole
+from foldaway.transcript import Message, View, whole_view
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def plan_of(
     window: int = 64_000,
 ) -> Plan:
     counter, policy = Estimator(), Policy(protect_first=0)
-    shown = view or whole(len(log))
+    shown = view or whole_view(len(log))
     rules: Callable[[Any], Sequence[Any]] = lambda _: ()  # noqa: E731
     made = plan(
         CompactionInput(

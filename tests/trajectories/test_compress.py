@@ -20,7 +20,7 @@ from foldaway.testing import assistant, call, result, system, talk, user
 from foldaway.trajectories.compress import compress_trajectory
 from foldaway.trajectories.policy import TrajectoryPolicy
 from foldaway.trajectories.record import NOTICE
-from foldaway.trajectories.summaries import WrittenSummary, smallest_text, write_left_out
+from foldaway.trajectories.summaries import WrittenSummary, smallest_summary, write_left_out
 from foldaway.transcript import survey
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
@@ -134,7 +134,7 @@ def test_what_cannot_fit_is_said_and_not_called_skipped():
     assert metrics.regions == ((4, 7),)
     assert metrics.still_over_limit
     assert not metrics.skipped
-    assert metrics.least_tokens == 220 + 18 + 4 + len(smallest_text(3).split())
+    assert metrics.least_tokens == 220 + 18 + 4 + len(smallest_summary(3).split())
     assert metrics.over_because == (
         f"it needs at least {metrics.least_tokens}, of which $.conversations[7] (assistant) 100"
     )

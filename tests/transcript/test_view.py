@@ -20,7 +20,7 @@ from foldaway.transcript import (
     View,
     extend,
     render,
-    whole,
+    whole_view,
 )
 
 NOTE = Message("user", (Text("note"),), origin="note")
@@ -101,7 +101,7 @@ def test_extending_twice_is_extending_once(data: st.DataObject) -> None:
 @given(logs())
 def test_the_whole_view_renders_the_log(log: tuple[Message, ...]) -> None:
     """Without a compaction the model sees what was said."""
-    assert tuple(render(whole(len(log)), log)) == log
+    assert tuple(render(whole_view(len(log)), log)) == log
 
 
 @given(st.integers(1, 9), st.integers(0, 8))
@@ -109,7 +109,7 @@ def test_a_view_cannot_shrink(length: int, shorter: int) -> None:
     """A log is append-only: a shorter one is not the same log."""
     if shorter < length:
         with pytest.raises(InvalidView):
-            extend(whole(length), shorter)
+            extend(whole_view(length), shorter)
 
 
 @given(logs(), st.integers(0, 20))
@@ -117,4 +117,4 @@ def test_a_view_is_not_rendered_over_another_log(log: tuple[Message, ...], lengt
     """A log of another length is refused rather than rendered in part."""
     if length != len(log):
         with pytest.raises(InvalidView):
-            list(render(whole(length), log))
+            list(render(whole_view(length), log))

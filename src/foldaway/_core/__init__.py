@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from foldaway._core.exports import __version__, import_later
     from foldaway._core.journal import SESSION, listens, log_event
-    from foldaway._core.lenient_json import Value, loose_value, read_json
+    from foldaway._core.lenient_json import Value, read_json, read_loose_value
     from foldaway._core.plugins import PluginKind
     from foldaway._core.policy import (
         ASSUMED_CONTEXT_LENGTH,
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         Budget,
         Policy,
         Saving,
-        at_size,
         budget_for,
-        expected_after,
-        scaled,
+        estimate_after,
+        fit_budget,
+        scale_budget,
     )
     from foldaway._core.ports import (
         CachedPrefix,
@@ -63,10 +63,10 @@ __getattr__ = import_later(
         "disk": "PRIVATE make_private_folder replace_file replacing sync_folder write_whole",
         "exports": "__version__ import_later",
         "journal": "SESSION listens log_event",
-        "lenient_json": "Value loose_value read_json",
+        "lenient_json": "Value read_loose_value read_json",
         "plugins": "PluginKind",
-        "policy": "ASSUMED_CONTEXT_LENGTH ArrivalLevel Budget Policy Saving at_size budget_for "
-        "expected_after scaled",
+        "policy": "ASSUMED_CONTEXT_LENGTH ArrivalLevel Budget Policy Saving fit_budget budget_for "
+        "estimate_after scale_budget",
         "ports": "CachedPrefix MediaCounter MediaReducer NativeAnswer NativeCompactor NativeItem "
         "NativeRequest Redact Summarizer SummaryAnswer SummaryRequest TokenCounter "
         "WireRules",

@@ -32,10 +32,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "session.hook_failed": (logging.WARNING, "a hook of the host raised"),
     "session.no_lease": (logging.WARNING, "leases do not work; the first writer wins"),
     "session.unanswered": (logging.WARNING, "a message was not answered; it is tried again"),
-    "settings.ignored": (
-        logging.WARNING,
-        "settings were ignored: see `foldaway config show`",
-    ),
+    "settings.ignored": (logging.WARNING, "settings were ignored: see `foldaway config show`"),
     "store.opened": (logging.DEBUG, "a store was opened"),
     "store.migrated": (logging.INFO, "a store was created or brought up to date"),
     "import.taken": (logging.DEBUG, "a session of another agent was imported"),
@@ -46,10 +43,7 @@ EVENTS: Final[dict[str, tuple[int, str]]] = {
     "gateway.request": (logging.INFO, "a request was answered; `note` says what was decided"),
     "gateway.fault": (logging.WARNING, "a request was sent as it came after an error of ours"),
     "gateway.api_failed": (logging.ERROR, "the API failed with an error of ours"),
-    "gateway.audit_failed": (
-        logging.WARNING,
-        "a line of the audit log could not be written",
-    ),
+    "gateway.audit_failed": (logging.WARNING, "a line of the audit log could not be written"),
     "inspector.failed": (logging.ERROR, "a page failed with an error of ours"),
     "gateway.no_spans": (logging.WARNING, "spans were asked for without the extra `otel`"),
 }
@@ -84,12 +78,8 @@ def log_event(event: str, /, **facts: Fact) -> None:
     logger.log(
         level,
         "%s",
-        " ".join([event, *(f"{name}={_quoted(value)}" for name, value in known.items())]),
-        extra={
-            "foldaway_event": event,
-            "foldaway_facts": known,
-            "foldaway_session": SESSION.get(),
-        },
+        " ".join([event, *(f"{name}={_quote(value)}" for name, value in known.items())]),
+        extra={"foldaway_event": event, "foldaway_facts": known, "foldaway_session": SESSION.get()},
         stacklevel=2,
     )
 
@@ -98,7 +88,7 @@ def _brief(value: Fact) -> Fact:
     return value[:_MOST_CHARS] if isinstance(value, str) else value
 
 
-def _quoted(value: Fact) -> str:
+def _quote(value: Fact) -> str:
     """Return a value on one line; quoted if it has spaces or other characters."""
     if isinstance(value, float):
         return f"{value:.6g}"

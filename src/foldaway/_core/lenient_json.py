@@ -51,7 +51,7 @@ def read_json(text: str) -> Value | None:
     Commas may be missing or too many, keys may have no quotes, brackets may be missing at the end,
     and a string may contain line breaks and quotes.
     """
-    strict = _strictly(text)
+    strict = _parse_strictly(text)
     if strict is not None:
         return strict
     best: Value | None = None
@@ -68,7 +68,7 @@ def read_json(text: str) -> Value | None:
     return best
 
 
-def loose_value(text: str) -> Value:
+def read_loose_value(text: str) -> Value:
     """Return the data that a text begins with, as far as it can be told; "" if it is a text.
 
     For results of tools: Python's own form of data, rows of a table, JSON that was cut off. Reading
@@ -106,7 +106,7 @@ def loose_value(text: str) -> Value:
     return root[0] if root else ""
 
 
-def _strictly(text: str) -> Value | None:
+def _parse_strictly(text: str) -> Value | None:
     body = text.strip()
     if body[:1] not in ("{", "["):
         return None
@@ -140,7 +140,7 @@ class _Reader:
         self.at = at
 
     def value(self, depth: int, *, in_list: bool = False) -> Value:
-        match self._next(_SPACE):
+        match self._skip_blanks(_SPACE):
             case "{" if depth < _DEEPEST:
                 return self._object(depth)
             case "[" if depth < _DEEPEST:
@@ -148,24 +148,24 @@ class _Reader:
             case '"' | "“" | "'":
                 return self._string(in_list=in_list)
             case _:
-                return self._bare()
+                return self._read_bare()
 
     def _object(self, depth: int) -> Value:
         self.at += 1
         found: dict[str, Value] = {}
         while True:
-            mark = self._next(_BLANK)
+            mark = self._skip_blanks(_BLANK)
             if mark in ("", "]"):
                 return found
             if mark == "}":
                 self.at += 1
                 return found
-            key = self._string() if mark in ('"', "“", "'") else self._bare()
-            if self._next(_SPACE) == ":":
+            key = self._string() if mark in ('"', "“", "'") else self._read_bare()
+            if self._skip_blanks(_SPACE) == ":":
                 self.at += 1
-                self._put(found, key, self.value(depth + 1))
+                self._add_pair(found, key, self.value(depth + 1))
 
-    def _put(self, found: dict[str, Value], key: str, value: Value) -> None:
+    def _add_pair(self, found: dict[str, Value], key: str, value: Value) -> None:
         before = found.get(key)
         if isinstance(before, list) and isinstance(value, list):
             before.extend(value)
@@ -176,7 +176,7 @@ class _Reader:
         self.at += 1
         found: list[Value] = []
         while True:
-            mark = self._next(_BLANK)
+            mark = self._skip_blanks(_BLANK)
             if mark in ("", "}"):
                 return found
             if mark == "]":
@@ -184,7 +184,7 @@ class _Reader:
                 return found
             found.append(self.value(depth + 1, in_list=True))
 
-    def _next(self, blank: Regex[str]) -> str:
+    def _skip_blanks(self, blank: Regex[str]) -> str:
         found = blank.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
@@ -194,7 +194,7 @@ class _Reader:
         mark = self.text[self.at]
         self.at += 1
         if mark != '"':
-            return self._until("”" if mark == "“" else mark)
+            return self._read_until("”" if mark == "“" else mark)
         pieces: list[str] = []
         start = self.at
         while True:
@@ -206,20 +206,20 @@ class _Reader:
             self.at = found.end()
             if found.group() == "\\":
                 pieces.append(self.text[start : found.start()])
-                pieces.append(self._escaped())
+                pieces.append(self._read_escape())
                 start = self.at
             elif self._ends(in_list=in_list):
                 pieces.append(self.text[start : found.start()])
                 return _with_pairs("".join(pieces))
 
-    def _until(self, mark: str) -> str:
+    def _read_until(self, mark: str) -> str:
         end = self.text.find(mark, self.at)
         stop = end if end >= 0 else len(self.text)
         words = self.text[self.at : stop]
         self.at = stop + 1
         return words
 
-    def _escaped(self) -> str:
+    def _read_escape(self) -> str:
         sign = self.text[self.at : self.at + 1]
         self.at += 1
         if sign != "u":
@@ -240,7 +240,7 @@ class _Reader:
         pattern = _NEXT_ITEM if in_list else _NEXT_KEY
         return pattern.match(self.text, self.at) is not None
 
-    def _bare(self) -> str:
+    def _read_bare(self) -> str:
         found = _BARE.match(self.text, self.at)
         if found is None:
             self.at += 1

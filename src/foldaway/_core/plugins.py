@@ -26,11 +26,11 @@ class PluginKind(Struct, frozen=True, kw_only=True):
 
     def names(self) -> tuple[str, ...]:
         """Return the names there are, ours first; none is loaded."""
-        return (*self.ours, *sorted(set(self._registered()) - set(self.ours)))
+        return (*self.ours, *sorted(set(self._find_registered()) - set(self.ours)))
 
     def load(self, name: str) -> Any:
         """Return what a name is registered for, or raise `UnknownName` with the ones there are."""
-        found = self._registered()
+        found = self._find_registered()
         if name not in self.ours and name not in found:
             raise UnknownName(self.word, name, sorted(self.names()))
         return self.ours.get(name) or found[name].load()
@@ -46,14 +46,14 @@ class PluginKind(Struct, frozen=True, kw_only=True):
             raise
         except Exception as error:  # another package may raise anything
             problem = f"its package raises {type(error).__name__}"
-            raise self._unusable(name, problem) from error
+            raise self._unusable_error(name, problem) from error
         if not isinstance(made, base):
-            raise self._unusable(name, f"its package makes {type(made).__name__}")
+            raise self._unusable_error(name, f"its package makes {type(made).__name__}")
         return made
 
-    def _registered(self) -> dict[str, EntryPoint]:
+    def _find_registered(self) -> dict[str, EntryPoint]:
         return {entry.name: entry for entry in entry_points(group=self.group)}
 
-    def _unusable(self, name: str, problem: str) -> InvalidSetting:
+    def _unusable_error(self, name: str, problem: str) -> InvalidSetting:
         said = f"{self.setting} is {name!r}, which cannot be used: {problem}"
         return InvalidSetting(self.setting, name, f"a usable {self.word}", message=said)

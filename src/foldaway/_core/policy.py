@@ -43,7 +43,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How early a compaction is made to save money: from 90,000 tokens on if it pays (`little`),
     40,000 (`normal`), 20,000 (`most`), or by the threshold alone (`off`)."""
     floor_tokens: int = 64_000
-    """The threshold is never below this; where it would reach the window, see small_window."""
+    """The threshold is never below this; if it would reach the window, see small_window."""
     small_window: float = 0.85
     """Share of a window that is not larger than the floor."""
     hard_threshold: float = 0.85
@@ -91,8 +91,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Check the ranges."""
         for name in ("threshold", "small_window", "hard_threshold", "pressure",
                      "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
-            _within(name, getattr(self, name), 0.0, 1.0)
-        _within("target_ratio", self.target_ratio, 0.10, 0.80)
+            _require_within(name, getattr(self, name), 0.0, 1.0)
+        _require_within("target_ratio", self.target_ratio, 0.10, 0.80)
         for name, least in (("protect_last", 1), ("protect_first", 0), ("min_tail", 1),
                             ("floor_tokens", 0), ("summary_min_tokens", 0),
                             ("summary_max_tokens", 1), ("digest_from_chars", 0),
@@ -165,7 +165,7 @@ def budget_for(
     )
 
 
-def at_size(budget: Budget, tokens: int) -> Budget:
+def fit_budget(budget: Budget, tokens: int) -> Budget:
     """Return the budget of a compaction before the threshold: tail and summary together have that
     share of the tokens which the tail has of the threshold.
     """
@@ -179,14 +179,14 @@ def at_size(budget: Budget, tokens: int) -> Budget:
     )  # fmt: skip
 
 
-def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
+def estimate_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
     """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
 
     `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
     `newest` the last messages that stay whatever their size. The tail gets its budget, and the
     summary its share of the rest within its bounds.
     """
-    budget = at_size(budget, now)
+    budget = fit_budget(budget, now)
     tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
     folded = max(now - fixed - tail, 0)
     share = int(folded * policy.summary_ratio)
@@ -194,7 +194,7 @@ def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest:
     return min(fixed + tail + summary, now)
 
 
-def scaled(budget: Budget, ratio: float) -> Budget:
+def scale_budget(budget: Budget, ratio: float) -> Budget:
     """Return the budget in tokens of which the provider counts `ratio` for each of ours."""
     if ratio == 1.0:
         return budget
@@ -203,6 +203,6 @@ def scaled(budget: Budget, ratio: float) -> Budget:
     return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
 
 
-def _within(name: str, value: float, least: float, most: float) -> None:
+def _require_within(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise InvalidSetting(name, value, f"from {least:g} to {most:g}")

@@ -134,7 +134,7 @@ class NativeRequest(Struct, frozen=True, kw_only=True):
     messages: Sequence[Any]
     """What the model sees of it now; an item of an earlier native compaction is among them."""
     system: Any = None
-    """The system text that stands outside the list."""
+    """The system text that is outside the list."""
     tools: Sequence[Any] = ()
     max_tokens: int = 8_192
     """How long the provider's summary may be, with what the model thinks before it."""

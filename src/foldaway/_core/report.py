@@ -77,8 +77,7 @@ class SummaryNote(Struct, frozen=True, kw_only=True):
     dropped: int = 0
     """Sentences that were left out: invented, or not to be verified."""
     contradicted: int = 0
-    """Sentences that were left out because the log says otherwise how things stand: the ledger's
-    line is there instead."""
+    """Sentences left out because the log says otherwise: the ledger's line is there instead."""
     added: int = 0
     """Entries of the model in the summary that the ledger does not have and the log bears out:
     they name something, and all of it is in the log."""
@@ -129,7 +128,7 @@ class Report(Struct, frozen=True, kw_only=True):
     summary_tokens: int = 0
     categories: tuple[Category, ...] = ()
     repaired: tuple[str, ...] = ()
-    """What had to be mended first, because the list broke its provider's rules."""
+    """What had to be repaired first, because the list broke its provider's rules."""
     notes: tuple[str, ...] = ()
     version: str = ""
     """The Foldaway that made it; empty before 0.2.0."""

@@ -110,7 +110,7 @@ def run(arguments: Sequence[str]) -> int:
         return say(f"the output cannot be written ({error.strerror or error})")
     # The outer boundary: whatever else went wrong becomes one sentence.
     except Exception as error:  # noqa: BLE001
-        return _unexpected(error)
+        return _report_unexpected(error)
     return code
 
 
@@ -264,9 +264,8 @@ def version_of(package: str) -> str:
     help="Write decisions to standard error: debug, info, warning or error.",
 )  # fmt: skip
 @click.option(
-    "--json", "as_json", is_flag=True,
-    help="Without a command: print the overview as JSON.",
-)  # fmt: skip
+    "--json", "as_json", is_flag=True, help="Without a command: print the overview as JSON."
+)
 @click.pass_context
 def foldaway(context: click.Context, as_json: bool) -> int:
     """Check, repair, compress and keep the conversations of LLM agents.
@@ -319,7 +318,7 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.UsageError as error:
-        called = error.ctx.command_path if error.ctx else _called(arguments)
+        called = error.ctx.command_path if error.ctx else _command_of(arguments)
         sentence = error.format_message().rstrip(".")
         for theirs, ours in _PLAINER.items():
             sentence = sentence.replace(theirs, ours)
@@ -337,7 +336,7 @@ _PLAINER = {
 """Words of click that say less than they could."""
 
 
-def _called(arguments: Sequence[str]) -> str:
+def _command_of(arguments: Sequence[str]) -> str:
     """Return the command that arguments begin with, as it is typed."""
     names: list[str] = ["foldaway"]
     command: click.Command | None = foldaway
@@ -349,7 +348,7 @@ def _called(arguments: Sequence[str]) -> str:
     return " ".join(names)
 
 
-def _unexpected(error: Exception) -> int:
+def _report_unexpected(error: Exception) -> int:
     if os.environ.get("FOLDAWAY_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -373,7 +372,7 @@ def _tolerate_narrow_encodings() -> None:
 
     `LC_ALL=C` asks for plain output, though Python writes UTF-8 then, unless it is told to.
     """
-    codecs.register_error("foldaway-plain", _in_plain_characters)
+    codecs.register_error("foldaway-plain", _write_plain)
     asks = os.environ.get("LC_ALL") in ("C", "POSIX")
     told = "PYTHONUTF8" in os.environ or "PYTHONIOENCODING" in os.environ
     options = {"encoding": "ascii"} if asks and not told else {}
@@ -383,7 +382,7 @@ def _tolerate_narrow_encodings() -> None:
             reconfigure(errors="foldaway-plain", **options)
 
 
-def _in_plain_characters(error: UnicodeError) -> tuple[str, int]:
+def _write_plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]

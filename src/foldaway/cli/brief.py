@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from foldaway.agents.installing import opening_clients
 from foldaway.agents.known import KnownAgent
 from foldaway.cli import say
-from foldaway.cli.conversation import is_path, read_input, stored_session
+from foldaway.cli.conversation import is_path, open_stored_session, read_input
 from foldaway.cli.draw import Picture
-from foldaway.cli.files import SHOWN_ENTRIES, STANDARD, counted, label, printable, shortened
+from foldaway.cli.files import SHOWN_ENTRIES, STANDARD, count_of, label, make_plain, shorten
 from foldaway.cli.inputs import (
     COUNT,
     FILE,
@@ -101,7 +101,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
     policy = redaction_policy(settings_from(given))
     size = {"tokens": given["tokens"], "focus": given["focus"]}
     if not is_path(session):
-        with stored_session(session) as (store, info):
+        with open_stored_session(session) as (store, info):
             info = store.newest_leaf(info.id)
             made = stored_brief(store, info, show=redactor_of(store, policy=policy), **size)
         yield NamedBrief(session_name(info), _plain(made))
@@ -159,12 +159,12 @@ def _draw(picture: Picture, session: str, found: Sequence[NamedBrief]) -> None:
     """Print records for people: headings stand out, and entries are wrapped beside their marks."""
     for one in found:
         made = one.brief
-        sizes = f"{counted(made.messages, 'message')} in {made.tokens:,} tokens (estimate)"
-        picture.line((shortened(one.name) or label(session), "bold"), f"  {sizes}")
+        sizes = f"{count_of(made.messages, 'message')} in {made.tokens:,} tokens (estimate)"
+        picture.line((shorten(one.name) or label(session), "bold"), f"  {sizes}")
         for section in made.text.split("\n## "):
             heading, _, body = section.removeprefix("## ").partition("\n")
             picture.blank()
-            picture.paragraph((printable(heading), "bold cyan"))
+            picture.paragraph((make_plain(heading), "bold cyan"))
             picture.table("rf", map(_row, body.strip("\n").split("\n")))
         picture.blank()
 
@@ -172,4 +172,4 @@ def _draw(picture: Picture, session: str, found: Sequence[NamedBrief]) -> None:
 def _row(line: str) -> tuple[str, str]:
     """Return the mark of an entry and its text; a line that goes on has no mark."""
     entry = _ENTRY.match(line)
-    return (entry[1], printable(entry[2])) if entry else ("", printable(line.strip()))
+    return (entry[1], make_plain(entry[2])) if entry else ("", make_plain(line.strip()))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import PATH, options, usage_error
 from foldaway.cli.settings import settings_from, settings_options, summarizer_options, window_of
-from foldaway.cli.stores import opened, place_options
+from foldaway.cli.stores import open_given, place_options
 from foldaway.config import open_memory, open_store
 from foldaway.errors import MissingExtra, SummarizerFailed
 
@@ -69,11 +69,11 @@ def chat(**given: Any) -> int:
     if find_spec("prompt_toolkit") is None:
         raise MissingExtra("chat", "foldaway chat")
     with ExitStack() as stack:
-        asyncio.run(_demo(given, stack) if given["demo"] else _real(given, stack))
+        asyncio.run(_demo(given, stack) if given["demo"] else _run_chat(given, stack))
     return 0
 
 
-async def _real(given: dict[str, Any], stack: ExitStack) -> None:
+async def _run_chat(given: dict[str, Any], stack: ExitStack) -> None:
     from foldaway.agents.chat import ChatModel, read_servers
     from foldaway.config import compressor_settings
 
@@ -87,7 +87,7 @@ async def _real(given: dict[str, Any], stack: ExitStack) -> None:
     except SummarizerFailed as error:
         raise click.ClickException(f"{error}, or {_TRY}") from None
     servers = read_servers(given["mcp"]) if given["mcp"] else {}
-    store = stack.enter_context(opened(given, "create"))
+    store = stack.enter_context(open_given(given, "create"))
     found = store.newest_leaf(store.find(given["resume"]).id) if given["resume"] else None
     if found is not None:
         if found.dialect != model.dialect:

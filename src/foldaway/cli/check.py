@@ -20,10 +20,10 @@ from foldaway.cli.files import (
     SHOWN_ENTRIES,
     STANDARD,
     check_writable,
-    counted,
+    count_of,
     label,
     output_label,
-    shortened,
+    shorten,
 )
 from foldaway.cli.inputs import (
     FILE,
@@ -157,7 +157,7 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
 
 
 class _Repaired(Struct, frozen=True):
-    """The mended transcripts and their text, what was done, and what cannot be mended."""
+    """The repaired transcripts and their text, what was done, and what cannot be repaired."""
 
     mended: tuple[Transcript, ...] = ()
     text: bytes = b""
@@ -231,27 +231,27 @@ def show_repair(
 ) -> None:
     """Print the map before and after, and what was done, rule by rule."""
     picture = Picture(stderr=output == STANDARD)
-    what = f"{counted(len(actions), 'repair')} for {given.provider}" if actions else ""
+    what = f"{count_of(len(actions), 'repair')} for {given.provider}" if actions else ""
     verdict = f"{what or 'nothing to repair'}; written to {output_label(output)}"
     picture.line(picture.heading(given, "ok"), verdict)
     picture.warnings(given)
     if not actions:
         return
     if not given.holds_many:
-        _before_and_after(picture, given, mended[0], actions)
-    for rule, rows in _by_rule(actions):
+        _draw_before_and_after(picture, given, mended[0], actions)
+    for rule, rows in _group_by_rule(actions):
         picture.paragraph("\n  ", (rule, "bold"), (f"  ×{len(rows):,}", "green"))
-        lines = [((row.where, "dim"), shortened(row.value.what)) for row in rows[:SHOWN_ENTRIES]]
+        lines = [((row.where, "dim"), shorten(row.value.what)) for row in rows[:SHOWN_ENTRIES]]
         picture.table("rw", lines, indent=4)
         picture.more(len(rows))
     picture.blank()
 
 
 def show_refusal(given: Input, violations: Sequence[Located[Violation]]) -> None:
-    """Print what cannot be mended without inventing content."""
+    """Print what cannot be repaired without inventing content."""
     picture = Picture(stderr=True)
     verdict = (
-        f"{counted(len(violations), 'violation')} cannot be repaired without inventing content"
+        f"{count_of(len(violations), 'violation')} cannot be repaired without inventing content"
     )
     picture.line(picture.heading(given, "broken"), f"{verdict}; nothing was written")
     picture.warnings(given)
@@ -275,12 +275,12 @@ def show_profile(profile: Profile) -> None:
 
 
 def _verdict(picture: Picture, given: Input, violations: Sequence[Located[Violation]]) -> None:
-    rules = counted(len({one.value.rule for one in violations}), "rule")
-    verdict = f"{counted(len(violations), 'violation')} of {rules}" if violations else "valid"
-    counts = counted(given.message_count, "message")
+    rules = count_of(len({one.value.rule for one in violations}), "rule")
+    verdict = f"{count_of(len(violations), 'violation')} of {rules}" if violations else "valid"
+    counts = count_of(given.message_count, "message")
     if given.holds_many:
         broken = len({one.place.record for one in violations})
-        counts = f"{counted(len(given.records), 'transcript')} ({broken:,} broken), {counts}"
+        counts = f"{count_of(len(given.records), 'transcript')} ({broken:,} broken), {counts}"
     picture.line(
         picture.heading(given, "broken" if violations else "ok"),
         (verdict, "red" if violations else "green"),
@@ -304,7 +304,7 @@ def _map(picture: Picture, given: Input, violations: Sequence[Located[Violation]
     picture.legend("", cells, [mark] if marked else [])
 
 
-def _before_and_after(
+def _draw_before_and_after(
     picture: Picture, given: Input, mended: Transcript, actions: Sequence[Located[Action]]
 ) -> None:
     touched = {one.value.index for one in actions if one.value.index >= 0}
@@ -320,21 +320,21 @@ def _before_and_after(
 
 def _places(picture: Picture, given: Input, violations: Sequence[Located[Violation]]) -> None:
     states = {rule.name: rule.states for one in reversed(given.profiles) for rule in one.rules}
-    for rule, rows in _by_rule(violations):
+    for rule, rows in _group_by_rule(violations):
         sentence = f"  {states[rule]}" if rule in states else ""
         picture.blank()
         heading = ((rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim"))
         picture.paragraph(*heading, indent=2)
         picture.table("rpf", [
-            ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.message))
+            ((row.where, "dim"), (row.value.path, "cyan"), shorten(row.value.message))
             for row in rows[:SHOWN_ENTRIES]
         ], indent=4)  # fmt: skip
         picture.more(len(rows))
         for remedy in islice(dict.fromkeys(row.value.remedy for row in rows), SHOWN_REMEDIES):
-            picture.paragraph((f"{picture.arrow} {shortened(remedy)}", "green"), indent=4)
+            picture.paragraph((f"{picture.arrow} {shorten(remedy)}", "green"), indent=4)
 
 
-def _by_rule(rows: Iterable[Located[Broken]]) -> list[tuple[str, list[Located[Broken]]]]:
+def _group_by_rule(rows: Iterable[Located[Broken]]) -> list[tuple[str, list[Located[Broken]]]]:
     """Return the rows of each rule, the rules in the order in which they first appear."""
     found: dict[str, list[Located[Broken]]] = {}
     for row in rows:

@@ -19,7 +19,7 @@ from foldaway.cli.draw import Picture, saving, size
 from foldaway.cli.files import (
     STANDARD,
     check_writable,
-    counted,
+    count_of,
     label,
     mode_of,
     remove,
@@ -132,7 +132,7 @@ def compress(file: str, **given: Any) -> int:
             check_writable(name)
     with reading(file, as_json=given["as_json"], err=asked.to_stderr):
         source = read_input(file, given["provider"], given["dialect"])
-    earlier = _earlier(asked)
+    earlier = _read_earlier(asked)
     records, hopeless = _compress(source, asked, settings)
     if hopeless:
         return _refuse(source, hopeless, asked)
@@ -206,7 +206,7 @@ def _refuse_contradictions(asked: _Asked) -> None:
             raise usage_error(f"{label(place)} is named for two things")
 
 
-def _earlier(asked: _Asked) -> tuple[Generation, ...]:
+def _read_earlier(asked: _Asked) -> tuple[Generation, ...]:
     """Return the generations that the input, and what is about to be replaced, already have."""
     names = [f"{asked.file}{SUFFIX}" if asked.file != STANDARD else "", asked.originals]
     lineages: list[tuple[Generation, ...]] = []
@@ -219,7 +219,7 @@ def _earlier(asked: _Asked) -> tuple[Generation, ...]:
 def _compress(
     source: Input, asked: _Asked, settings: Settings
 ) -> tuple[list[CompressedRecord], list[Located[Violation]]]:
-    """Return the transcripts of a file compressed, and what cannot be mended in any of them."""
+    """Return the transcripts of a file compressed, and what cannot be repaired in any of them."""
     records: list[CompressedRecord] = []
     hopeless: list[Located[Violation]] = []
     for number in range(len(source.records)):
@@ -239,9 +239,10 @@ def _compress_record(
     value: Any = body if body is not None else [message.wire for message in transcript.messages]
     if window.tokens <= settings.output_tokens:
         raise InvalidSetting(
-            "context_length", window.tokens,
+            "context_length",
+            window.tokens,
             f"more than the output reservation of {settings.output_tokens}",
-        )  # fmt: skip
+        )
     if asked.native is not None:
         check_native(asked.native, source.profiles[number].name, transcript, source.name)
     check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
@@ -279,7 +280,7 @@ def _compress_record(
     report = replace(
         done.report,
         context_length_source=window.source,
-        references=tuple(_in_file(row, done) for row in done.report.references),
+        references=tuple(_locate_reference(row, done) for row in done.report.references),
         notes=(*done.report.notes, *notes),
     )
     return CompressedRecord(done, result, report)
@@ -302,7 +303,7 @@ def _position(above: str, source: Input, number: int) -> int:
     return later[0] if later else len(mended.messages)
 
 
-def _in_file(row: Reference, done: Compressed) -> Reference:
+def _locate_reference(row: Reference, done: Compressed) -> Reference:
     """Return a reference with positions of the file.
 
     Messages that repair dropped or joined belong to the one before them.
@@ -318,7 +319,7 @@ def _in_file(row: Reference, done: Compressed) -> Reference:
 
 
 def _refuse(source: Input, hopeless: Sequence[Located[Violation]], asked: _Asked) -> int:
-    """Report what breaks rules and cannot be mended; nothing was written."""
+    """Report what breaks rules and cannot be repaired; nothing was written."""
     if asked.options["as_json"]:
         rows = [one.row() for one in hopeless]
         report = {"file": source.name, "output": None, "violations": rows}
@@ -373,9 +374,8 @@ def _with_written(error: NotWritable, written: list[str]) -> NotWritable:
 
 
 def _with_new(
-    source: Input, records: Sequence[CompressedRecord], text: bytes,
-    earlier: tuple[Generation, ...],
-) -> tuple[Generation, ...]:  # fmt: skip
+    source: Input, records: Sequence[CompressedRecord], text: bytes, earlier: tuple[Generation, ...]
+) -> tuple[Generation, ...]:
     references = [
         Placed(row.ref, number, row.start, row.stop, row.kind)
         for number, record in enumerate(records)
@@ -417,7 +417,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     elif not source.holds_many:
         picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
     notes = [note for report in reports for note in _notes(report)]
-    notes += [_why_early(report) for report in reports if not asked.options["target_tokens"]]
+    notes += [_explain_early(report) for report in reports if not asked.options["target_tokens"]]
     if source.is_native and asked.originals:
         notes.append("undo restores the messages; what they were taken from was only read")
     repaired = [f"repaired first: {what}" for report in reports for what in report.repaired[:5]]
@@ -425,7 +425,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
         picture.note(sentence)
 
 
-def _why_early(report: Report) -> str:
+def _explain_early(report: Report) -> str:
     """Return why a transcript is compacted that automatic compaction would leave alone."""
     if report.status == "unchanged" or report.tokens_before >= report.threshold_tokens:
         return ""
@@ -484,7 +484,7 @@ def _show_files(picture: Picture, reports: Sequence[Report], asked: _Asked) -> N
     if summary:
         made = [report.summary_source for report in reports if report.summary_tokens]
         names = " and ".join(dict.fromkeys(map(_author, made)))
-        picture.line(f"  summary: {counted(summary, 'token')}, made by {names}")
+        picture.line(f"  summary: {count_of(summary, 'token')}, made by {names}")
     if asked.preview:
         return
     if not asked.originals:
@@ -503,10 +503,10 @@ def _author(note: SummaryNote) -> str:
         return "the ledger, without a model"
     if note.source == "native":
         return f"{note.name}, the provider itself"
-    added = counted(note.added, "verified entry", "verified entries")
+    added = count_of(note.added, "verified entry", "verified entries")
     return (
         f"the ledger and {note.name} ({added} added; "
-        f"{counted(note.verified, 'sentence')} verified, {note.unchecked} without names, "
+        f"{count_of(note.verified, 'sentence')} verified, {note.unchecked} without names, "
         f"{note.dropped} dropped, {note.contradicted} contradicted)"
     )
 

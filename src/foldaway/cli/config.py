@@ -13,7 +13,7 @@ import click
 
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture
-from foldaway.cli.files import counted, label, printable, shortened, write_bytes
+from foldaway.cli.files import count_of, label, make_plain, shorten, write_bytes
 from foldaway.cli.inputs import PATH, json_option, options, print_json, usage_error
 from foldaway.cli.settings import config_option, settings_from
 from foldaway.config import (
@@ -22,13 +22,13 @@ from foldaway.config import (
     Settings,
     State,
     Whose,
-    own_file,
     read_settings,
     review_folder,
     sample_file,
     settings_schema,
     trust_folder,
     untrust_folder,
+    user_file,
     value_of,
 )
 
@@ -122,7 +122,7 @@ def without_password(address: str) -> str:
 
 def _toml_text(value: Any) -> str:
     """Return a value of TOML nearly as a file has it; a date is a text."""
-    return printable(json.dumps(value, default=str, ensure_ascii=False))
+    return make_plain(json.dumps(value, default=str, ensure_ascii=False))
 
 
 def show_settings(
@@ -132,7 +132,7 @@ def show_settings(
     picture = Picture()
     for file in settings.files:
         state = f"{file.name}  {WHOSE[file.whose]}, {STATES[file.state]}"
-        picture.line((printable(state), "bold"))
+        picture.line((make_plain(state), "bold"))
         for one in file.ignored:
             what = f"{one.key}: {one.why}" if one.key else one.why
             picture.line((f"  ignored {what}", "yellow"))
@@ -141,7 +141,7 @@ def show_settings(
     for name, value, origin in shown:
         style = "dim" if origin == _DEFAULT else ""
         place = origin.removesuffix(f": {name}")
-        cells = (name, shortened(_toml_text(value)), shortened(place))
+        cells = (name, shorten(_toml_text(value)), shorten(place))
         lines.append([(cell, style) for cell in cells])
     picture.table("lff", lines, min_width=max((len(name) for name, *_ in shown), default=0))
     if len(shown) < len(rows):
@@ -160,7 +160,7 @@ def init(output: str | None) -> int:
     foldaway config init
     foldaway config init -o foldaway.toml
     """
-    name = output or own_file(os.environ)
+    name = output or user_file(os.environ)
     if os.path.lexists(name):
         return say(f"{label(name)} exists already; nothing was written", 1)
     os.makedirs(os.path.dirname(os.path.abspath(name)), mode=0o700, exist_ok=True)
@@ -189,7 +189,7 @@ def check(file: str | None, as_json: bool) -> int:
             click.echo(f"ignored: {warning}")
         names = ", ".join(label(one.name) for one in settings.files) or "no settings file"
         given = len(settings.origins)
-        click.echo(f"{names}: {counted(given, 'setting')} given, {len(settings.warnings)} ignored")
+        click.echo(f"{names}: {count_of(given, 'setting')} given, {len(settings.warnings)} ignored")
     return 1 if settings.warnings else 0
 
 
@@ -217,13 +217,13 @@ def trust(folder: str, yes: bool) -> int:
     foldaway config trust .
     """
     data, refused = review_folder(folder)
-    name = printable(os.path.join(os.path.realpath(folder), FILE_NAME))
+    name = make_plain(os.path.join(os.path.realpath(folder), FILE_NAME))
     if not refused:
         click.echo(f"{name} sets nothing that needs your trust; all of it applies already")
         return 0
     click.echo(f"{name} sets:")
     for key, value in refused.items():
-        click.echo(f"  {printable(key)} = {_toml_text(value)}")
+        click.echo(f"  {make_plain(key)} = {_toml_text(value)}")
     if not yes and not _confirm_trust():
         return say("nothing was trusted", 1)
     trust_folder(folder, data)

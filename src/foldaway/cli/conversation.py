@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from foldaway.agents.importers import PARTIAL, ImportedSession, read_native, sessions_in
-from foldaway.cli.files import STANDARD, counted, label, read_bytes
+from foldaway.cli.files import STANDARD, count_of, label, read_bytes
 from foldaway.cli.inputs import Input, input_limits
 from foldaway.config import open_store, read_settings
 from foldaway.dialects import (
@@ -48,7 +48,7 @@ def read_input(
     limits, wanted = input_limits(), dialect_for(provider, dialect)
     data, is_native = b"", True
     if os.path.isdir(name):
-        document = _of_sessions(sessions_in(name, limits=limits))
+        document = _build_document(sessions_in(name, limits=limits))
     elif is_path(name):
         data = read_bytes(name, limits)
         native = None if dialect else read_native(data, name, limits)
@@ -56,9 +56,9 @@ def read_input(
         if native is None:
             document = read_document(data, dialect=wanted, limits=limits)
         else:
-            document = _of_sessions(native)
+            document = _build_document(native)
     else:
-        document = _stored(name)
+        document = _load_stored(name)
     for record in () if any_roles else document.records:
         _refuse_strangers(record.transcript)
     profiles = [_profile(record.transcript, provider) for record in document.records]
@@ -90,7 +90,7 @@ def _refuse_strangers(transcript: Transcript) -> None:
         )
 
 
-def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
+def _build_document(found: Iterable[ImportedSession | NotReadable]) -> Document:
     """Return the sessions as a document; branches, and files that are none, are only named."""
     whole: list[ImportedSession] = []
     warnings: list[str] = []
@@ -104,7 +104,7 @@ def _of_sessions(found: Iterable[ImportedSession | NotReadable]) -> Document:
             whole.append(one)
             warnings += [f"{note.where}: {note.said}" for note in one.notes if note.kind == "torn"]
     if parts:
-        left = counted(parts, "branch", "branches")
+        left = count_of(parts, "branch", "branches")
         warnings.append(f"{left} left out, without what came before; `foldaway import` takes all")
     if not whole:
         remedy = "; ".join(warnings) or "name a file or folder with sessions"
@@ -132,18 +132,18 @@ def _plain(transcript: Transcript) -> Transcript:
     return repair_transcript(transcript, replace(profile, rules=(rule,)))[0]
 
 
-def _stored(name: str) -> Document:
+def _load_stored(name: str) -> Document:
     """Return what the model sees of a stored session; raise `NotReadable` if there is none."""
     from foldaway.cli.stores import session_name  # a plain file needs no store
     from foldaway.sessions import transcript_of
 
-    with stored_session(name) as (store, info):
+    with open_stored_session(name) as (store, info):
         transcript = transcript_of(store, info, what="view")
     return document_of([(_plain(transcript), session_name(info), info.model)])
 
 
 @contextmanager
-def stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
+def open_stored_session(name: str) -> Generator[tuple[Store, SessionInfo]]:
     """Give a stored session and its store, only to be read; raise `NotReadable` if there is none.
 
     The store is the one that the options of the command name.

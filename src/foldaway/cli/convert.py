@@ -12,9 +12,9 @@ from foldaway.cli.draw import Picture
 from foldaway.cli.files import (
     STANDARD,
     check_writable,
-    counted,
+    count_of,
     output_label,
-    shortened,
+    shorten,
     write_output,
 )
 from foldaway.cli.inputs import (
@@ -100,12 +100,12 @@ def show_conversion(
     """Print what was written and what it does not contain, or why nothing was (output None)."""
     picture = Picture(stderr=output is None or output == STANDARD)
     if output is None:
-        verdict = f"{counted(len(losses), 'thing')} that {to} cannot hold; nothing was written"
+        verdict = f"{count_of(len(losses), 'thing')} that {to} cannot hold; nothing was written"
         picture.line(picture.heading(given, "broken"), verdict)
     else:
-        lost = f"with {counted(len(losses), 'loss', 'losses')}" if losses else "without loss"
+        lost = f"with {count_of(len(losses), 'loss', 'losses')}" if losses else "without loss"
         where = output_label(output)
-        verdict = f"{counted(given.message_count, 'message')} to {to} {lost}; written to {where}"
+        verdict = f"{count_of(given.message_count, 'message')} to {to} {lost}; written to {where}"
         picture.line(picture.heading(given, "ok"), verdict)
         picture.warnings(given)
     alike: dict[str, list[Located[Loss]]] = {}
@@ -113,7 +113,7 @@ def show_conversion(
         alike.setdefault(row.value.what, []).append(row)
     picture.table("rrpf", [
         ((f"×{len(rows):,}", "red"), (rows[0].where, "dim"), (rows[0].value.path, "cyan"),
-         shortened(what))
+         shorten(what))
         for what, rows in list(alike.items())[:SHOWN_LOSSES]
     ], indent=4)  # fmt: skip
     picture.more(len(alike), SHOWN_LOSSES)

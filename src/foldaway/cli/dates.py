@@ -13,9 +13,7 @@ from msgspec import Struct
 _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)
 _DAYS = {"today": 0, "yesterday": 1}
-_AGO = re.compile(
-    r"(\d{1,4}|an?|one) ?(h|d|w|mo|y|hours?|days?|weeks?|months?|years?)(?: ago)?"
-)  # fmt: skip
+_AGO = re.compile(r"(\d{1,4}|an?|one) ?(h|d|w|mo|y|hours?|days?|weeks?|months?|years?)(?: ago)?")
 _SPAN = re.compile(r"(this|last) (week|month|year)")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _EXAMPLES = "2026-01-31, 2026-01, yesterday, 7d, 3 days ago or last month"
@@ -37,7 +35,7 @@ class Date(click.ParamType[DateSpan]):
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> DateSpan:  # fmt: skip
+    ) -> DateSpan:
         """Return what was meant, or fail with examples."""
         if isinstance(value, DateSpan):
             return value
@@ -51,13 +49,13 @@ def read_date(text: str, now: datetime) -> DateSpan | None:
     """Return what a text means at a moment of this machine's clock, None if it is not a date."""
     words = " ".join(text.lower().split())
     try:
-        span = _of_words(words, now) or _of_figures(text.strip())
+        span = _parse_words(words, now) or _parse_figures(text.strip())
         return None if span is None else DateSpan(*map(_seconds, span))
     except (ValueError, OverflowError):
         return None
 
 
-def _of_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
+def _parse_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if words in _DAYS:
         return _day(today - _DAYS[words] * _DAY)
@@ -85,7 +83,7 @@ def _of_words(words: str, now: datetime) -> tuple[datetime, datetime] | None:
     return None
 
 
-def _of_figures(text: str) -> tuple[datetime, datetime] | None:
+def _parse_figures(text: str) -> tuple[datetime, datetime] | None:
     if found := _MONTH.fullmatch(text):
         start = datetime(int(found[1]), int(found[2]), 1)
         return start, _months_before(start, -1)

@@ -8,14 +8,7 @@ from foldaway.cli import say
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, saving, size
 from foldaway.cli.files import STANDARD, label
-from foldaway.cli.inputs import (
-    FILE,
-    Input,
-    dialect_option,
-    json_option,
-    print_json,
-    reading,
-)
+from foldaway.cli.inputs import FILE, Input, dialect_option, json_option, print_json, reading
 from foldaway.engine import Comparison, ViewDifference, compare, difference
 from foldaway.errors import NotReadable
 from foldaway.facts import recognize

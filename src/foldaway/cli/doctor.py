@@ -22,7 +22,7 @@ from foldaway.agents.installing import clients, list_additions, problems_of
 from foldaway.cli import version_of
 from foldaway.cli.config import STATES, WHOSE, without_password
 from foldaway.cli.draw import Picture
-from foldaway.cli.files import counted, shortened
+from foldaway.cli.files import count_of, shorten
 from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.install import AgentState, state_of_agent
 from foldaway.cli.settings import Window, settings_from, window_of
@@ -171,12 +171,13 @@ def _salvage(given: dict[str, Any], target: str, *, as_json: bool) -> int:
         print_json(found)
     else:
         picture = Picture()
-        sessions, messages = counted(found.sessions, "session"), counted(found.messages, "message")
+        sessions = count_of(found.sessions, "session")
+        messages = count_of(found.messages, "message")
         picture.line((f"{found.path}: {sessions}, {messages}", "bold"))
         for one in found.lost:
             parts = [f"m{at}" for at in one.positions]
             parts += ["its title, model and compactions"] if one.is_nameless else []
-            name = shortened(f"{one.session_id} {one.title}".rstrip())
+            name = shorten(f"{one.session_id} {one.title}".rstrip())
             picture.line(("  lost: ", "yellow"), f"{name}: {', '.join(parts)}")
     return 1 if found.lost else 0
 
@@ -216,9 +217,8 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
 
 
 def _check_store(
-    given: dict[str, Any], settings: Settings, problems: list[str], hints: list[str],
-    *, deep: bool,
-) -> StoreState:  # fmt: skip
+    given: dict[str, Any], settings: Settings, problems: list[str], hints: list[str], *, deep: bool
+) -> StoreState:
     where = store_place(given, settings)
     place = without_password(str(where))
     try:
@@ -226,7 +226,7 @@ def _check_store(
             health = store.health(deep)
     except StoreUnavailable as error:
         is_new = is_missing(error)
-        if is_new and (folder := _closed_folder(error.where)):
+        if is_new and (folder := _find_closed_folder(error.where)):
             problems.append(
                 f"{error.where}: cannot be made, because {folder} may not be changed or is not a "
                 "folder; see who owns it, or name another place with --home or FOLDAWAY_HOME"
@@ -241,7 +241,7 @@ def _check_store(
         return StoreState(place=place, profile=settings.profile, exists=False)
     problems.extend(f"{health.where}: {problem}" for problem in health.problems)
     if health.backend == "sqlite" and (gone := clear_drafts(os.path.dirname(health.where))):
-        hints.append(f"deleted {counted(len(gone), 'file')} of a backup that was killed")
+        hints.append(f"deleted {count_of(len(gone), 'file')} of a backup that was killed")
     if health.backend == "sqlite" and not _is_writable(health.where):
         problems.append(
             f"{health.where}: nothing can be written, the file or its folder may not be changed; "
@@ -288,14 +288,14 @@ def _check_agents(problems: list[str]) -> tuple[AgentState, ...]:
 def _check_gateway(address: str, problems: list[str]) -> GatewayState:
     """Ask a gateway how it is, and its provider through it."""
     base = address.rstrip("/")
-    health, _ = _asked(f"{base}/healthz")
+    health, _ = _ask_gateway(f"{base}/healthz")
     if health != HTTPStatus.OK:
         problems.append(f"no gateway answers at {base}; start one with `foldaway serve`")
         return GatewayState(address=base, answers=False)
-    is_ready = _asked(f"{base}/readyz")[0] == HTTPStatus.OK
+    is_ready = _ask_gateway(f"{base}/readyz")[0] == HTTPStatus.OK
     if not is_ready:
         problems.append(f"the store of the gateway at {base} has problems")
-    status, note = _asked(f"{base}/v1/models")
+    status, note = _ask_gateway(f"{base}/v1/models")
     if status in (0, HTTPStatus.BAD_GATEWAY):
         problems.append(f"the gateway at {base} does not reach its provider; see --upstream")
     return GatewayState(
@@ -303,7 +303,7 @@ def _check_gateway(address: str, problems: list[str]) -> GatewayState:
     )
 
 
-def _asked(address: str) -> tuple[int, str]:
+def _ask_gateway(address: str) -> tuple[int, str]:
     """Return the status of an answer and what the gateway says of it; 0 if there is none."""
     try:
         with urlopen(address, timeout=_GATEWAY_SECONDS) as answer:
@@ -315,7 +315,7 @@ def _asked(address: str) -> tuple[int, str]:
         return 0, ""
 
 
-def _closed_folder(file: str) -> str:
+def _find_closed_folder(file: str) -> str:
     """Return the nearest folder above a missing file, if nothing can be made in it; else ""."""
     folder = os.path.dirname(os.path.abspath(file))
     while not os.path.lexists(folder):
@@ -363,12 +363,12 @@ def show_diagnosis(found: Diagnosis) -> None:
     if found.healthy:
         picture.line((f"{good} nothing is broken", "bold green"))
     for problem in found.problems:
-        picture.line((f"{bad} ", "bold red"), shortened(problem))
+        picture.line((f"{bad} ", "bold red"), shorten(problem))
     if found.store is not None:
         _show_rows(picture, "store", _store_rows(found.store))
     if found.memory is not None:
         kept = {
-            name: counted(many, "entry", "entries") for name, many in found.memory.entries.items()
+            name: count_of(many, "entry", "entries") for name, many in found.memory.entries.items()
         }
         external = {"external": found.memory.external or "none"}
         _show_rows(picture, "memory", {"folder": found.memory.folder, **kept, **external})
@@ -381,7 +381,7 @@ def show_diagnosis(found: Diagnosis) -> None:
     }
     _show_rows(picture, "settings files", files or {"none": ""})
     if found.settings is not None:
-        changed = _changed_settings(found.settings)
+        changed = _collect_settings(found.settings)
         _show_rows(picture, "settings that differ from the defaults", changed)
     window = found.window
     if window is not None:
@@ -412,14 +412,14 @@ def _store_rows(state: StoreState) -> dict[str, str]:
         "at": health.where,
         "database": f"{health.backend} {health.version}, schema {health.schema}",
         "written": health.written_by,
-        "holds": f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}",
+        "holds": f"{count_of(health.sessions, 'session')}, {count_of(health.messages, 'message')}",
         "size": f"{health.stored_bytes / _MB:,.1f} MB for {health.text_bytes / _MB:,.1f} MB of "
-                f"messages (×{share:.2f})",
+        f"messages (×{share:.2f})",
         "not indexed": f"{health.unindexed:,}",
-    }  # fmt: skip
+    }
 
 
-def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that somebody gave."""
     usual, policy = _settings_row(Settings()), cast("dict[str, Any]", settings["policy"])
     found = {
@@ -433,5 +433,5 @@ def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _show_rows(picture: Picture, title: str, rows: Mapping[str, Any]) -> None:
     picture.paragraph((f"\n  {title}", "bold"))
-    lines = [((shortened(name), "dim"), shortened(str(value))) for name, value in rows.items()]
+    lines = [((shorten(name), "dim"), shorten(str(value))) for name, value in rows.items()]
     picture.table("lf", lines, indent=4)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from foldaway.cli.files import SHOWN_ENTRIES, counted, label, shortened
+from foldaway.cli.files import SHOWN_ENTRIES, count_of, label, shorten
 from foldaway.cli.inputs import Input
 from foldaway.transcript import Message, ToolResult
 
@@ -72,7 +72,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     "n": {"no_wrap": True, "justify": "right"},
 }
 """Columns of a table: on one line to the left or right, wrapped at words, folded anywhere, a path,
-which leaves room for a sentence beside it, or a title, which is cut at its end. Where there is no
+which leaves room for a sentence beside it, or a title, which is cut at its end. If there is no
 room bars become shorter and go first, then texts and numbers that are not needed (o, n)."""
 _GAP = 2
 """Columns between two columns of a table."""
@@ -132,7 +132,7 @@ class Picture:
     def note(self, sentence: str) -> None:
         """Print a remark below a picture; "" is none."""
         if sentence:
-            self.line(("  note: ", "yellow"), shortened(sentence))
+            self.line(("  note: ", "yellow"), shorten(sentence))
 
     def table(
         self, columns: str, rows: Iterable[Sequence[Piece]], *, indent: int = 2,
@@ -199,7 +199,7 @@ class Picture:
             wide = len(self.bar(was, full, BAR_COLUMNS))
             left = wide if now is None else min(len(self.bar(now, full, BAR_COLUMNS)), BAR_COLUMNS)
             after = "" if now is None else f"{self.arrow} {now:,}"
-            lines.append((shortened(name), f"{was:,}", self.meter(left, wide), after))
+            lines.append((shorten(name), f"{was:,}", self.meter(left, wide), after))
         self.blank()
         self.table("lrbr", lines)
 
@@ -343,7 +343,7 @@ def saving(before: int, after: int) -> str:
 
 def size(messages: int, tokens: int) -> str:
     """Return the size of a conversation for people."""
-    return f"{counted(messages, 'message')}, {counted(tokens, 'token')}"
+    return f"{count_of(messages, 'message')}, {count_of(tokens, 'token')}"
 
 
 class progress_bar:  # noqa: N801 - used as a function that opens something

@@ -34,13 +34,13 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
         if name == STANDARD:
             if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
                 raise NotReadable("is closed", remedy="give a file, or pipe one in")
-            return _whole(sys.stdin.buffer, limits)
+            return _read_all(sys.stdin.buffer, limits)
         if not name:
             raise NotReadable(
                 "is not a valid file name", remedy="name a file, or - for standard input"
             )
         with open(name, "rb") as file:
-            return _whole(file, limits)
+            return _read_all(file, limits)
     except FileNotFoundError:
         raise NotReadable("does not exist", remedy="check the name") from None
     except IsADirectoryError:
@@ -150,7 +150,7 @@ def label(name: str) -> str:
         return "standard input"
     if not name:
         return "''"
-    return printable(name)
+    return make_plain(name)
 
 
 def output_label(name: str) -> str:
@@ -158,23 +158,23 @@ def output_label(name: str) -> str:
     return "standard output" if name == STANDARD else label(name)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return at most `SHOWN_CHARS` of a text, without control characters."""
-    shown = printable(text[:SHOWN_CHARS])
+    shown = make_plain(text[:SHOWN_CHARS])
     return shown if len(text) <= SHOWN_CHARS else f"{shown}…"
 
 
-def printable(text: str) -> str:
+def make_plain(text: str) -> str:
     """Return all of a text, without control characters."""
     return "".join(char if char.isprintable() else "�" for char in text)
 
 
-def on_one_line(text: str) -> str:
+def join_on_one_line(text: str) -> str:
     """Return a text as far as it is shown, with its words on one line."""
-    return shortened(" ".join(text.split()))
+    return shorten(" ".join(text.split()))
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def count_of(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: "1 message", "2 messages"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
@@ -189,7 +189,7 @@ def format_time(seconds: float | None) -> str:
         return "?"
 
 
-def _whole(file: BinaryIO, limits: Limits | None) -> bytes:
+def _read_all(file: BinaryIO, limits: Limits | None) -> bytes:
     return file.read() if limits is None else read_whole(file, limits)
 
 

@@ -9,7 +9,7 @@ import click
 
 from foldaway.agents.plugins import FORMS, AgentSessions, EndOptions, serve_end
 from foldaway.cli.settings import settings_from
-from foldaway.cli.stores import opened, store_options
+from foldaway.cli.stores import open_given, store_options
 from foldaway.config import writers_from
 from foldaway.sessions import warm
 
@@ -28,10 +28,11 @@ def follow(agent: str, **given: Any) -> int:
     """
     settings = settings_from(given)
     options = EndOptions(
-        context_length=settings.context_length, policy=settings.policy,
+        context_length=settings.context_length,
+        policy=settings.policy,
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
-    )  # fmt: skip
-    with opened(given, "create") as store:
+    )
+    with open_given(given, "create") as store:
         warm()  # before the first request: the agent has not asked its model yet
         serve_end(AgentSessions(agent, store, options), sys.stdin.buffer, sys.stdout.buffer)
     return 0

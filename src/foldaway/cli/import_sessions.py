@@ -15,10 +15,10 @@ from msgspec import Struct
 from foldaway.agents.importers import bytes_in, sessions_in
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, console_for, progress_bar, text_of
-from foldaway.cli.files import counted, is_terminal, label, shortened
+from foldaway.cli.files import count_of, is_terminal, label, shorten
 from foldaway.cli.inputs import json_option, options, print_json
 from foldaway.cli.settings import settings_from
-from foldaway.cli.stores import is_missing, opened, store_options, store_place
+from foldaway.cli.stores import is_missing, open_given, store_options, store_place
 from foldaway.config import agent_places, open_store
 from foldaway.errors import StoreUnavailable
 from foldaway.sessions import Taken, take_all
@@ -166,7 +166,7 @@ def import_sessions(
 def _store(given: dict[str, Any], *, dry_run: bool) -> AbstractContextManager[Store | None]:
     """Return the store; for a dry run as it is, None if there is none yet."""
     if not dry_run:
-        return opened(given, "create")
+        return open_given(given, "create")
     settings = settings_from(given)
     try:
         return open_store(store_place(given, settings), profile=settings.profile, read_only=True)
@@ -214,7 +214,7 @@ def show_import(done: Imported) -> None:
     sessions = sum(row.new_sessions for row in done.agents)
     messages = sum(row.messages for row in done.agents)
     verb = "would be taken" if done.dry_run else "taken"
-    what = f"{counted(messages, 'new message')} {verb}, {counted(sessions, 'new session')}"
+    what = f"{count_of(messages, 'new message')} {verb}, {count_of(sessions, 'new session')}"
     picture.line((what, "bold"))
     most = max((row.read for row in done.agents), default=0)
     rows: list[tuple[Piece, ...]] = []
@@ -223,7 +223,7 @@ def show_import(done: Imported) -> None:
         known = (picture.bar(row.known, most, BAR_COLUMNS), "bright_black")
         notes = ", ".join(f"{number:,} {kind}" for kind, number in row.notes.items())
         rows.append((
-            shortened(row.agent), f"{row.sessions:,}", f"{row.messages:,}", f"{row.known:,}",
+            shorten(row.agent), f"{row.sessions:,}", f"{row.messages:,}", f"{row.known:,}",
             text_of(new, known), (notes, "dim"),
         ))  # fmt: skip
     names = ("agent", "sessions", "new", "known", "", "skipped or repaired") if rows else ()
@@ -234,7 +234,7 @@ def show_import(done: Imported) -> None:
         legend = "; ".join(("new and known are messages", *said))
         picture.paragraph((legend, "dim"), indent=2)
     for one in done.unreadable[:SHOWN_FILES]:
-        picture.line(("  not read: ", "yellow"), shortened(one.problem))
+        picture.line(("  not read: ", "yellow"), shorten(one.problem))
     picture.more(len(done.unreadable), SHOWN_FILES)
     if not rows and not done.unreadable:
         picture.line("  no session files here")

@@ -74,8 +74,9 @@ dialect_option = options(_DIALECT_ROW)
 json_option = options(JSON_ROW)
 reading_options = options(
     ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect."),
-    _DIALECT_ROW, JSON_ROW,
-)  # fmt: skip
+    _DIALECT_ROW,
+    JSON_ROW,
+)
 output_option = click.option(
     "-o", "--output", type=FILE, default=STANDARD, metavar="OUT",
     help="Where to write; standard output by default, gzip if it ends in .gz.",
@@ -88,7 +89,7 @@ def usage_error(sentence: str) -> click.UsageError:
 
 
 def numbers_in(text: str) -> list[float]:
-    """Return numbers with commas between them, sorted, each once; none if one is no number."""
+    """Return numbers with commas between them, sorted, each once; none if one is not a number."""
     try:
         return sorted({float(part) for part in text.split(",")})
     except ValueError:

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import BAR_COLUMNS, Picture, size
-from foldaway.cli.files import shortened
+from foldaway.cli.files import shorten
 from foldaway.cli.inputs import (
     COUNT,
     FILE,
@@ -126,7 +126,7 @@ def _pressure(picture: Picture, found: Inspection, model: str) -> None:
         picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
         f"{found.pressure:.0%} of the threshold: {_verdict(found)}",
     )])  # fmt: skip
-    whose = f" of {shortened(model)}" if model else ""
+    whose = f" of {shorten(model)}" if model else ""
     sizes = f"threshold {found.threshold_tokens:,}, window{whose} {found.effective_window:,}"
     picture.paragraph((sizes, "dim"), indent=2)
 
@@ -144,8 +144,8 @@ def _verdict(found: Inspection) -> str:
 def _longest(picture: Picture, rows: Sequence[Long]) -> None:
     picture.paragraph(("\n  longest messages", "bold"))
     picture.table("rflf", [
-        (f"{row.tokens:,}", shortened(f"m{row.position}" + (f" {row.id}" if row.id else "")),
-         row.role, shortened(", ".join(row.tools)))
+        (f"{row.tokens:,}", shorten(f"m{row.position}" + (f" {row.id}" if row.id else "")),
+         row.role, shorten(", ".join(row.tools)))
         for row in rows
     ], indent=4)  # fmt: skip
 
@@ -159,6 +159,6 @@ def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
     for row in rows:
         places = ", ".join(f"m{at}" for at in row.positions[:SHOWN_PLACES])
         more = ", …" if len(row.positions) > SHOWN_PLACES else ""
-        count, tool = f"×{len(row.positions):,}", shortened(row.tool)
+        count, tool = f"×{len(row.positions):,}", shorten(row.tool)
         lines.append((f"{row.tokens:,}", count, tool, f"{places}{more}"))
     picture.table("rfff", lines, indent=4)

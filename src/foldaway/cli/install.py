@@ -101,7 +101,7 @@ def install(
         with_server = has_server and client.install.mcp
         return found if with_server else [one for one in found if one.what != "MCP server"]
 
-    return install_into(chosen(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
+    return install_into(choose_clients(names), wanted, "uninstall", yes=yes, dry_run=dry_run)
 
 
 @click.command()
@@ -136,7 +136,7 @@ def install_into(
         for change in planned:
             _show_change(change)
         changes += [change for change in planned if change.additions]
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
+    if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
         kept = apply_install(change, home_folder())
@@ -177,7 +177,7 @@ def remove_from(names: Sequence[str], wanted: Additions, *, yes: bool, dry_run: 
             click.echo(f"{client.title}: not installed")
     if not changes and not names and not code:
         click.echo("Nothing is installed anywhere.")
-    if not _agreed(changes, yes=yes, dry_run=dry_run):
+    if not _confirm_changes(changes, yes=yes, dry_run=dry_run):
         return code
     for change in changes:
         apply_uninstall(change, home)
@@ -193,7 +193,7 @@ def _outcome(change: FileChange) -> str:
     return f"remove {', '.join(one.what for one in change.additions)}"
 
 
-def chosen(names: Sequence[str]) -> list[KnownAgent]:
+def choose_clients(names: Sequence[str]) -> list[KnownAgent]:
     """Return the programs that are named, or else those on this machine."""
     found = [clients()[name] for name in names] or [
         client for client in clients().values() if is_here(client, os.environ)
@@ -203,7 +203,7 @@ def chosen(names: Sequence[str]) -> list[KnownAgent]:
     return found
 
 
-def _agreed(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
+def _confirm_changes(changes: Sequence[FileChange], *, yes: bool, dry_run: bool) -> bool:
     """Return whether to write; asks on a terminal."""
     if not changes or dry_run:
         return False
@@ -219,9 +219,10 @@ def state_of_agent(client: KnownAgent) -> AgentState:
     additions = list_additions(client, os.environ)
     try:
         there = {
-            one.what for change in plan_uninstall(client, additions, home_folder())
+            one.what
+            for change in plan_uninstall(client, additions, home_folder())
             for one in change.additions
-        }  # fmt: skip
+        }
     except FoldawayError as error:
         there, problem = set[str](), str(error)
     else:

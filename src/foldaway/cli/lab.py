@@ -16,7 +16,7 @@ import msgspec
 from foldaway._core import __version__
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.draw import Picture, Piece, progress_bar, text_of
-from foldaway.cli.files import counted, label
+from foldaway.cli.files import count_of, label
 from foldaway.cli.inputs import (
     COUNT,
     JSON_ROW,
@@ -51,7 +51,6 @@ from foldaway.lab import (
     ScoreLine,
     Strategy,
     WrittenRun,
-    all_strategies,
     ask,
     choose_strategies,
     digest_of,
@@ -59,6 +58,7 @@ from foldaway.lab import (
     format_cell,
     glossary,
     groups,
+    list_strategies,
     open_reader,
     read_losses,
     read_sessions,
@@ -151,8 +151,8 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     missing = [name for name in files if not os.path.lexists(name)]
     if missing:
         return say(f"{label(missing[0])}: does not exist; nothing was run")
-    asked = _asked(given)
-    strategies = choose_strategies(asked.strategies, all_strategies(asked))
+    asked = _build_settings(given)
+    strategies = choose_strategies(asked.strategies, list_strategies(asked))
     _install(asked, strategies)
     folder = Path(given["output"])
     is_shown = sys.stderr.isatty()
@@ -191,10 +191,10 @@ def _tell(update: Callable[..., None] | None, done: int, total: int) -> None:
     if update is not None:
         update(completed=done, total=total)
     else:
-        click.echo(f"foldaway: {done:,} of {counted(total, 'cut')} done", err=True)
+        click.echo(f"foldaway: {done:,} of {count_of(total, 'cut')} done", err=True)
 
 
-def _asked(given: dict[str, Any]) -> RunSettings:
+def _build_settings(given: dict[str, Any]) -> RunSettings:
     budgets = _shares(given["budgets"], "--budgets")
     priced = prices_for(given["model"], ()) if given["model"] else None
     if priced is not None and priced.prices is None:
@@ -391,11 +391,11 @@ def reader(files: tuple[str, ...], where: str, **given: Any) -> int:
     _report_problems(problems)
     chosen = [row for row in _select(known, given)[0] if row.tokens <= given["max_tokens"]]
     names = [name for name in given["strategies"].split(",") if name] or READ_STRATEGIES
-    tried = choose_strategies((OURS, *names), all_strategies(RunSettings(budgets=())))
+    tried = choose_strategies((OURS, *names), list_strategies(RunSettings(budgets=())))
     cases = reader_cases(chosen, tried, _shares(given["budget"], "--budget")[0])
     if given["texts"]:
         count = write_texts(Path(given["texts"]), cases, given["tokenizer"])
-        return say(f"{counted(count, 'session')} written to {label(given['texts'])}", 0)
+        return say(f"{count_of(count, 'session')} written to {label(given['texts'])}", 0)
     model = open_reader(where, given["model_name"])
     return _show_read([ask(model, case) for case in cases], as_json=given["as_json"])
 
@@ -419,7 +419,7 @@ def _show_read(rows: Sequence[ReaderLosses], *, as_json: bool) -> int:
 @json_option
 def strategies(as_json: bool) -> int:
     """List the strategies that can be tried."""
-    for strategy in all_strategies(RunSettings(budgets=(), peer_folder=".")):
+    for strategy in list_strategies(RunSettings(budgets=(), peer_folder=".")):
         if as_json:
             print_json({"name": strategy.name, "kind": strategy.kind, "what": strategy.what})
         else:
@@ -433,9 +433,9 @@ def show_run(folder: Path, written: WrittenRun, *, problems: int, too_short: int
     show_lines(_main_lines(written.lines))
     notes = [f"everything is in {label(str(folder))}/: report.html, table.md, summary.json"]
     if too_short:
-        notes.append(f"{counted(too_short, 'session')} too short, left out")
+        notes.append(f"{count_of(too_short, 'session')} too short, left out")
     if problems:
-        notes.append(f"{counted(problems, 'file or line', 'files or lines')} not readable")
+        notes.append(f"{count_of(problems, 'file or line', 'files or lines')} not readable")
     for note in (*notes, *written.notes):
         picture.line((f"  {note}", "dim"))
 
@@ -447,7 +447,7 @@ def show_lines(lines: Sequence[ScoreLine], *, wide: bool = False) -> None:
         picture.console.width = max(picture.console.width, WIDE_COLUMNS)
     for rows in groups(lines).values():
         most = max(line.sessions for line in rows)
-        picture.line((f"\n{title(rows[0])}, {counted(most, 'session')}", "bold"))
+        picture.line((f"\n{title(rows[0])}, {count_of(most, 'session')}", "bold"))
         if wide:
             picture.show(_table(rows), 2)
             continue

@@ -22,13 +22,13 @@ from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.install import (
     DRY_RUN_ROW,
     YES_ROW,
-    chosen,
+    choose_clients,
     install_into,
     names_argument,
     remove_from,
 )
 from foldaway.cli.settings import settings_from
-from foldaway.cli.stores import is_own, opened, store_options
+from foldaway.cli.stores import is_own, open_given, store_options
 from foldaway.config import home_folder, redaction_policy
 from foldaway.errors import MissingExtra
 from foldaway.sessions import Library, Project, project_at, project_of, redactor_of
@@ -76,7 +76,7 @@ def mcp(context: click.Context, http: str | None, allow_host: Sequence[str], **g
     address = None if http is None else _address(http, allow_host)
     limit = _limit(given["project"], all_projects=given["all_projects"])
     read_only = given["read_only"] or not is_own(given)
-    with opened(given, "read" if read_only else "create") as store:
+    with open_given(given, "read" if read_only else "create") as store:
         policy = redaction_policy(settings_from(given), personal=given["hide_personal"])
         show = redactor_of(store, policy=policy)
         server = make_server(Library(store, show=show, project=limit), __version__)
@@ -161,7 +161,7 @@ def install(names: Sequence[str], all_projects: bool, yes: bool, dry_run: bool) 
     def wanted(client: KnownAgent) -> list[Addition]:
         return list_server_additions(client, os.environ, all_projects=all_projects)
 
-    found = [client for client in chosen(names) if client.install.entry]
+    found = [client for client in choose_clients(names) if client.install.entry]
     return install_into(found, wanted, "mcp uninstall", yes=yes, dry_run=dry_run)
 
 

@@ -14,9 +14,9 @@ import click
 from foldaway.cli import CommandGroup, say
 from foldaway.cli.files import (
     STANDARD,
-    counted,
+    count_of,
     format_time,
-    on_one_line,
+    join_on_one_line,
     read_bytes,
     write_bytes,
 )
@@ -85,7 +85,7 @@ def _print_change(file: MemoryFile, entry: MemoryEntry, change: str, *, as_json:
 
 
 def _print_entry(entry: MemoryEntry) -> None:
-    click.echo(f"{entry.id}  {on_one_line(entry.text)}")
+    click.echo(f"{entry.id}  {join_on_one_line(entry.text)}")
 
 
 @memory.command("list")
@@ -199,7 +199,7 @@ def _print_edit(file: MemoryFile, *, changed: bool, as_json: bool) -> None:
     else:
         most = f"; more than the {file.limit.chars:,} characters that agents may use"
         note = most if len(text) > file.limit.chars else ""
-        click.echo(f"{file.name}: {counted(len(file.entries()), 'entry', 'entries')}{note}")
+        click.echo(f"{file.name}: {count_of(len(file.entries()), 'entry', 'entries')}{note}")
 
 
 @memory.command()
@@ -280,7 +280,7 @@ def _print_version(change: Change, *, as_json: bool) -> None:
     click.echo(f"{version.number}  {format_time(version.time)}  {version.who}  {version.what}")
     for sign, texts in (("-", change.removed), ("+", change.added)):
         for text in texts:
-            click.echo(f"    {sign} {on_one_line(text)}")
+            click.echo(f"    {sign} {join_on_one_line(text)}")
 
 
 @memory.command()

@@ -58,9 +58,10 @@ def open_inspector(what: str | None, **given: Any) -> int:
     with ExitStack() as stack:
         store = None if path else _store(given, stack)
         options = GatewayOptions(
-            context_length=settings.context_length, policy=settings.policy,
+            context_length=settings.context_length,
+            policy=settings.policy,
             summarizer=None if settings.summarizer == "none" else writers_from(settings),
-        )  # fmt: skip
+        )
         folder = Path(given["home"]) if given["home"] else home_folder()
         server = OpenServer(store, places, options, cache_folder=folder, version=__version__)
         start = ROOT

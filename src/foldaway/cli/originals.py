@@ -76,8 +76,7 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
     where, left = output_label(target), len(undone.generations)
     more = f"; {left:,} earlier can be undone" if left else ""
     click.echo(
-        f"restored as it was before the compression{kept}: {where}{more}",
-        err=target == STANDARD,
+        f"restored as it was before the compression{kept}: {where}{more}", err=target == STANDARD
     )
     return 0
 

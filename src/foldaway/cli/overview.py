@@ -8,7 +8,7 @@ import click
 from msgspec import to_builtins
 
 from foldaway.cli.draw import Picture, Piece
-from foldaway.cli.files import counted, format_time
+from foldaway.cli.files import count_of, format_time
 from foldaway.cli.inputs import print_json
 from foldaway.cli.usage import (
     Gathered,
@@ -59,8 +59,8 @@ def draw_overview(made: Overview, found: Gathered) -> None:
     span = f"{format_time(made.first)[:10]} to {format_time(made.last)[:10]}" if made.last else ""
     sessions = sum(row.sessions for row in made.agents)
     picture.paragraph((
-        f"{counted(len(made.agents), 'agent')}, {counted(sessions, 'session')}, "
-        f"{counted(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
+        f"{count_of(len(made.agents), 'agent')}, {count_of(sessions, 'session')}, "
+        f"{count_of(whole.requests, 'request')}, {short(whole.total_tokens)} tokens, "
         f"{whole.dollars or 'no usage recorded'}", "bold",
     ))  # fmt: skip
     picture.paragraph((span, "dim"))
@@ -79,7 +79,7 @@ def draw_overview(made: Overview, found: Gathered) -> None:
         picture.line((f"  # {_WHY[command.split()[1]]}", "dim"))
         picture.line("  ", command)
     if made.not_read:
-        picture.note(f"{counted(made.not_read, 'file')} could not be read; `foldaway import "
+        picture.note(f"{count_of(made.not_read, 'file')} could not be read; `foldaway import "
                      "--dry-run` names them")  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _rows(picture: Picture, rows: Sequence[UsageRow], by: Key, most: int = SHOWN
 def _weeks(picture: Picture, rows: Sequence[UsageRow]) -> None:
     _bars(picture, "week of", [(str(row.period) or "undated", row) for row in rows[-SHOWN_WEEKS:]])
     if len(rows) > SHOWN_WEEKS:
-        hidden = counted(len(rows) - SHOWN_WEEKS, "earlier week")
+        hidden = count_of(len(rows) - SHOWN_WEEKS, "earlier week")
         picture.paragraph((f"{hidden} hidden: foldaway usage --weekly", "dim"), indent=2)
 
 
@@ -130,7 +130,7 @@ def _prompts(picture: Picture, made: Overview) -> None:
     )
     if made.read_again:
         picture.paragraph(
-            f"{counted(made.read_again, 'time')} a file was read again although it was unchanged "
+            f"{count_of(made.read_again, 'time')} a file was read again although it was unchanged "
             f"and still in the prompt: {short(made.read_again_tokens)} tokens.", indent=2,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ def _cache(picture: Picture, made: Overview) -> None:
     said = f"{cache.hit_rate:.0%} of the prompts came out of the provider's cache."
     if cache.misses:
         said += (
-            f" {counted(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
+            f" {count_of(cache.misses, 'miss', 'misses')} sent {short(cache.missed_tokens)} tokens "
             f"again ({money(cache.missed_cost)})"
         )
         rest = cache.misses - cache.after_pause - cache.after_compaction
@@ -160,17 +160,17 @@ def _compactions(picture: Picture, made: Overview) -> None:
     if not made.total.compactions:
         return
     picture.paragraph(("\nCompactions", "bold"))
-    said = f"{counted(made.total.compactions, 'compaction')}."
+    said = f"{count_of(made.total.compactions, 'compaction')}."
     if made.files_used_later:
         lost = made.files_used_later - made.files_named
         said += (
             f" The summaries of {made.judged_compactions:,} do not name {lost:,} of "
-            f"{counted(made.files_used_later, 'file')} that the agents used later "
+            f"{count_of(made.files_used_later, 'file')} that the agents used later "
             f"({lost / made.files_used_later:.0%})."
         )
     if made.read_after_compaction:
         said += (
-            f" {counted(made.read_after_compaction, 'time')} a file from before was read again "
+            f" {count_of(made.read_after_compaction, 'time')} a file from before was read again "
             f"afterwards: {short(made.read_after_compaction_tokens)} tokens."
         )
     picture.paragraph(said, indent=2)
@@ -181,7 +181,7 @@ def _saving(picture: Picture, made: Overview) -> None:
         return
     picture.paragraph(("\nWith Foldaway", "bold"))
     share = 1 - made.simulated_cost_with_foldaway / made.simulated_cost
-    sessions = counted(made.simulated_sessions, "session")
+    sessions = count_of(made.simulated_sessions, "session")
     if share < LEAST_SHARE:
         said = f"It would have saved nothing: your largest {sessions} did not grow enough."
     else:

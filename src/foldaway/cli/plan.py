@@ -16,7 +16,7 @@ from foldaway._core import Policy, Saving
 from foldaway.caching import Prices, Sum, amount, usd
 from foldaway.cli.conversation import read_input
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import check_writable, counted, is_terminal, shortened, write_bytes
+from foldaway.cli.files import check_writable, count_of, is_terminal, shorten, write_bytes
 from foldaway.cli.inputs import (
     COUNT,
     FILE,
@@ -83,10 +83,7 @@ class PlannedRecord(Struct, frozen=True):
 
 @click.command()
 @click.argument("file", type=FILE)
-@options(
-    ("--cold", bool, "", "Assume that the provider's cache has expired."),
-    SAVE_ROW,
-)  # fmt: skip
+@options(("--cold", bool, "", "Assume that the provider's cache has expired."), SAVE_ROW)
 @price_options
 @settings_options
 @reading_options
@@ -223,7 +220,7 @@ def simulate(files: tuple[str, ...], **given: Any) -> int:
     for name in files:
         with reading(name, as_json=given["as_json"]):
             sessions += read_input(name, given["provider"], given["dialect"]).records
-    model = given["model"] or _usual_model(sessions)
+    model = given["model"] or _find_usual_model(sessions)
     window = window_of(Settings(context_length=given["context_length"]), model)
     terms = _terms(given, window)
     recordings = [record(one.transcript) for one in sessions]
@@ -264,7 +261,7 @@ def replay_progress(total: int, clock: Callable[[], float] = monotonic) -> Gener
     yield tell
 
 
-def _usual_model(sessions: Sequence[Record]) -> str:
+def _find_usual_model(sessions: Sequence[Record]) -> str:
     """Return the model that most sessions name; a usage error if none does."""
     named = Counter(model for one in sessions if (model := model_in(one)))
     if not named:
@@ -313,8 +310,8 @@ def show_simulation(
     picture = Picture()
     tokens = sum(recording.tokens for recording in recordings)
     picture.paragraph((
-        f"{counted(len(recordings), 'session')}, {counted(found[0].calls, 'call')} of "
-        f"{shortened(window.model)}, {counted(tokens, 'token')}, window {window.tokens:,}", "bold",
+        f"{count_of(len(recordings), 'session')}, {count_of(found[0].calls, 'call')} of "
+        f"{shorten(window.model)}, {count_of(tokens, 'token')}, window {window.tokens:,}", "bold",
     ))  # fmt: skip
     picture.blank()
     _show_costs(picture, found)
@@ -345,7 +342,7 @@ def show_simulation(
     over = found[0].overflowing_sessions
     if over:
         picture.note(
-            f"append only outgrows the window in {counted(over, 'session')}; it is costed as if "
+            f"append only outgrows the window in {count_of(over, 'session')}; it is costed as if "
             f"there were none"
         )
 

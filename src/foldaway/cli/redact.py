@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from foldaway._core import replacing
-from foldaway.cli.files import STANDARD, check_writable, counted, is_terminal, label, mode_of
+from foldaway.cli.files import STANDARD, check_writable, count_of, is_terminal, label, mode_of
 from foldaway.cli.inputs import FILE, PATH, options, output_option, usage_error
 from foldaway.cli.redact_input import source_of
 from foldaway.cli.settings import config_option, settings_from
@@ -70,7 +70,7 @@ def redact(
     """
     redactor = Redactor(_policy(given))
     if check:
-        return max(_checked(name, redactor, explain=explain) for name in files)
+        return max(_check_file(name, redactor, explain=explain) for name in files)
     name, *others = files
     if others:
         raise usage_error("several files can only be checked (--check)")
@@ -96,7 +96,7 @@ def _policy(given: Mapping[str, Any]) -> RedactionPolicy:
     )
 
 
-def _checked(name: str, redactor: Redactor, *, explain: bool) -> int:
+def _check_file(name: str, redactor: Redactor, *, explain: bool) -> int:
     tell = Explanation(name, redactor, to_stderr=False) if explain else None
     try:
         with source_of(name, bar=True) as pieces:
@@ -152,7 +152,7 @@ class Explanation:
 
 
 def _tell(file: str, counts: Counter[str], *, to_stderr: bool) -> None:
-    click.echo(f"{label(file)}: {counted(counts.total(), 'secret')}", err=to_stderr)
+    click.echo(f"{label(file)}: {count_of(counts.total(), 'secret')}", err=to_stderr)
     width = max(map(len, counts), default=0)
     for kind, count in counts.most_common():
         click.echo(f"  {kind:<{width}}  {count:>7,}", err=to_stderr)

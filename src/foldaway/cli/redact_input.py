@@ -1,4 +1,4 @@
-"""The input of `foldaway redact`: bytes in pieces, in UTF-8, with a bar where one is wanted."""
+"""The input of `foldaway redact`: bytes in pieces, in UTF-8, with a bar if one is wanted."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def source_of(name: str, *, bar: bool) -> Generator[Iterator[bytes]]:
         if name == STANDARD:
             if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
                 raise NotReadable("is closed", where=label(name), remedy="pipe something in")
-            yield _pieces(name, _unpacked(sys.stdin.buffer), 0, bar=bar)
+            yield _pieces(name, _unpack(sys.stdin.buffer), 0, bar=bar)
             return
         with open(name, "rb") as file:
-            yield _pieces(name, _unpacked(file), os.fstat(file.fileno()).st_size, bar=bar)
+            yield _pieces(name, _unpack(file), os.fstat(file.fileno()).st_size, bar=bar)
     except FileNotFoundError:
         raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
     except IsADirectoryError:
@@ -53,9 +53,9 @@ def source_of(name: str, *, bar: bool) -> Generator[Iterator[bytes]]:
 def _pieces(name: str, file: BinaryIO, size: int, *, bar: bool) -> Iterator[bytes]:
     where = label(name)
     try:
-        pieces = _decoded(where, file)
+        pieces = _decode(where, file)
         is_shown = bar and is_terminal(sys.stderr)
-        yield from _with_bar(pieces, where, size) if is_shown else pieces
+        yield from _show_progress(pieces, where, size) if is_shown else pieces
     except gzip.BadGzipFile:
         raise NotReadable("is no whole gzip file", where=where) from None
     except EOFError:
@@ -68,7 +68,7 @@ def _pieces(name: str, file: BinaryIO, size: int, *, bar: bool) -> Iterator[byte
         raise NotReadable(f"cannot be read ({error.strerror})", where=where) from None
 
 
-def _decoded(where: str, file: BinaryIO) -> Iterator[bytes]:
+def _decode(where: str, file: BinaryIO) -> Iterator[bytes]:
     piece = file.read(PIECE)
     if packed := _PACKED.match(piece):
         what = f"is packed ({packed.lastgroup})"
@@ -99,7 +99,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 _UNITS = (("utf-32-le", 4, 0), ("utf-32-be", 4, 3), ("utf-16-le", 2, 0), ("utf-16-be", 2, 1))
-"""Encoding, bytes of a unit, and which of them is the character where that is ASCII."""
+"""Encoding, bytes of a unit, and which of them is the character if that is ASCII."""
 
 
 def encoding_of(start: bytes) -> str:
@@ -124,13 +124,13 @@ def _is_nothing(column: bytes) -> bool:
     return column.count(0) > 0.9 * len(column)
 
 
-def _unpacked(file: BinaryIO) -> BinaryIO:
+def _unpack(file: BinaryIO) -> BinaryIO:
     peek = getattr(file, "peek", None)
     packed = peek is not None and bytes(peek(2)[:2]) == _GZIP
     return cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
 
 
-def _with_bar(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
+def _show_progress(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
     """Pass the pieces on, with a bar on standard error where the input is long."""
     passed = 0
     while passed < LONG and not size > LONG:

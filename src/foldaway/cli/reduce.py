@@ -50,7 +50,7 @@ def reduce(
     foldaway reduce answer.json --kind json -o small.json
     """
     check_writable(output)
-    data = _unpacked(file)
+    data = _unpack(file)
     text = data.decode("utf-8", "surrogateescape")
     body = text.removesuffix("\n")  # which ends the last line and begins no other
     done = reduce_text(
@@ -63,7 +63,7 @@ def reduce(
     return 0
 
 
-def _unpacked(name: str) -> bytes:
+def _unpack(name: str) -> bytes:
     limits = input_limits()
     try:
         return unpack(read_bytes(name, limits), limits)

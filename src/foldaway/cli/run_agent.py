@@ -21,7 +21,7 @@ from foldaway._core import Saving
 from foldaway.agents.known import KnownAgent
 from foldaway.agents.running import PORT, start_for, startable_agent, startable_agents
 from foldaway.cli import say
-from foldaway.cli.files import counted
+from foldaway.cli.files import count_of
 from foldaway.errors import FoldawayError, MissingExtra
 
 if TYPE_CHECKING:
@@ -36,25 +36,29 @@ _PARTS = ("aiohttp", "starlette", "uvicorn")
     epilog=f"Agents: {', '.join(startable_agents())}, or the commands that they have.",
 )
 @click.option(
-    "--save", type=click.Choice(get_args(Saving)),
+    "--save",
+    type=click.Choice(get_args(Saving)),
     help="How early to compact if it saves money, as `foldaway serve` has it.",
-)  # fmt: skip
+)
 @click.option(
     "--serve", "serve_options", default="", metavar="OPTIONS",
     help="Options of `foldaway serve` for this run, in one argument.",
 )  # fmt: skip
 @click.option(
-    "--report/--no-report", default=None,
+    "--report/--no-report",
+    default=None,
     help="Say at the end what was done; by default only to a terminal.",
-)  # fmt: skip
+)
 @click.option(
-    "--project-address", is_flag=True,
+    "--project-address",
+    is_flag=True,
     help="Use an address of a provider that the settings of this project name.",
-)  # fmt: skip
+)
 @click.option(
-    "--recall", is_flag=True,
+    "--recall",
+    is_flag=True,
     help="Let the model search and recall what was folded, in this project; needs the extra `mcp`.",
-)  # fmt: skip
+)
 @click.argument("agent")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
@@ -108,7 +112,7 @@ def _recall_server(agent: KnownAgent, serve_options: str) -> list[str]:
                                "settings")  # fmt: skip
     if not find_spec("mcp"):
         raise MissingExtra("mcp", "foldaway run --recall")
-    given = _given(shlex.split(serve_options))
+    given = _collect_options(shlex.split(serve_options))
     place = [(f"--{name}", given[name]) for name in ("store", "home", "profile") if given[name]]
     own = [str(word) for pair in place for word in pair]
     return [sys.executable, "-P", "-m", "foldaway", "mcp", "--read-only", *own]
@@ -175,10 +179,10 @@ def _upstreams(options: Sequence[str]) -> Mapping[str, str]:
     """Return the addresses that a gateway with these options would have."""
     from foldaway.cli.serve import upstreams_in
 
-    return upstreams_in(_given(options))
+    return upstreams_in(_collect_options(options))
 
 
-def _given(options: Sequence[str]) -> Mapping[str, Any]:
+def _collect_options(options: Sequence[str]) -> Mapping[str, Any]:
     from foldaway.cli.serve import serve
 
     with serve.make_context("serve", list(options)) as context:
@@ -190,7 +194,7 @@ def _token(options: Sequence[str]) -> str:
     from foldaway.config import home_folder
     from foldaway.gateway import read_token
 
-    named = _given(options)["home"] if "--home" in " ".join(options) else None
+    named = _collect_options(options)["home"] if "--home" in " ".join(options) else None
     with suppress(FoldawayError):
         return read_token(Path(named) if named else home_folder())
     return ""
@@ -199,8 +203,8 @@ def _token(options: Sequence[str]) -> str:
 def _say_what_was_done(
     agent: KnownAgent, totals: RunTotals, seconds: float, notes: Sequence[str]
 ) -> None:
-    say(f"{agent.title} ran for {_duration(seconds)}; {counted(totals.requests, 'request')} went "
-        f"through the gateway, {counted(totals.compacted, 'compaction')}")  # fmt: skip
+    say(f"{agent.title} ran for {_duration(seconds)}; {count_of(totals.requests, 'request')} went "
+        f"through the gateway, {count_of(totals.compacted, 'compaction')}")  # fmt: skip
     sizes = f"{totals.bytes_out / 1e6:.1f} MB were sent of {totals.bytes_in / 1e6:.1f} MB"
     if totals.subscribed or totals.limits:
         used = ", ".join(f"{name} {percent} %" for name, percent in totals.limits.items())
@@ -208,12 +212,12 @@ def _say_what_was_done(
             f"used of the limits of the subscription: {used or 'not told'}")  # fmt: skip
     else:
         say(f"{sizes}; by list prices they cost ${totals.cost:.2f}, {_saving(totals.saved)}")
-    direct = f"{counted(totals.direct, 'request')} went to the provider directly"
+    direct = f"{count_of(totals.direct, 'request')} went to the provider directly"
     if totals.gave_up:
         say(f"no gateway could be kept running; {direct}: "
             f"{totals.trouble or '`foldaway serve` shows why'}")  # fmt: skip
     elif totals.ends:
-        say(f"the gateway ended {counted(totals.ends, 'time')} and was started again; {direct}")
+        say(f"the gateway ended {count_of(totals.ends, 'time')} and was started again; {direct}")
     elif totals.direct:
         say(f"the gateway was not ready in time; {direct}")
     elif totals.conversation:

@@ -10,10 +10,10 @@ import click
 
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, text_of
-from foldaway.cli.files import STANDARD, counted, printable, shortened, write_bytes
+from foldaway.cli.files import STANDARD, count_of, make_plain, shorten, write_bytes
 from foldaway.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
 from foldaway.cli.originals import load_originals
-from foldaway.cli.stores import narrowed, opened, short_id, span_options, store_options
+from foldaway.cli.stores import clip_id, open_given, read_narrowing, span_options, store_options
 from foldaway.dialects import parse
 from foldaway.engine import recall as recall_from
 from foldaway.engine import search as search_in
@@ -72,7 +72,7 @@ def search(
         return _search_originals(text, originals, most, as_json=as_json)
     if given["around"] is None:
         given["around"] = AROUND if as_json else SHOWN_AROUND
-    with opened(given, "search") as store:
+    with open_given(given, "search") as store:
         phrase = text if len(words) == 1 and is_phrase(text) else ""
         hits = _search_store(store, f'"{phrase}"', most, given) if phrase else []
         is_exact = bool(hits)
@@ -82,7 +82,7 @@ def search(
             print_json(hit)
     elif hits:
         if phrase and not is_exact:
-            click.echo(f'No message has "{shortened(phrase)}"; these have some of its words.\n')
+            click.echo(f'No message has "{shorten(phrase)}"; these have some of its words.\n')
         show_hits(hits, most)
     else:
         click.echo("No matches.", err=True)
@@ -90,7 +90,7 @@ def search(
 
 
 def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
-    asked = narrowed(store, given)
+    asked = read_narrowing(store, given)
     filters = Filters(
         roles=given["role"], sources=given["source"], tools=given["tool"],
         sessions=tuple(store.find(name).id for name in given["session"]),
@@ -134,11 +134,11 @@ def show_hits(hits: Sequence[Hit], most: int) -> None:
     picture = Picture()
     for hit in hits:
         facts = (hit.source, short_date(hit.time), " ".join(hit.title.split()))
-        more = f"  and {counted(hit.more, 'place')} more" if hit.more else ""
-        part = f"  without {', '.join(map(shortened, hit.missing))}" if hit.missing else ""
+        more = f"  and {count_of(hit.more, 'place')} more" if hit.more else ""
+        part = f"  without {', '.join(map(shorten, hit.missing))}" if hit.missing else ""
         heading = text_of(
-            (f"{short_id(hit.session)} m{hit.position}", "bold"), (part, "yellow"), (more, "dim"),
-            *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
+            (f"{clip_id(hit.session)} m{hit.position}", "bold"), (part, "yellow"), (more, "dim"),
+            *((f"  {shorten(fact)}", "dim") for fact in facts if fact),
         )  # fmt: skip
         heading.truncate(picture.console.width, overflow="ellipsis")
         picture.line(heading)
@@ -147,13 +147,13 @@ def show_hits(hits: Sequence[Hit], most: int) -> None:
                 _show_snippet(picture, hit)
                 continue
             width = picture.console.width
-            words = printable(" ".join(row.text.split())[:width])
+            words = make_plain(" ".join(row.text.split())[:width])
             line = text_of("    ", (f"m{row.position} {row.role}: {words}", "dim"))
             line.truncate(width, overflow="ellipsis")
             picture.line(line)
         picture.blank()
     first = hits[0]
-    place = f"{short_id(first.session)} m{first.position}"
+    place = f"{clip_id(first.session)} m{first.position}"
     said = f"read on: foldaway sessions scroll {place}"
     if len(hits) == most:
         said = f"the best {most:,} sessions; --most {2 * most} shows more. {said}"
@@ -161,7 +161,7 @@ def show_hits(hits: Sequence[Hit], most: int) -> None:
 
 
 def _show_snippet(picture: Picture, hit: Hit) -> None:
-    words = text_of(printable(hit.snippet))
+    words = text_of(make_plain(hit.snippet))
     for start, stop in hit.spans:
         words.stylize("bold green", start, stop)
     picture.paragraph((f"{hit.role}: ", "cyan"), words, indent=2)
@@ -176,9 +176,7 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
 )  # fmt: skip
 @store_options
 @json_option
-def recall(
-    reference: str, originals: str | None, session: str, as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def recall(reference: str, originals: str | None, session: str, as_json: bool, **given: Any) -> int:
     """Print the originals behind a reference.
 
     REF is a reference such as fa-0123456789 that a mark or summary names. Every message is
@@ -205,7 +203,7 @@ def recall(
 def _from_store(
     reference: str, session: str, given: dict[str, Any]
 ) -> tuple[dict[str, Any], list[bytes]]:
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         session_id = store.find(session).id if session else ""
         place = next(iter(store.places(reference, session_id=session_id)), None)
         if place is None:

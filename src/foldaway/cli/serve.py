@@ -25,7 +25,7 @@ from foldaway.cli import say
 from foldaway.cli.files import is_terminal
 from foldaway.cli.inputs import is_loopback, options, usage_error
 from foldaway.cli.settings import SAVE_ROW, prices_for, settings_from
-from foldaway.cli.stores import opened, store_options
+from foldaway.cli.stores import open_given, store_options
 from foldaway.config import home_folder, writers_from
 from foldaway.dialects import dump_text
 from foldaway.errors import MissingExtra
@@ -127,7 +127,7 @@ def serve(**given: Any) -> int:
         audit=Audit(home / "audit.jsonl"),
     )  # fmt: skip
     tell = partial(_tell, entry_key=owner.entry_key, file=owner.file)
-    with opened(given, "create") as store:
+    with open_given(given, "create") as store:
         is_shared = not Path(store.where).exists()
         try:
             run(store, replace(chosen, is_shared=is_shared), host, port, tell, kept, pages, owner,

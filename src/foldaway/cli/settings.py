@@ -112,7 +112,7 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
 
 
 class Window(Struct, frozen=True):
-    """A context length, where it comes from, and what there is to say about it."""
+    """A context length, its source, and what there is to say about it."""
 
     model: str
     tokens: int

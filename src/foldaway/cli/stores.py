@@ -14,7 +14,7 @@ from msgspec import Struct, to_builtins
 
 from foldaway.cli import say
 from foldaway.cli.dates import Date
-from foldaway.cli.files import counted, format_time, on_one_line, shortened
+from foldaway.cli.files import count_of, format_time, join_on_one_line, shorten
 from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from foldaway.config import Settings, home_folder, open_store, read_settings
@@ -58,7 +58,7 @@ def session_command(*rows: Sequence[Any]) -> Callable[[Callable[..., int]], clic
     return add
 
 
-def opened(given: Mapping[str, Any], use: Use) -> Store:
+def open_given(given: Mapping[str, Any], use: Use) -> Store:
     """Return the store that the options name, or raise; the caller closes it.
 
     If there is none yet, and none is to be made, that is said and the command ends with 1.
@@ -115,13 +115,14 @@ class Narrowing(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] | None
 
 
-def narrowed(store: Store, given: Mapping[str, Any]) -> Narrowing:
+def read_narrowing(store: Store, given: Mapping[str, Any]) -> Narrowing:
     """Return what `span_options` ask for; raise if no session ran in the project."""
     since, until, project = given["since"], given["until"], given["project"]
     return Narrowing(
-        since=since and since.start, until=until and until.end,
+        since=since and since.start,
+        until=until and until.end,
         folders=None if project is None else folders_of(project, store.folders()),
-    )  # fmt: skip
+    )
 
 
 def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ def folders_of(project: str, folders: Iterable[str]) -> tuple[str, ...]:
         return found
     names = list(dict.fromkeys(Path(one).name for one in known))
     near = get_close_matches(project, names, 3) or names[:5]
-    there = f"there are {', '.join(map(shortened, near))}" if near else "none has a folder"
+    there = f"there are {', '.join(map(shorten, near))}" if near else "none has a folder"
     raise usage_error(f"--project {project!r}: no session ran there; {there}")
 
 
@@ -143,9 +144,7 @@ class Position(click.ParamType[int]):
 
     name = "position"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:  # fmt: skip
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number, or fail with a sentence."""
         found = _POSITION.fullmatch(str(value))
         if found is None:
@@ -163,10 +162,10 @@ def print_session(info: SessionInfo, change: str, *, as_json: bool) -> None:
     if as_json:
         print_json(session_row(info))
     else:
-        click.echo(f"{short_id(info.id)}: {change}")
+        click.echo(f"{clip_id(info.id)}: {change}")
 
 
-def short_id(session_id: str) -> str:
+def clip_id(session_id: str) -> str:
     """Return what people type for an id: its random part, which is its end."""
     return session_id[-8:] if _OWN_ID.fullmatch(session_id) else session_id
 
@@ -175,11 +174,11 @@ def session_name(info: SessionInfo) -> str:
     """Return what people know a session by, on one line."""
     is_cut = not info.title and len(info.first_ask) >= FIRST_ASK_CHARS
     words = info.title or info.first_ask or "(no words of a user)"
-    return f"{on_one_line(words)}{'…' if is_cut else ''}"
+    return f"{join_on_one_line(words)}{'…' if is_cut else ''}"
 
 
 def session_line(info: SessionInfo) -> list[tuple[str, str]]:
     """Return a session in one line, as pieces with their styles."""
-    facts = (info.source, format_time(info.updated), counted(info.length, "message"))
-    pieces = [(f"  {shortened(piece)}", "dim") for piece in facts if piece]
-    return [(short_id(info.id), "bold"), *pieces, (f"  {session_name(info)}", "")]
+    facts = (info.source, format_time(info.updated), count_of(info.length, "message"))
+    pieces = [(f"  {shorten(piece)}", "dim") for piece in facts if piece]
+    return [(clip_id(info.id), "bold"), *pieces, (f"  {session_name(info)}", "")]

@@ -16,7 +16,7 @@ from msgspec import to_builtins
 from foldaway.caching import usd
 from foldaway.cli import NOT_DONE, CommandGroup, say
 from foldaway.cli.draw import Picture, progress_bar
-from foldaway.cli.files import counted, label, mode_of, readable_as, write_output
+from foldaway.cli.files import count_of, label, mode_of, readable_as, write_output
 from foldaway.cli.inputs import (
     COUNT,
     JSON_ROW,
@@ -49,10 +49,10 @@ from foldaway.trajectories import (
     TrajectoryPolicy,
     compress_batch,
     counter_for,
+    describe_over_target,
     estimate_batch,
     find_sources,
-    one_line,
-    over_target_sentence,
+    join_lines,
     read_over_target,
     read_records,
     stats_of,
@@ -196,20 +196,20 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
     code = 2 if unread else NOT_DONE if total.still_over_limit else 0
     if given["as_json"]:
         asked = {"asked": to_builtins(done.spent)} if done.spent else {}
-        over = {"over_target": list(_over_target(folder, done.report))} if code == NOT_DONE else {}
+        over = {"over_target": list(_list_over(folder, done.report))} if code == NOT_DONE else {}
         click.echo(msgspec.json.encode({**to_builtins(done.report), **asked, **over}))
         return code
     show_batch(folder, done)
     if done.spent is not None:
-        click.echo(_spent_sentence(done.spent, priced))
+        click.echo(_describe_spending(done.spent, priced))
     return code
 
 
-def _over_target(folder: Path, report: BatchReport) -> Iterator[Fault]:
+def _list_over(folder: Path, report: BatchReport) -> Iterator[Fault]:
     """Yield the records that are over the target, by their place in the input."""
     target = report.job.policy.target_tokens
     for row in read_over_target(folder, report):
-        yield Fault(f"{row.source}:{row.line}", over_target_sentence(row, target), over_target=True)
+        yield Fault(f"{row.source}:{row.line}", describe_over_target(row, target), over_target=True)
 
 
 def _find(names: Sequence[str]) -> list[RecordSource]:
@@ -296,11 +296,12 @@ def _refusal(
 
 def _compress(
     sources: Sequence[RecordSource], folder: Path, job: BatchSettings, given: dict[str, Any]
-) -> BatchResult:  # fmt: skip
+) -> BatchResult:
     limits = RequestLimits(
-        requests=given["requests"], requests_per_minute=given["requests_per_minute"] or 0,
+        requests=given["requests"],
+        requests_per_minute=given["requests_per_minute"] or 0,
         tokens_per_minute=given["tokens_per_minute"] or 0,
-    )  # fmt: skip
+    )
     quiet = not sys.stderr.isatty()
     per_cent = ("{task.percentage:>3.0f} %",)
     with progress_bar("records", quiet=quiet, total=1, columns=per_cent) as update:
@@ -320,7 +321,7 @@ def _share(progress: Progress) -> float:
 def progress_line(progress: Progress) -> str:
     """Return how far a batch is, in words: records, rate, time left, quarantine."""
     rate = progress.new / progress.seconds if progress.seconds else 0.0
-    said = [counted(progress.records, "record"), f"{rate:,.0f}/s"]
+    said = [count_of(progress.records, "record"), f"{rate:,.0f}/s"]
     share = _share(progress)
     if progress.new and 0 < share < 1:
         left = round(progress.seconds * (1 - share) / share)
@@ -330,30 +331,30 @@ def progress_line(progress: Progress) -> str:
     return ", ".join(said)
 
 
-def _spent_sentence(spent: Spent, priced: Priced) -> str:
+def _describe_spending(spent: Spent, priced: Priced) -> str:
     """Return what a run asked, and what that cost by what the provider reported."""
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    said = [f"{counted(spent.calls, 'call')} of the summarizer, {tokens}"]
+    said = [f"{count_of(spent.calls, 'call')} of the summarizer, {tokens}"]
     cost = _usd(spent.calls, spent.input_tokens, spent.output_tokens, priced)
     if cost is not None:
         said.append(usd(cost))
     if spent.failed:
-        said.append(f"{counted(spent.failed, 'call')} failed")
+        said.append(f"{count_of(spent.failed, 'call')} failed")
     if spent.kept:
-        said.append(f"{counted(spent.kept, 'answer')} from an earlier run")
+        said.append(f"{count_of(spent.kept, 'answer')} from an earlier run")
     return ", ".join(said)
 
 
 def _estimate_sentence(
     found: CallEstimate, job: BatchSettings, cost: float | None, priced: Priced
 ) -> str:
-    kept = f"{counted(found.kept, 'answer')} are there already"
+    kept = f"{count_of(found.kept, 'answer')} are there already"
     if not found.calls:
         return f"nothing is to be asked; {kept}"
     price = f"at most {usd(cost)}" if cost is not None else f"cost not known ({priced.note})"
     return (
-        f"{counted(found.calls, 'call')} of {job.summarizer} for "
-        f"{counted(found.records, 'record')}: about {found.input_tokens:,} tokens in, at most "
+        f"{count_of(found.calls, 'call')} of {job.summarizer} for "
+        f"{count_of(found.records, 'record')}: about {found.input_tokens:,} tokens in, at most "
         f"{found.output_tokens:,} out, {price}{f'; {kept}' if found.kept else ''}"
     )
 
@@ -384,7 +385,7 @@ def show_batch(folder: Path, done: BatchResult) -> None:
     about = "≈ " if total.before_estimated else ""
     tokens = f"{about}{total.tokens_before:,} → {total.tokens_after:,} ({about}{total.ratio:.0%})"
     rows += [("turns", f"{total.turns_before:,} → {total.turns_after:,}"), ("tokens", tokens)]
-    picture.line((counted(total.records, "record"), "bold"))
+    picture.line((count_of(total.records, "record"), "bold"))
     picture.table("wW", rows)
     if any(total.ratios):
         picture.line(("tokens after / before, of compressed records", "dim"))
@@ -399,12 +400,12 @@ def show_batch(folder: Path, done: BatchResult) -> None:
     if rate:
         said.append(f"{rate:,.0f} records a second")
     if done.resumed:
-        said.append(f"{counted(done.resumed, 'file')} taken over from an earlier run")
+        said.append(f"{count_of(done.resumed, 'file')} taken over from an earlier run")
     said.append(f"everything is in {label(str(folder))}/")
     if any(total.ratios) and not done.drawn:
         said.append("ratios.png needs foldaway[trajectories]")
     picture.line(("; ".join(said), "dim"))
-    for fault in islice(_over_target(folder, report), SHOWN_OVER):
+    for fault in islice(_list_over(folder, report), SHOWN_OVER):
         picture.line((f"over the target: {label(fault.where)} {fault.what}", "yellow"))
     more = total.still_over_limit - SHOWN_OVER
     if more > 0:
@@ -420,9 +421,7 @@ def show_batch(folder: Path, done: BatchResult) -> None:
      STATS_TARGETS),
     _TOKENIZER_ROW, JSON_ROW,
 )  # fmt: skip
-def stats(
-    sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool
-) -> int:  # fmt: skip
+def stats(sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool) -> int:
     """Describe records: turns, tokens, how many are over a target.
 
     SRC are files or folders of records. What cannot be read is counted by its reason.
@@ -443,7 +442,7 @@ def show_stats(found: Stats) -> None:
     """Print what records are like."""
     picture = Picture()
     said = ", ".join(f"{count:,} {name}" for name, count in found.dialects.items())
-    picture.line((f"{counted(found.records, 'record')}: {said or 'none'}", "bold"))
+    picture.line((f"{count_of(found.records, 'record')}: {said or 'none'}", "bold"))
     for reason, count in list(found.reasons.items())[:SHOWN_REASONS]:
         picture.line((f"  not readable: {count:,} × {reason}", "yellow"))
     if not found.records:
@@ -479,7 +478,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
     """
     found = _find(sources)
     drawn = draw_sample(read_records(found), number, seed)
-    data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
+    data = b"".join(join_lines(entry.data) + b"\n" for entry in drawn)
     write_output(output, data, *(source.path for source in found))
     return 0
 
@@ -487,9 +486,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
 @trajectories.command()
 @click.argument("folder", type=PATH, metavar="DST")
 @click.argument("more", nargs=-1, type=PATH, metavar="")
-@options(
-    ("--against", [PATH], "SRC", "The input of the batch; more paths may follow.")
-)  # fmt: skip
+@options(("--against", [PATH], "SRC", "The input of the batch; more paths may follow."))
 @json_option
 def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json: bool) -> int:
     """Check the output of a batch against its report and its input.
@@ -516,8 +513,8 @@ def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json
         faults += not fault.over_target
         click.echo(msgspec.json.encode(fault) if as_json else f"{fault.where}: {fault.what}")
     if not as_json:
-        said = [counted(faults, "fault")] if faults else []
-        said += [f"{counted(over, 'record')} over the target"] if over else []
+        said = [count_of(faults, "fault")] if faults else []
+        said += [f"{count_of(over, 'record')} over the target"] if over else []
         click.echo(f"{folder}: {', '.join(said) or 'all is well'}")
         if over:
             click.echo(OVER_REMEDY)

@@ -17,7 +17,7 @@ from msgspec import Struct, to_builtins
 from foldaway._core import __version__
 from foldaway.caching import PriceList
 from foldaway.cli.draw import Picture, Piece, progress_bar
-from foldaway.cli.files import counted, is_terminal, on_one_line, printable
+from foldaway.cli.files import count_of, is_terminal, join_on_one_line, make_plain
 from foldaway.cli.inputs import JSON_ROW, options, print_json, usage_error
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import (
@@ -235,7 +235,9 @@ def show_usage(
     picture.table(columns, [line[: len(columns)] for line in lines], names=names_of)
     if hidden:
         where = "earlier" if period != "all" else "smaller"
-        picture.paragraph((f"{counted(hidden, f'{where} row')} hidden; see --all", "dim"), indent=2)
+        picture.paragraph(
+            (f"{count_of(hidden, f'{where} row')} hidden; see --all", "dim"), indent=2
+        )
     columns = "; input: neither read from the provider's cache nor written to it"
     show_legend(picture, whole, found.notes, columns)
 
@@ -247,7 +249,7 @@ def show_legend(picture: Picture, whole: UsageRow, notes: Iterable[str], columns
         "if there is none"
     )
     if whole.unpriced_requests:
-        legend += f"; +, ?: {counted(whole.unpriced_requests, 'request')} of unknown price"
+        legend += f"; +, ?: {count_of(whole.unpriced_requests, 'request')} of unknown price"
     picture.paragraph((legend, "dim"), indent=2)
     for note in notes:
         picture.note(note)
@@ -269,9 +271,9 @@ def label_of(rows: Iterable[UsageRow], by: Key | None) -> dict[str, str]:
     """Return the keys of rows as people see them: folders by their last parts, titles."""
     keys = {row.key(by): row for row in rows}
     if by == "project":
-        return {key: printable(name) for key, name in short_paths(keys).items()}
+        return {key: make_plain(name) for key, name in short_paths(keys).items()}
     if by == "session":
         ids = {key: key[:_SHORT_ID] if key[:_SHORT_ID].isalnum() else "" for key in keys}
-        return {key: f"{ids[key]} {on_one_line(str(row.title) or key)}".strip()
+        return {key: f"{ids[key]} {join_on_one_line(str(row.title) or key)}".strip()
                 for key, row in keys.items()}  # fmt: skip
-    return {key: printable(key) or "unknown" for key in keys}
+    return {key: make_plain(key) or "unknown" for key in keys}

@@ -23,7 +23,7 @@ from foldaway.agents.running import OUTER, Subscription, subscriptions
 from foldaway.caching import PriceList
 from foldaway.cli import say
 from foldaway.cli.draw import Picture, Piece, text_of
-from foldaway.cli.files import counted, is_terminal, on_one_line, read_bytes
+from foldaway.cli.files import count_of, is_terminal, join_on_one_line, read_bytes
 from foldaway.cli.inputs import JSON_ROW, PATH, options, print_json
 from foldaway.config import home_folder
 from foldaway.dialects import parse
@@ -209,9 +209,9 @@ def _draw(states: Iterator[LiveState]) -> None:
 
 
 def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...]]:
-    yield "session", (f"{state.agent} {on_one_line(state.title or state.session)}", "bold")
-    yield "folder", on_one_line(state.project)
-    yield "model", on_one_line(state.model) or "unknown"
+    yield "session", (f"{state.agent} {join_on_one_line(state.title or state.session)}", "bold")
+    yield "folder", join_on_one_line(state.project)
+    yield "model", join_on_one_line(state.model) or "unknown"
     if not state.prompt_tokens:
         yield "window", NO_USAGE
         return
@@ -223,7 +223,7 @@ def _panel_rows(state: LiveState, picture: Picture) -> Iterator[tuple[Piece, ...
     left = "" if state.answers_left is None else f", in about {state.answers_left:,} answers"
     yield "next compaction", f"{at}{left}"
     name = "cost" if state.tokens is None else "used"
-    yield name, (_cost(state) or "unknown", "bold"), f", {counted(state.requests, 'request')}"
+    yield name, (_cost(state) or "unknown", "bold"), f", {count_of(state.requests, 'request')}"
     yield "cache", f"{state.cache_hit_rate:.0%} of the prompts"
 
 
@@ -239,10 +239,10 @@ def line_of(state: LiveState, picture: Picture, *, is_full: bool) -> str:
         "" if state.tokens is None else _cost(state), fill if state.prompt_tokens else NO_USAGE,
         _until_compaction(state),
         f"cache {state.cache_hit_rate:.0%}" if state.prompt_tokens else "",
-        counted(state.compactions, "compaction") if state.compactions else "",
+        count_of(state.compactions, "compaction") if state.compactions else "",
         _cost(state) if state.tokens is None else "",
     ]  # fmt: skip
-    return "  ".join(on_one_line(piece) for piece in pieces if piece)
+    return "  ".join(join_on_one_line(piece) for piece in pieces if piece)
 
 
 def _until_compaction(state: LiveState) -> str:

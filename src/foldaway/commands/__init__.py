@@ -8,7 +8,7 @@ from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.commands.dispatch import Commands
-    from foldaway.commands.looking import next_step
+    from foldaway.commands.showing import next_step
     from foldaway.commands.values import CommandAnswer, CommandChoice, Completion, Figure, as_text
 
 __all__ = ["CommandAnswer", "CommandChoice", "Commands", "Completion", "Figure", "as_text"]
@@ -18,7 +18,7 @@ __getattr__ = import_later(
     __name__,
     {
         "dispatch": "Commands",
-        "looking": "next_step",
+        "showing": "next_step",
         "values": "CommandAnswer CommandChoice Completion Figure as_text",
     },
 )

@@ -36,7 +36,7 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
     options = compress_options(session, asked)
     if asked.preview:
         run = session.try_compaction(options)
-        shown = _of_report(run.report)
+        shown = _describe_report(run.report)
         done = run.report.status == "compacted"
         text = summary_body(run.summary) or run.summary
         return replace(
@@ -57,7 +57,7 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
 
 def compress(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
     """Compact now, unless a preview is asked for or it would not pay."""
-    return preview(session, line) or compressed(session.compact(**compact_arguments(session, line)))
+    return preview(session, line) or describe(session.compact(**compact_arguments(session, line)))
 
 
 def compact_arguments(session: Session, line: CommandLine) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def compact_arguments(session: Session, line: CommandLine) -> dict[str, Any]:
     return {"force": True, "focus": options.focus, "keep_last": options.keep_last}
 
 
-def compressed(report: Report) -> CommandAnswer:
+def describe(report: Report) -> CommandAnswer:
     """Return what a compaction did; if nothing changed, what else can be done."""
-    answer = _of_report(report)
+    answer = _describe_report(report)
     if report.status == "compacted":
         return replace(answer, choices=(CommandChoice("/undo", "take it back"),))
     return answer
@@ -84,9 +84,10 @@ def undo_compaction(session: Session) -> CommandAnswer:
         )  # fmt: skip
     now = session.engine.estimate()
     return CommandAnswer(
-        command="undo", headline=f"The last compaction is taken back: {now:,} tokens again",
+        command="undo",
+        headline=f"The last compaction is taken back: {now:,} tokens again",
         figures=(Figure("before", before, "tokens"), Figure("now", now, "tokens")),
-    )  # fmt: skip
+    )
 
 
 def pin(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
@@ -114,13 +115,14 @@ def _pins(session: Session, command: str, headline: str) -> CommandAnswer:
     known = f"pinned: {plural(len(pins), 'message')}" if pins else "nothing is pinned"
     rows = tuple((f"m{one.position}", one.note) for one in pins)
     return CommandAnswer(
-        command=command, headline=headline or known,
+        command=command,
+        headline=headline or known,
         rows=(("place", "note"), *rows) if rows else (),
         choices=tuple(CommandChoice(f"/unpin m{one.position}", "let it go") for one in pins),
-    )  # fmt: skip
+    )
 
 
-def _of_report(report: Report) -> CommandAnswer:
+def _describe_report(report: Report) -> CommandAnswer:
     figures = (
         Figure("tokens before", report.tokens_before, "tokens"),
         Figure("tokens now", report.tokens_after, "tokens"),

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from foldaway.commands import compacting, lineage, looking, naming
-from foldaway.commands.lines import SPECS, BadLine, CommandLine, near_names, split_line
+from foldaway.commands import compacting, lineage, naming, showing
+from foldaway.commands.lines import SPECS, BadLine, CommandLine, split_line, suggest_names
 from foldaway.commands.reach import Reach
 from foldaway.commands.values import CommandAnswer, CommandChoice, Completion
 from foldaway.errors import FoldawayError
@@ -21,10 +21,10 @@ Answer: TypeAlias = CommandAnswer | tuple[Session, CommandAnswer]
 _HANDLERS: Mapping[str, Callable[[Session, CommandLine, Reach], Answer]] = {
     "compress": compacting.compress, "undo": lineage.undo, "branch": lineage.branch,
     "new": lineage.new, "resume": lineage.resume, "rewind": lineage.rewind, "goal": naming.name,
-    "title": naming.name, "context": looking.context, "usage": looking.usage,
-    "pin": compacting.pin, "unpin": compacting.unpin, "recall": looking.recall,
-    "search": looking.search, "memory": looking.memory, "export": looking.export,
-    "model": naming.model, "status": looking.status, "help": looking.help_on,
+    "title": naming.name, "context": showing.context, "usage": showing.usage,
+    "pin": compacting.pin, "unpin": compacting.unpin, "recall": showing.recall,
+    "search": showing.search, "memory": showing.memory, "export": showing.export,
+    "model": naming.model, "status": showing.status, "help": showing.help_on,
 }  # fmt: skip
 
 _COMPRESS_WORDS = (
@@ -42,11 +42,7 @@ class Commands:
     """
 
     def __init__(
-        self,
-        session: Session,
-        *,
-        memory: MemoryManager | None = None,
-        all_sessions: bool = False,
+        self, session: Session, *, memory: MemoryManager | None = None, all_sessions: bool = False
     ) -> None:
         """Take the conversation that commands are about.
 
@@ -67,7 +63,7 @@ class Commands:
 
     def run(self, line: str) -> CommandAnswer:
         """Return what a command did."""
-        return self._guarded(line, self._run)
+        return self._guard(line, self._run)
 
     async def arun(self, line: str) -> CommandAnswer:
         """Do what `run` does, for hosts that await; a compaction that is cancelled changes
@@ -76,14 +72,14 @@ class Commands:
         asked = split_line(line)
         if asked is None or asked.name != "compress":
             return await asyncio.to_thread(self.run, line)
-        answer = await asyncio.to_thread(self._guarded, line, self._preview)
+        answer = await asyncio.to_thread(self._guard, line, self._preview)
         if answer.headline:
             return answer
         try:
             options = compacting.compact_arguments(self.session, asked)
-            return self._ended(compacting.compressed(await self.session.acompact(**options)))
+            return self._mark_ended(compacting.describe(await self.session.acompact(**options)))
         except FoldawayError as error:
-            return self._failed(asked.name, str(error))
+            return self._fail(asked.name, str(error))
 
     def _preview(self, line: CommandLine) -> Answer:
         """Return what a `/compress` answers without a compaction, without a headline if it must be
@@ -92,15 +88,15 @@ class Commands:
         found = compacting.preview(self.session, line)
         return found or CommandAnswer(command="compress", headline="")
 
-    def _guarded(self, line: str, work: Callable[[CommandLine], Answer]) -> CommandAnswer:
+    def _guard(self, line: str, work: Callable[[CommandLine], Answer]) -> CommandAnswer:
         asked = split_line(line)
         if asked is None:
-            return self._failed("", "a command begins with a slash, such as /help")
+            return self._fail("", "a command begins with a slash, such as /help")
         if asked.name not in SPECS:
             near = tuple(
-                CommandChoice(f"/{name}", SPECS[name].help) for name in near_names(asked.name)
+                CommandChoice(f"/{name}", SPECS[name].help) for name in suggest_names(asked.name)
             )
-            failed = self._failed("", f"no command /{asked.name}; write /help")
+            failed = self._fail("", f"no command /{asked.name}; write /help")
             return replace(failed, choices=near)
         if not self.session.is_begun and not self._is_for_beginning(asked.name):
             return CommandAnswer(
@@ -109,10 +105,10 @@ class Commands:
         try:
             answer = work(asked)
         except (BadLine, FoldawayError) as error:
-            return self._failed(asked.name, str(error))
+            return self._fail(asked.name, str(error))
         if isinstance(answer, tuple):
             self.session, answer = answer
-        return self._ended(answer)
+        return self._mark_ended(answer)
 
     def _run(self, line: CommandLine) -> Answer:
         return _HANDLERS[line.name](self.session, line, self._reach)
@@ -167,7 +163,7 @@ class Commands:
             case "pin":
                 return tuple(Completion(f"m{p.position}", p.note) for p in self.session.pins())
             case "form":
-                return tuple(map(Completion, looking.FORMS))
+                return tuple(map(Completion, showing.FORMS))
             case "command":
                 return tuple(Completion(spec.name, spec.help) for spec in SPECS.values())
             case _:
@@ -184,11 +180,11 @@ class Commands:
         others = ("resume", "search") if self._all else ()
         return name in ("help", "goal", "title", "model", "memory", *others)
 
-    def _ended(self, answer: CommandAnswer) -> CommandAnswer:
+    def _mark_ended(self, answer: CommandAnswer) -> CommandAnswer:
         now = self.session
         return replace(answer, session_id=now.id if now.is_begun else "")
 
-    def _failed(self, command: str, sentence: str) -> CommandAnswer:
-        return self._ended(
+    def _fail(self, command: str, sentence: str) -> CommandAnswer:
+        return self._mark_ended(
             CommandAnswer(command=command, status="failed", headline=self._show(sentence))
         )

@@ -23,9 +23,10 @@ def branch(session: Session, line: CommandLine, *_: object) -> tuple[Session, Co
     name = f": {made.info.title}" if made.info.title else ""
     place = f"after {plural(was.length, 'message')}"
     return session.switch(made.id), CommandAnswer(
-        command="branch", headline=f"You are in a branch {place}{name}",
-        choices=(_back(was),),
-    )  # fmt: skip
+        command="branch",
+        headline=f"You are in a branch {place}{name}",
+        choices=(_offer_return(was),),
+    )
 
 
 def new(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
@@ -35,7 +36,9 @@ def new(session: Session, line: CommandLine, *_: object) -> tuple[Session, Comma
     if line.rest:
         made.change(title=line.rest)
     return made, CommandAnswer(
-        command="new", headline="A new conversation; the one before is kept", choices=(_back(was),)
+        command="new",
+        headline="A new conversation; the one before is kept",
+        choices=(_offer_return(was),),
     )
 
 
@@ -44,20 +47,22 @@ def resume(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
     if not line.rest:
         found = [one for one in reach.recent(_MOST + 1) if one.id != session.id][:_MOST]
         return session, CommandAnswer(
-            command="resume", status="unchanged",
+            command="resume",
+            status="unchanged",
             headline="Which conversation?" if found else "this is the only conversation",
             choices=tuple(_choice(one, reach) for one in found),
-        )  # fmt: skip
+        )
     to = reach.find(line.rest)
     if to.id == session.id:
         here = CommandAnswer(command="resume", status="unchanged", headline="you are in it already")
         return session, here
     was, other = session.info, session.switch(to.id)
     return other, CommandAnswer(
-        command="resume", headline=f"You are back in: {_named(other.info, reach)}",
+        command="resume",
+        headline=f"You are back in: {_name_session(other.info, reach)}",
         figures=(Figure("messages", other.info.length, "messages"),),
-        choices=(_back(was),) if was.id else (),
-    )  # fmt: skip
+        choices=(_offer_return(was),) if was.id else (),
+    )
 
 
 def rewind(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, CommandAnswer]:
@@ -74,7 +79,7 @@ def rewind(session: Session, line: CommandLine, reach: Reach) -> tuple[Session, 
     stop = at + 1
     while stop < len(rows) and rows[stop].role != "user" and _answers(rows[stop]):
         stop += 1  # results stay with their calls
-    return _gone_back(session, stop, "rewind", f"You are after m{stop - 1}")
+    return _go_back(session, stop, "rewind", f"You are after m{stop - 1}")
 
 
 def undo(session: Session, line: CommandLine, *_: object) -> tuple[Session, CommandAnswer]:
@@ -82,23 +87,23 @@ def undo(session: Session, line: CommandLine, *_: object) -> tuple[Session, Comm
     if not line.rest:
         return session, undo_compaction(session)
     turns = line.number(line.rest, "how many turns")
-    asks = [row.position for row in session.store.outline(session.id) if _asks(row)]
+    asks = [row.position for row in session.store.outline(session.id) if _is_question(row)]
     if turns > len(asks):
         raise BadLine(f"there are only {plural(len(asks), 'turn')}")
     said = "the last turn is" if turns == 1 else f"the last {turns} turns are"
-    return _gone_back(session, asks[-turns], "undo", f"{said} taken back".capitalize())
+    return _go_back(session, asks[-turns], "undo", f"{said} taken back".capitalize())
 
 
 def places(session: Session, reach: Reach, command: str) -> tuple[CommandChoice, ...]:
     """Return the newest messages of the user as choices for a command, the newest first."""
-    asks = [row.position for row in session.store.outline(session.id) if _asks(row)][-_MOST:]
+    asks = [row.position for row in session.store.outline(session.id) if _is_question(row)][-_MOST:]
     return tuple(
         CommandChoice(f"{command} m{at}", beginning(reach.words_at(session.id, at), _LABEL))
         for at in reversed(asks)
     )
 
 
-def _gone_back(
+def _go_back(
     session: Session, stop: int, command: str, headline: str
 ) -> tuple[Session, CommandAnswer]:
     was = session.info
@@ -107,25 +112,25 @@ def _gone_back(
         return session, same
     made = session.branch(stop, switches=False)
     return session.switch(made.id), CommandAnswer(
-        command=command, headline=headline, choices=(_back(was),),
+        command=command, headline=headline, choices=(_offer_return(was),),
         figures=(Figure("messages left behind", was.length - stop, "messages"),),
     )  # fmt: skip
 
 
-def _back(was: SessionInfo) -> CommandChoice:
+def _offer_return(was: SessionInfo) -> CommandChoice:
     return CommandChoice(f"/resume {was.id}", "go back")
 
 
 def _choice(info: SessionInfo, reach: Reach) -> CommandChoice:
     detail = f"{info.length:,} messages, {date_of(info.updated)}"
-    return CommandChoice(f"/resume {info.id}", _named(info, reach), detail)
+    return CommandChoice(f"/resume {info.id}", _name_session(info, reach), detail)
 
 
-def _named(info: SessionInfo, reach: Reach) -> str:
+def _name_session(info: SessionInfo, reach: Reach) -> str:
     return beginning(reach.show(name_in_words(info)), _LABEL) or "an empty conversation"
 
 
-def _asks(row: OutlineRow) -> bool:
+def _is_question(row: OutlineRow) -> bool:
     return row.role == "user" and not row.tools and not row.generated
 
 

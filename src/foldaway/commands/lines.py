@@ -98,7 +98,7 @@ def split_line(line: str) -> CommandLine | None:
     return None if found is None else CommandLine(found[1].lower(), (found[2] or "").strip())
 
 
-def near_names(name: str) -> list[str]:
+def suggest_names(name: str) -> list[str]:
     """Return the commands that a wrong name may mean."""
     begun = [known for known in SPECS if known.startswith(name)]
     return begun or get_close_matches(name, SPECS, n=3)

@@ -16,9 +16,10 @@ def name(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
         session.change(**{what: text})
     known = session.info.goal if is_goal else session.info.title
     return CommandAnswer(
-        command=what, status="done" if line.rest else "unchanged",
+        command=what,
+        status="done" if line.rest else "unchanged",
         headline=f"The {what} is: {known}" if known else f"no {what} is set",
-    )  # fmt: skip
+    )
 
 
 def model(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
@@ -31,7 +32,8 @@ def model(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
     length, source = window_of(settings.model, None)
     is_assumed = bool(name) and not window and source == "assumed"
     return CommandAnswer(
-        command="model", status="done" if name else "unchanged",
+        command="model",
+        status="done" if name else "unchanged",
         headline=f"{settings.model or 'no model is named'}, window {settings.context_length:,}",
         warnings=(
             f"the window of {name} is not known, {length:,} tokens are assumed; "
@@ -40,4 +42,4 @@ def model(session: Session, line: CommandLine, *_: object) -> CommandAnswer:
         if is_assumed
         else (),
         figures=(Figure("window", settings.context_length, "tokens"),),
-    )  # fmt: skip
+    )

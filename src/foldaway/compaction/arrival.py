@@ -113,12 +113,12 @@ def _smaller(
 def _cut(
     message: Message, call: ToolCall, text: str, arriving: ResultPolicy, counter: TokenCounter
 ) -> str:
-    from foldaway.reduction import Truncation, on_arrival  # brings every reducer with it
+    from foldaway.reduction import Truncation, reduce_on_arrival  # brings every reducer with it
 
     limits = Truncation(default_tokens=arriving.tokens, tools=arriving.tools)
     if not limits.limit(call.name):
         return text
-    return on_arrival(
+    return reduce_on_arrival(
         limits, call.name, text, counter=counter, reference=reference_of(message)
     ).text
 

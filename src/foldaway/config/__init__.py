@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foldaway._core import import_later
-from foldaway.config.files import FILE_NAME, own_file, review_folder
+from foldaway.config.files import FILE_NAME, review_folder, user_file
 from foldaway.config.opening import (
     agent_places,
     external_memory,
@@ -37,12 +37,12 @@ __all__ = [
     "open_engine",
     "open_memory",
     "open_store",
-    "own_file",
     "read_settings",
     "redaction_policy",
     "review_folder",
     "trust_folder",
     "untrust_folder",
+    "user_file",
     "value_of",
     "writers_from",
 ]

@@ -31,7 +31,7 @@ from foldaway.config.sections import (
     check_type,
     find_setting,
 )
-from foldaway.config.trust import hash_of, trusted_hash
+from foldaway.config.trust import hash_of, read_trusted_hash
 from foldaway.errors import InvalidSetting, NotReadable
 
 FILE_NAME = "foldaway.toml"
@@ -62,14 +62,14 @@ def read_files(named: str, environment: Mapping[str, str]) -> list[FileRead]:
     """
     if named:
         return [_read_whole(named, "named", environment)]
-    own = own_file(environment)
+    own = user_file(environment)
     found = [_read_whole(own, "own", environment)] if os.path.isfile(own) else []
     if os.path.isfile(FILE_NAME):
         found.append(_read_folder(environment))
     return found
 
 
-def own_file(environment: Mapping[str, str]) -> str:
+def user_file(environment: Mapping[str, str]) -> str:
     """Return the name of the settings file in the user's configuration folder, there or not."""
     home = environment.get("HOME") or os.path.expanduser("~")
     given = environment.get("XDG_CONFIG_HOME", "")
@@ -87,7 +87,7 @@ def _read_folder(environment: Mapping[str, str]) -> FileRead:
     except NotReadable as error:
         file = SettingsFile(name, "folder", "broken", (Ignored("", error.what),))
         return FileRead(file, {}, (_plain(f"{name} in this folder is ignored: {error.what}"),))
-    trusted = trusted_hash(os.curdir, environment) if _not_allowed(tables) else ""
+    trusted = read_trusted_hash(os.curdir, environment) if _not_allowed(tables) else ""
     if trusted and trusted == hash_of(data):
         given = dict(_take(tables, name, environment))
         return FileRead(SettingsFile(name, "folder", "trusted"), given)

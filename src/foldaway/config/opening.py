@@ -103,10 +103,7 @@ def open_memory(
 
 
 def open_engine(
-    *,
-    settings: Settings | None = None,
-    environment: Mapping[str, str] | None = None,
-    **more: Any,
+    *, settings: Settings | None = None, environment: Mapping[str, str] | None = None, **more: Any
 ) -> ContextEngine:
     """Return a new engine by the settings: the one that `[engine] name` chooses.
 

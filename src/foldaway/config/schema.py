@@ -9,14 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from msgspec.structs import fields
 
 from foldaway._core import Policy
-from foldaway.config.sections import (
-    ONE_OF,
-    SECTIONS,
-    TABLES,
-    Kind,
-    Settings,
-    describe,
-)
+from foldaway.config.sections import ONE_OF, SECTIONS, TABLES, Kind, Settings, describe
 from foldaway.config.settings import value_of
 
 _CHOICES = {

@@ -59,14 +59,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The variable with the key for that address; "" sends a vendor's key to that vendor alone."""
     fallback_summarizer: str = "none"
     fallback_when_complex: bool = False
-    """Whether the fallback is asked first where much was changed or is open."""
+    """Whether the fallback is asked first if much was changed or is open."""
     reuse_prompt_cache: bool = False
     """Whether the summary request is appended to the main conversation, so that its cached prompt
     is reused; the summarizer must be the main model."""
     on_failure: Literal["auto", "ledger", "abort"] = "auto"
     summarizer_timeout: float = 120.0
     summarizer_context_length: int | None = None
-    """What the summarizer can read, where that cannot be looked up."""
+    """What the summarizer can read, if that cannot be looked up."""
     cache_ttl: Literal["5m", "1h"] = "5m"
     sessions_mode: Literal["in-place", "rotate"] = "in-place"
     profile: str = "default"
@@ -177,7 +177,7 @@ FOLDER_MAY_SET = frozenset({
     "sessions.mode",
 })  # fmt: skip
 """What the foldaway.toml of a folder may set. Everything else, new settings too, is the user's own:
-whoever wrote the folder is not the user."""
+anyone who wrote the folder is not the user."""
 
 ONE_OF: Mapping[str, tuple[str, ...]] = {
     name: get_args(field.type)

@@ -24,7 +24,7 @@ def home_folder(environment: Mapping[str, str] | None = None) -> Path:
     return Path(named) if named else platformdirs.user_data_path("foldaway", appauthor=False)
 
 
-def trusted_hash(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
+def read_trusted_hash(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """Return the hash of the settings that the user trusted in a folder, "" if there is none."""
     path = _record(folder, environment)
     if not path.is_absolute():  # it would be in the current folder, whose author could write it

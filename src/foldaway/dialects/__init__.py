@@ -1,4 +1,4 @@
-"""Dialects: a provider's wire format, its rules, and what to do where they are broken."""
+"""Dialects: a provider's wire format, its rules, and what to do if they are broken."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from foldaway.dialects.jsontext import (
         clean_value,
+        depth_error,
         dump_bytes,
         dump_text,
         gaps,
@@ -27,19 +28,18 @@ if TYPE_CHECKING:
         scan,
         split_list,
         split_object,
-        too_deep,
     )
     from foldaway.dialects.limits import (
         DEFAULT_LIMITS,
         GZIP,
         Limits,
-        bounded_lines,
-        broken_gzip,
+        clip_lines,
+        gzip_error,
+        measure_unpacked,
         read_whole,
-        too_large,
-        too_long,
+        size_error,
+        skip_note,
         unpack,
-        unpacked_size,
         unpacks_too_large,
     )
     from foldaway.dialects.loading import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from foldaway.dialects.registry import DIALECTS, LIST_KEYS, detect, dialect_named
     from foldaway.dialects.repairing import Repaired, repair, repair_transcript
     from foldaway.dialects.rule import Action, Profile
-    from foldaway.dialects.rules.pairs import CALL_ANSWERED, holds_only_results
+    from foldaway.dialects.rules.pairs import CALL_ANSWERED, has_only_results
     from foldaway.dialects.rules.results import RESULTS_ADJACENT
     from foldaway.dialects.rules.roles import ROLES_ALTERNATE
     from foldaway.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
@@ -72,9 +72,9 @@ __getattr__ = import_later(
         "dialect": "FreshIds",
         "document": "Document Record document_of read_document write_document",
         "jsontext": "clean_value dump_bytes dump_text gaps parse refuse_dense scan split_list "
-        "split_object too_deep",
-        "limits": "DEFAULT_LIMITS GZIP Limits bounded_lines broken_gzip read_whole too_large "
-        "too_long unpack unpacked_size unpacks_too_large",
+        "split_object depth_error",
+        "limits": "DEFAULT_LIMITS GZIP Limits clip_lines gzip_error read_whole size_error "
+        "skip_note unpack measure_unpacked unpacks_too_large",
         "loading": "dump list_key load load_parsed not_a_message plain refuse_strangers "
         "with_messages",
         "loss": "Loss",
@@ -82,7 +82,7 @@ __getattr__ = import_later(
         "registry": "DIALECTS LIST_KEYS detect dialect_named",
         "repairing": "Repaired repair repair_transcript",
         "rule": "Action Profile",
-        "rules.pairs": "CALL_ANSWERED holds_only_results",
+        "rules.pairs": "CALL_ANSWERED has_only_results",
         "rules.results": "RESULTS_ADJACENT",
         "rules.roles": "ROLES_ALTERNATE",
         "rules.thinking": "DROP_BLOCK_HEADERS drop_settings",

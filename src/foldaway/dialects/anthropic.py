@@ -14,12 +14,12 @@ from typing import Any
 from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from foldaway.dialects.shape import (
     Flaws,
-    answered_id,
     arguments_text,
     arguments_value,
     call_id,
     call_name,
     not_a_message,
+    read_call_id,
     text_of,
 )
 from foldaway.dialects.turns import turns
@@ -153,7 +153,7 @@ def _call(block: Any, at: str, flaws: Flaws, fallback: str, kind: Any) -> ToolCa
 
 def _result(block: Any, at: str, flaws: Flaws) -> ToolResult:
     before = flaws.found
-    call = answered_id(block, "tool_use_id", at, flaws)
+    call = read_call_id(block, "tool_use_id", at, flaws)
     failed = block.get("is_error", False)
     if type(failed) is not bool:
         flaws.wrong_type(f"{at}.is_error", failed, "true or false")
@@ -168,9 +168,8 @@ def _result_content(content: Any, at: str, flaws: Flaws) -> tuple[Part, ...]:
         return (Text(content, place),) if content else ()
     if type(content) is list:
         return tuple(
-            [_plain_block(block, f"{place}[{index}]", flaws)
-             for index, block in enumerate(content)]
-        )  # fmt: skip
+            [_plain_block(block, f"{place}[{index}]", flaws) for index, block in enumerate(content)]
+        )
     if content is None:
         flaws.wrong_type(place, content, "a string or a list of blocks")
         return ()
@@ -180,7 +179,7 @@ def _result_content(content: Any, at: str, flaws: Flaws) -> tuple[Part, ...]:
 def _server_result(block: Any, at: str, flaws: Flaws) -> ToolResult:
     """Return the result of a server tool; what is not text inside stays as it came."""
     before = flaws.found
-    call = answered_id(block, "tool_use_id", at, flaws)
+    call = read_call_id(block, "tool_use_id", at, flaws)
     content = block.get("content")
     failed = block.get("is_error") is True
     parts: tuple[Part, ...] = ()
@@ -297,7 +296,7 @@ def _encode_thinking(part: Thinking, position: int) -> Any:
 
 
 def decode_system(body: Payload) -> Message | None:
-    """Return the system prompt of a request body, None where it has none."""
+    """Return the system prompt of a request body, None if it has none."""
     wire = body.get("system")
     if wire is None:
         return None
@@ -307,7 +306,7 @@ def decode_system(body: Payload) -> Message | None:
 
 
 def encode_system(message: Message) -> Any:
-    """Return the `system` field of a request body: text, or blocks where there are more."""
+    """Return the `system` field of a request body: text, or blocks if there are more."""
     if message.intact and message.wire is not None:
         return message.wire
     return _encode_content(message, message.wire)

@@ -9,16 +9,16 @@ from msgspec.structs import replace
 
 from foldaway._core import WireRules
 from foldaway.dialects.dialect import Encode
-from foldaway.dialects.jsontext import too_deep
+from foldaway.dialects.jsontext import depth_error
 from foldaway.dialects.loading import load
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.rule import Case, Profile, is_model
 from foldaway.dialects.rules.thinking import (
     THINKING_FIRST,
-    asks_to_drop,
     drop_settings,
     is_enabled,
+    is_set_to_drop,
 )
 from foldaway.errors import CannotEncode
 from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, Violation, survey
@@ -43,7 +43,7 @@ def check_transcript(transcript: Transcript, profile: Profile) -> list[Violation
     try:
         return check_case(Case(transcript, survey(transcript.messages), profile))
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
 def check_case(case: Case) -> list[Violation]:
@@ -73,7 +73,7 @@ def wire_rules(
             for index, message in enumerate(messages)
             if not message.intact
             and not _is_plain(message)
-            and (found := _unwritable(encode, message, index))
+            and (found := _find_unwritable(encode, message, index))
         ]
         if unwritable:
             return unwritable
@@ -87,7 +87,7 @@ def wire_rules(
         check,
         strips_thinking=bool(bound) and (not named or is_model(named, bound)),
         loop_thinks=profile.has(THINKING_FIRST) and is_enabled(thinking),
-        drops_stale=asks_to_drop(thinking),
+        drops_stale=is_set_to_drop(thinking),
     )
 
 
@@ -100,8 +100,8 @@ def _is_plain(message: Message) -> bool:
     )
 
 
-def _unwritable(encode: Encode, message: Message, index: int) -> Violation | None:
-    """Return what keeps a changed message from being written, None where nothing does."""
+def _find_unwritable(encode: Encode, message: Message, index: int) -> Violation | None:
+    """Return what keeps a changed message from being written, None if nothing does."""
     try:
         encode(message)
     except CannotEncode as error:

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.carry import carry
 from foldaway.dialects.dialect import Dialect, FreshIds
-from foldaway.dialects.jsontext import too_deep
+from foldaway.dialects.jsontext import depth_error
 from foldaway.dialects.loading import dump, load
 from foldaway.dialects.loss import Loss, Losses, first_difference
+from foldaway.dialects.portable import carry
 from foldaway.dialects.registry import dialect_named
 from foldaway.dialects.request import is_request, record_fields, request_fields
 from foldaway.transcript import (
@@ -73,12 +73,12 @@ def convert(messages: Any, to: str, *, dialect: str | None = None) -> Converted:
 def convert_transcript(transcript: Transcript, to: str) -> Converted:
     """Return the transcript in the dialect `to`; in its own dialect it comes back as it is."""
     try:
-        return _converted(transcript, to)
+        return _convert_once(transcript, to)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
-def _converted(transcript: Transcript, to: str) -> Converted:
+def _convert_once(transcript: Transcript, to: str) -> Converted:
     source, target = dialect_named(transcript.dialect), dialect_named(to)
     if source is target:
         return Converted(dump(transcript), (), transcript)
@@ -92,7 +92,7 @@ def _converted(transcript: Transcript, to: str) -> Converted:
     fields: Payload = {}
     if frame.body is not None:
         fields = _fields(transcript, target, losses)
-    return _framed(written, fields, target, frame, losses)
+    return _write_frame(written, fields, target, frame, losses)
 
 
 def _with_system(transcript: Transcript) -> Sequence[Message]:
@@ -112,7 +112,7 @@ class _Written(Struct, frozen=True):
 
 def _write(messages: list[Message], target: Dialect, losses: Losses, *, body: bool) -> _Written:
     """Return carried messages in the form of `target`."""
-    leading, rest = _apart(messages, target, body=body)
+    leading, rest = _split_system(messages, target, body=body)
     if target.name == "gemini":
         rest = [_as_user(message, losses) for message in rest]
     rest = with_kinds_of_calls(rest)
@@ -130,7 +130,7 @@ def _write(messages: list[Message], target: Dialect, losses: Losses, *, body: bo
     return _Written(meant, arranged, items, system)
 
 
-def _apart(
+def _split_system(
     messages: list[Message], target: Dialect, *, body: bool
 ) -> tuple[list[Message], list[Message]]:
     """Return the messages that go into the request's system field, and the others."""
@@ -188,7 +188,7 @@ def _fields(transcript: Transcript, target: Dialect, losses: Losses) -> Payload:
     return fields
 
 
-def _framed(
+def _write_frame(
     written: _Written, fields: Payload, target: Dialect, frame: Frame, losses: Losses
 ) -> Converted:
     messages = _origins_kept(target.decode(written.items), written.arranged)
@@ -224,26 +224,26 @@ def with_real_ids(messages: Sequence[Message]) -> list[Message]:
     fresh = FreshIds(
         [call.id for _, call in index.calls] + [result.call_id for _, result in index.results]
     )
-    call_ids = [_real(call.id, fresh) for _, call in index.calls]
+    call_ids = [_choose_id(call.id, fresh) for _, call in index.calls]
     result_ids = [
-        _real(result.call_id, fresh) if ordinal < 0 else call_ids[ordinal]
+        _choose_id(result.call_id, fresh) if ordinal < 0 else call_ids[ordinal]
         for (_, result), ordinal in zip(index.results, index.call_of, strict=True)
     ]
     calls, results = iter(call_ids), iter(result_ids)
     return [
-        replace(message, parts=tuple([_renamed(part, calls, results) for part in message.parts]))
+        replace(message, parts=tuple([_rename_ids(part, calls, results) for part in message.parts]))
         for message in messages
     ]
 
 
-def _real(given: str, fresh: FreshIds) -> str:
+def _choose_id(given: str, fresh: FreshIds) -> str:
     if not given.startswith("~"):
         return given
     stem = "".join(char if char.isalnum() and char.isascii() else "_" for char in given[1:])
     return fresh.make(f"call_{stem}")
 
 
-def _renamed(part: Part, calls: Iterator[str], results: Iterator[str]) -> Part:
+def _rename_ids(part: Part, calls: Iterator[str], results: Iterator[str]) -> Part:
     if isinstance(part, ToolCall):
         return replace(part, id=next(calls))
     if isinstance(part, ToolResult):
@@ -262,12 +262,12 @@ def with_kinds_of_calls(messages: Sequence[Message]) -> list[Message]:
         if ordinal >= 0
     }
     return [
-        replace(message, parts=tuple([_of_kind(part, kinds) for part in message.parts]))
+        replace(message, parts=tuple([_set_kind(part, kinds) for part in message.parts]))
         for message in messages
     ]
 
 
-def _of_kind(part: Part, kinds: Mapping[int, CallKind]) -> Part:
+def _set_kind(part: Part, kinds: Mapping[int, CallKind]) -> Part:
     if not isinstance(part, ToolResult):
         return part
     return replace(part, kind=kinds.get(id(part), part.kind))
@@ -281,16 +281,16 @@ def chat_turns(messages: Sequence[Message], to: str, losses: Losses) -> list[Mes
     """
     found: list[Message] = []
     for message in messages:
-        if found and _belongs(found[-1], message):
+        if found and _is_same_turn(found[-1], message):
             found[-1] = replace(found[-1], parts=(*found[-1].parts, *message.parts))
         else:
             found.append(message)
     if to != "openai-chat":
         return found
-    return [_in_chat_order(message, losses) for message in found]
+    return [_sort_for_chat(message, losses) for message in found]
 
 
-def _belongs(before: Message, message: Message) -> bool:
+def _is_same_turn(before: Message, message: Message) -> bool:
     if before.role != "assistant" or message.role != "assistant" or before.origin != message.origin:
         return False
     if isinstance(before.parts[-1], ToolCall | Thinking):
@@ -298,7 +298,7 @@ def _belongs(before: Message, message: Message) -> bool:
     return isinstance(message.parts[0], ToolCall)
 
 
-def _in_chat_order(message: Message, losses: Losses) -> Message:
+def _sort_for_chat(message: Message, losses: Losses) -> Message:
     """Return the parts in the order of a chat message: reasoning, words, calls."""
     if message.role != "assistant":
         return message

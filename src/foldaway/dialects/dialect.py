@@ -50,11 +50,11 @@ class Dialect(Struct, frozen=True):
     """How much the data looks like this dialect: 0 not at all, 1 as well as any, more for marks
     that only this dialect has. Looks at a bounded number of elements."""
     system_key: str = ""
-    """The field of a request body that holds the system prompt; "" where it is a message."""
+    """The field of a request body that holds the system prompt; "" if it is a message."""
     decode_system: DecodeSystem | None = None
     encode_system: EncodeSystem | None = None
     pairs_by_order: bool = False
-    """Whether which call a result answers is told by what stands before it, and not by an id."""
+    """Whether which call a result answers is decided by what stands before it, and not by an id."""
 
 
 class Places:
@@ -104,7 +104,7 @@ class FreshIds:
         self._last: dict[str, int] = {}
 
     def make(self, wanted: str) -> str:
-        """Return `wanted`, numbered from 2 where it is taken already."""
+        """Return `wanted`, numbered from 2 if it is taken already."""
         if wanted not in self._taken:
             self._taken.add(wanted)
             return wanted

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from foldaway.dialects.jsontext import dump_bytes as dump_json
 from foldaway.dialects.jsontext import (
+    depth_error,
     gaps,
     not_utf8,
     parse,
@@ -17,8 +17,8 @@ from foldaway.dialects.jsontext import (
     scan,
     split_list,
     split_object,
-    too_deep,
 )
+from foldaway.dialects.jsontext import dump_bytes as dump_json
 from foldaway.dialects.limits import DEFAULT_LIMITS, GZIP, Limits, unpack
 from foldaway.dialects.loading import dump as dump_value
 from foldaway.dialects.loading import load_parsed
@@ -45,7 +45,7 @@ class Record(Struct, frozen=True):
     source: bytes
     line: int = 1
     name: str = ""
-    """What it is called where it has no line: a session has an agent and an id."""
+    """What it is called if it has no line: a session has an agent and an id."""
     model: str = ""
     """The model that an agent noted with it."""
 
@@ -67,7 +67,7 @@ def read_document(
     """Return the transcripts in `data`, or raise `NotReadable` with the line or path at fault.
 
     JSON (a message list, an object that holds one, a list of such objects), JSON lines (a message
-    or such an object a line) and gzip of these are told apart by the data. A torn line is
+    or such an object a line) and gzip of these are detected from the data. A torn line is
     recovered as far as whole objects go. What decompresses to more than the limit is refused.
     """
     compressed = data[:2] == GZIP
@@ -83,7 +83,7 @@ def read_document(
             _read_lines(body, dialect) if _is_lines(body, dialect) else _read_value(body, dialect)
         )
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
     return replace(found, source=text, compressed=compressed)
 
 
@@ -128,15 +128,14 @@ def _no_transcript(body: bytes) -> NotReadable:
     else:
         what = f"is {kind_of(value)}, not a transcript"
     return NotReadable(
-        what, where="line 1",
-        remedy="expected a JSON list or object, or one JSON object a line",
-    )  # fmt: skip
+        what, where="line 1", remedy="expected a JSON list or object, or one JSON object a line"
+    )
 
 
 def write_document(document: Document, transcripts: Sequence[Transcript]) -> bytes:
     """Return `document` with its transcripts replaced, one for one, uncompressed.
 
-    Where nothing changed the bytes are the ones that were read; where something did, every
+    If nothing changed the bytes are the ones that were read; where something did, every
     message that was not touched keeps its own bytes.
     """
     pairs = list(zip(document.records, transcripts, strict=True))
@@ -161,7 +160,7 @@ def write_document(document: Document, transcripts: Sequence[Transcript]) -> byt
 def _is_lines(text: bytes, dialect: str | None) -> bool:
     """Return whether `text` is JSON lines.
 
-    Its first line is a whole object and something follows, or it is no JSON value as a whole and
+    Its first line is a whole object and something follows, or it is not JSON value as a whole and
     a later line is a whole object: then the first one is torn.
     """
     start = text.lstrip()
@@ -173,7 +172,7 @@ def _is_lines(text: bytes, dialect: str | None) -> bool:
     if whole:
         alone = whole[0][1]
         is_item = dialect == "openai-responses" and type(alone.get("type")) is str
-        is_message = not _holds_list(alone) and ("role" in alone or "from" in alone or is_item)
+        is_message = not _has_list(alone) and ("role" in alone or "from" in alone or is_item)
         return left > 0 or len(whole) > 1 or bool(rest.strip()) or is_message
     if not _has_whole_line(rest):
         return False
@@ -193,7 +192,7 @@ def _has_whole_line(text: bytes) -> bool:
                 value = parse(line)
             except NotReadable:
                 continue
-            if _holds_list(value) or "role" in value or "from" in value or "type" in value:
+            if _has_list(value) or "role" in value or "from" in value or "type" in value:
                 return True
     return False
 
@@ -205,7 +204,7 @@ def _read_value(text: bytes, dialect: str | None) -> Document:
     except NotReadable:
         _refuse_lists_a_line(text)
         raise
-    if isinstance(value, list) and value and all(_holds_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list) and value and all(_has_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         pieces = split_list(text)
         records = [
             _record(element, bytes(pieces[at]), dialect, f"$[{at}]")
@@ -231,10 +230,11 @@ def _refuse_lists_a_line(text: bytes) -> None:
 
 def _not_an_object(value: Any, line: int) -> NotReadable:
     return NotReadable(
-        f"is {kind_of(value)}, not a JSON object", where=f"line {line}",
+        f"is {kind_of(value)}, not a JSON object",
+        where=f"line {line}",
         remedy="every line of a JSON lines file is one object: a message, or a transcript under "
         "'messages'",
-    )  # fmt: skip
+    )
 
 
 def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 1) -> Record:
@@ -244,7 +244,7 @@ def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int 
         raise error.at(where) from None
 
 
-def _holds_list(value: Any) -> bool:
+def _has_list(value: Any) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LIST_KEYS)  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -264,10 +264,11 @@ def _read_lines(text: bytes, dialect: str | None) -> Document:
             warnings.append(f"line {number}: torn; {kept}, {left} bytes left out")
     if len(warnings) > max(len(rows), 1):
         raise NotReadable(
-            "is not a JSON object", where=warnings[0].partition(":")[0],
+            "is not a JSON object",
+            where=warnings[0].partition(":")[0],
             remedy="every line of a JSON lines file is one object",
-        )  # fmt: skip
-    if rows and all(_holds_list(value) for _, _, value in rows):
+        )
+    if rows and all(_has_list(value) for _, _, value in rows):
         records = [
             _record(value, piece, dialect, f"line {number}", number)
             for number, piece, value in rows
@@ -355,7 +356,7 @@ def _join(source: bytes, record: Record, transcript: Transcript) -> bytes:
 
 
 def _pieces(record: Record, transcript: Transcript, old: Sequence[Raw]) -> list[bytes]:
-    """Return the bytes of every message: its own slice of the source where it is the same one."""
+    """Return the bytes of every message: its own slice of the source if it is the same one."""
     encode = dialect_named(transcript.dialect).encode
     was = record.transcript.messages
     pieces: list[bytes] = []

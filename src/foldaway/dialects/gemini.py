@@ -1,6 +1,6 @@
 """Gemini contents: `{"systemInstruction", "contents": [{"role", "parts": [...]}]}`.
 
-Keys are read in camel case and in snake case; what is written anew keeps the case that it had.
+Keys are read in camel case and in snake case; what is written again keeps the case that it had.
 """
 
 # Wire values are `Any`, and so is whatever is taken out of one.
@@ -25,7 +25,7 @@ from foldaway.dialects.shape import (
     arguments_value,
     call_name,
     not_a_message,
-    shown,
+    quote,
     text_of,
 )
 from foldaway.dialects.turns import turns
@@ -43,9 +43,7 @@ from foldaway.transcript import (
     ToolResult,
 )
 
-_ROLES: dict[Any, Role] = {
-    None: "user", "user": "user", "model": "assistant", "function": "user",
-}  # fmt: skip
+_ROLES: dict[Any, Role] = {None: "user", "user": "user", "model": "assistant", "function": "user"}
 _WIRE_ROLES: dict[Role, str] = {"user": "user", "tool": "user", "assistant": "model"}
 _NEAR_ROLES = {
     "assistant": "model", "ai": "model", "bot": "model", "gpt": "model",
@@ -93,16 +91,16 @@ def _message(wire: Any, position: int, waiting: _Waiting) -> Message:
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str or name is None else None
     if role is None:
-        role = _near_role(name, flaws)
+        role = _guess_role(name, flaws)
     waiting.enter(role)
     parts = _parts(wire.get("parts"), _PART, "parts", flaws, (position, waiting))
     return Message(role, parts, position, "", "real", wire, True, flaws.found)
 
 
-def _near_role(name: Any, flaws: Flaws) -> Role:
+def _guess_role(name: Any, flaws: Flaws) -> Role:
     near = _NEAR_ROLES.get(name) if type(name) is str else None
     flaws.add(
-        "role-known", "role", f"role is {shown(name)}; known: user, model",
+        "role-known", "role", f"role is {quote(name)}; known: user, model",
         f"use {near!r}" if near else "use user or model", mendable=near is not None,
     )  # fmt: skip
     return _ROLES[near] if near else "system" if name == "system" else "unknown"
@@ -145,15 +143,16 @@ def _part(wire: Any, at: str, flaws: Flaws, index: int, place: tuple[int, _Waiti
         case "" if wire.get("thought") is True:
             return Thinking("", _signature(wire, at, flaws), False, at, wire)
         case "" if not any(value is not None for value in wire.values()):
-            flaws.add("content-present", at, "is a part without content",
-                      "remove it, or give it content")  # fmt: skip
+            flaws.add(
+                "content-present", at, "is a part without content", "remove it, or give it content"
+            )
             return None
         case kind:
             return Opaque(kind or "part", at, wire)
 
 
 def _data_key(wire: Payload) -> str:
-    """Return the key that says what a part holds, "" where none does."""
+    """Return the key that says what a part holds, "" if none does."""
     found = ""
     for key, value in wire.items():
         if value is None or _CAMEL.get(key, key) in _BESIDE:
@@ -216,7 +215,7 @@ def _result(wire: Payload, key: str, flaws: Flaws, place: tuple[str, str, _Waiti
 
 
 def _signature(wire: Payload, at: str, flaws: Flaws) -> str:
-    key = _had(wire, "thoughtSignature", "thought_signature")
+    key = _find_spelling(wire, "thoughtSignature", "thought_signature")
     found = wire.get(key)
     if type(found) is str:
         return found
@@ -225,8 +224,8 @@ def _signature(wire: Payload, at: str, flaws: Flaws) -> str:
     return ""
 
 
-def _had(wire: Payload | None, camel: str, snake: str) -> str:
-    """Return the spelling of a key that `wire` has; camel case where it has neither."""
+def _find_spelling(wire: Payload | None, camel: str, snake: str) -> str:
+    """Return the spelling of a key that `wire` has; camel case if it has neither."""
     return snake if wire is not None and snake in wire and camel not in wire else camel
 
 
@@ -271,22 +270,22 @@ def _encode_call(part: ToolCall, position: int) -> Any:
     if part.kind != "function":
         raise CannotEncode("gemini", f"a call of kind {part.kind!r}", position=position)
     wire = part.wire
-    key = _had(wire, "functionCall", "function_call")
+    key = _find_spelling(wire, "functionCall", "function_call")
     old = wire.get(key) if wire is not None else None
     old = old if isinstance(old, dict) else {}
     fields: dict[str, Any] = {} if part.id.startswith("~") else {"id": part.id}
     fields["name"] = part.name
     if part.arguments != "{}" or not old or old.get("args") is not None:
         fields["args"] = arguments_value(part.arguments, old.get("args"))
-    call = merge_fields(old, fields, _owned(old, "args"))
-    return _signed(wire, part.signature, {key: call})
+    call = merge_fields(old, fields, _list_dropped_keys(old, "args"))
+    return _sign(wire, part.signature, {key: call})
 
 
 def _encode_result(part: ToolResult, position: int) -> Any:
     if part.kind != "function":
         raise CannotEncode("gemini", f"a result of kind {part.kind!r}", position=position)
     wire = part.wire
-    key = _had(wire, "functionResponse", "function_response")
+    key = _find_spelling(wire, "functionResponse", "function_response")
     old = wire.get(key) if wire is not None else None
     old = old if isinstance(old, dict) else {}
     fields: dict[str, Any] = {}
@@ -294,10 +293,10 @@ def _encode_result(part: ToolResult, position: int) -> Any:
         fields["id"] = part.call_id
     fields["name"] = part.name or "unknown_tool"
     fields |= encode_response(part, old, position)
-    return merge_fields(wire, {key: merge_fields(old, fields, _owned(old, "parts"))})
+    return merge_fields(wire, {key: merge_fields(old, fields, _list_dropped_keys(old, "parts"))})
 
 
-def _owned(old: Payload, key: str) -> frozenset[str]:
+def _list_dropped_keys(old: Payload, key: str) -> frozenset[str]:
     """Return the keys that go unless they are written: not null ones, an id only if unusable."""
     usable = old.get("id") is None or type(old["id"]) is str
     keys = (key,) if usable else (key, "id")
@@ -309,11 +308,11 @@ def _encode_thought(part: Thinking, position: int) -> Any:
         raise CannotEncode("gemini", "redacted thinking", position=position)
     had_none = part.wire is not None and "text" not in part.wire and not part.text
     fields: dict[str, Any] = {} if had_none else {"text": part.text}
-    return _signed(part.wire, part.signature, {**fields, "thought": True})
+    return _sign(part.wire, part.signature, {**fields, "thought": True})
 
 
-def _signed(wire: Payload | None, signature: str, fields: dict[str, Any]) -> Any:
-    key = _had(wire, "thoughtSignature", "thought_signature")
+def _sign(wire: Payload | None, signature: str, fields: dict[str, Any]) -> Any:
+    key = _find_spelling(wire, "thoughtSignature", "thought_signature")
     if signature or (wire is not None and wire.get(key) == ""):
         fields[key] = signature
     owned = frozenset({key} if wire is not None and type(wire.get(key)) is str else ())
@@ -321,8 +320,8 @@ def _signed(wire: Payload | None, signature: str, fields: dict[str, Any]) -> Any
 
 
 def decode_system(body: Payload) -> Message | None:
-    """Return the system prompt of a request body, None where it has none."""
-    key = _had(body, *_SYSTEM_KEYS)
+    """Return the system prompt of a request body, None if it has none."""
+    key = _find_spelling(body, *_SYSTEM_KEYS)
     wire = body.get(key)
     if wire is None:
         return None
@@ -348,7 +347,7 @@ def arrange(messages: Sequence[Message]) -> list[Message]:
     """Return foreign messages as Gemini turns.
 
     Calls stand in one model turn and their responses, by name, in the user turn after it. Thoughts
-    stay where nothing signed them. System messages stay in the list; contents have no form for
+    stay if nothing signed them. System messages stay in the list; contents have no form for
     them.
     """
     return turns(messages, keep_thoughts=True, mint_ids=False)

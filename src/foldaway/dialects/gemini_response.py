@@ -73,7 +73,7 @@ def _media(given: Any, at: str, parts: list[Part], flaws: Flaws) -> None:
 
 
 def encode_response(part: ToolResult, old: Payload, position: int) -> dict[str, Any]:
-    """Return the `response`, and where there are media the `parts`, of a function response.
+    """Return the `response`, and if there are media the `parts`, of a function response.
 
     Several texts become one, a line break between them. The key that the words had is kept; new
     ones go under `output`, and under `error` where the call failed.

@@ -44,13 +44,13 @@ def parse(data: bytes | Raw) -> Any:
     except msgspec.DecodeError as error:
         return _parse_leniently(bytes(data), error)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
     except UnicodeDecodeError as error:
         raise not_utf8(bytes(data), error) from None
 
 
 def refuse_dense(data: bytes) -> None:
-    """Raise `NotReadable` for a text of so many values that it takes far more room when parsed."""
+    """Raise `NotReadable` for a text whose values take far more room when parsed."""
     if len(data) > MOST_VALUES and sum(map(data.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise NotReadable(f"holds more than {MOST_VALUES:,} values", remedy="split it")
 
@@ -62,7 +62,7 @@ def dump_bytes(value: Any) -> bytes:
     except UnicodeEncodeError:
         return _dump_escaped(value)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
 def _dump_escaped(value: Any) -> bytes:
@@ -77,7 +77,7 @@ def _dump_escaped(value: Any) -> bytes:
     try:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
     except (RecursionError, ValueError):
-        raise too_deep() from None
+        raise depth_error() from None
 
 
 def dump_text(value: Any) -> str:
@@ -129,7 +129,7 @@ def _split(decoder: msgspec.json.Decoder[Any], data: bytes | Raw) -> Any:
             raise_malformed(bytes(data), error)
         return _unmask(decoder, bytes(data), masked)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
 def _unmask(decoder: msgspec.json.Decoder[Any], data: bytes, masked: bytes) -> Any:
@@ -175,7 +175,7 @@ def gaps(
 
 def raise_malformed(data: bytes, error: Exception) -> NoReturn:
     """Raise `NotReadable` with the line and column that `error` speaks of."""
-    refused = _refused_number(data)
+    refused = _find_refused_number(data)
     found = _BYTE.search(str(error))
     at = int(found.group(1)) if found else len(data)
     if refused is not None and (not found or refused[0] <= at):
@@ -195,7 +195,7 @@ def no_number(name: str, where: str = "") -> NotReadable:
     return NotReadable(what, where=where, remedy=remedy)
 
 
-def _refused_number(data: bytes) -> tuple[int, str] | None:
+def _find_refused_number(data: bytes) -> tuple[int, str] | None:
     """Return the first NaN, infinity or number out of range outside of texts, and its place."""
     for found in _NUMBER.finditer(data):
         name, digits = found.group(1), found.group(2)
@@ -219,7 +219,7 @@ def _place(data: bytes, at: int) -> str:
     return f"line {line} column {column}"
 
 
-def too_deep() -> NotReadable:
+def depth_error() -> NotReadable:
     """Return the error for a value that is nested too deeply."""
     return NotReadable(
         "the JSON is nested too deeply to be a transcript",
@@ -246,11 +246,11 @@ def _parse_leniently(data: bytes, error: msgspec.DecodeError) -> Any:
     if masked is None:
         raise_malformed(data, error)
     try:
-        return json.loads(data, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(data, parse_constant=_refuse, parse_float=_read_float)
     except UnicodeDecodeError as broken:
         raise not_utf8(data, broken) from None
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
     except _Refused:
         raise_malformed(data, ValueError(""))
     except json.JSONDecodeError as broken:
@@ -264,14 +264,14 @@ def _byte(data: bytes, at: int) -> int:
 
 
 def scan(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at `at`, and where it ends; ValueError where none does.
+    """Return the JSON value that begins at `at`, and where it ends; ValueError if none does.
 
     Raises `NotReadable` for NaN, infinities and numbers out of range, as `parse` does.
     """
     try:
         return _SCANNER.raw_decode(text, at)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
     except _Refused as refused:
         raise no_number(str(refused)) from None
 
@@ -284,18 +284,18 @@ def _refuse(name: str) -> NoReturn:
     raise _Refused(name)
 
 
-def _finite(digits: str) -> float:
+def _read_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise _Refused(digits)
     return value
 
 
-_SCANNER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_SCANNER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_float)
 
 
 def _mask_lone_surrogates(data: bytes) -> bytes | None:
-    """Return `data` with lone surrogate escapes replaced, same length; None where it has none."""
+    """Return `data` with lone surrogate escapes replaced, same length; None if it has none."""
     if b"\\ud" not in data and b"\\uD" not in data:
         return None
     found = False

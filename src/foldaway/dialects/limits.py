@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     most."""
     max_stream_mb: int = 4_096
     """What a file may hold that is read line by line, after decompression; databases have no
-    limit, and a text for `redact` only if it is compressed. An import of so much takes half an
+    limit, and a text for `redact` only if it is compressed. An import that large takes half an
     hour; gzip can make a thousand times its size, and then it takes weeks."""
 
     @property
@@ -63,7 +63,7 @@ class Reads(Protocol):
         ...
 
 
-def too_large(limits: Limits) -> NotReadable:
+def size_error(limits: Limits) -> NotReadable:
     """Return the error for an input that is too large to be held whole."""
     return NotReadable(
         f"is larger than {limits.max_file_mb:,} MB",
@@ -71,7 +71,7 @@ def too_large(limits: Limits) -> NotReadable:
     )
 
 
-def too_long(limits: Limits) -> str:
+def skip_note(limits: Limits) -> str:
     """Return what is said about a line that is skipped."""
     return f"is longer than {limits.max_line_mb:,} MB and was skipped; raise input.max_line_mb"
 
@@ -84,7 +84,7 @@ def unpacks_too_large(limits: Limits) -> NotReadable:
     )
 
 
-def broken_gzip(error: Exception) -> NotReadable:
+def gzip_error(error: Exception) -> NotReadable:
     """Return the error for gzip data that cannot be decompressed."""
     return NotReadable(f"the gzip data is broken ({error})", remedy="compress the file again")
 
@@ -100,7 +100,7 @@ def unpack(data: bytes, limits: Limits = DEFAULT_LIMITS) -> bytes:
         with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
             return read_whole(packed, limits)
     except (OSError, EOFError, zlib.error) as error:
-        raise broken_gzip(error) from None
+        raise gzip_error(error) from None
 
 
 def read_whole(stream: Reads, limits: Limits) -> bytes:
@@ -110,12 +110,12 @@ def read_whole(stream: Reads, limits: Limits) -> bytes:
     while piece := stream.read(_AT_ONCE):
         total += len(piece)
         if total > limits.file_bytes:
-            raise too_large(limits)
+            raise size_error(limits)
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def unpacked_size(packed: BinaryIO, limits: Limits) -> int:
+def measure_unpacked(packed: BinaryIO, limits: Limits) -> int:
     """Return how many bytes a compressed stream holds, and rewind it.
 
     Raises `NotReadable` if they are too many, before anything of it is held.
@@ -129,7 +129,7 @@ def unpacked_size(packed: BinaryIO, limits: Limits) -> int:
     return total
 
 
-def bounded_lines(
+def clip_lines(
     stream: BinaryIO, limits: Limits, skipped: Callable[[int], None] = lambda _: None
 ) -> Iterator[bytes]:
     """Yield the lines of a stream; one that is too long comes as an empty line.

@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from foldaway.dialects.dialect import Dialect
-from foldaway.dialects.jsontext import no_number, too_deep
+from foldaway.dialects.jsontext import depth_error, no_number
 from foldaway.dialects.registry import LIST_KEYS, detect, dialect_named
 from foldaway.dialects.shape import kind_of
 from foldaway.errors import NotReadable
@@ -33,7 +33,7 @@ def load(value: Any, *, dialect: str | None = None) -> Transcript:
     try:
         return load_parsed(plain(value), dialect=dialect)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
 def load_parsed(value: Any, *, dialect: str | None = None) -> Transcript:
@@ -51,9 +51,10 @@ def load_parsed(value: Any, *, dialect: str | None = None) -> Transcript:
         frame = Frame(key, body)
     else:
         raise NotReadable(
-            f"is {kind_of(value)}, not a message list", where="$",
+            f"is {kind_of(value)}, not a message list",
+            where="$",
             remedy="give a list of messages, or an object that holds one under 'messages'",
-        )  # fmt: skip
+        )
     if not items:
         raise NotReadable("holds no messages", where=frame.path, remedy="give at least one message")
     spoken = dialect_named(dialect) if dialect else detect(items, frame.body)
@@ -123,10 +124,10 @@ def plain(value: Any) -> Any:
 
     Mappings and sequences of other types are taken for what they are, and so are the objects of
     clients (`model_dump`). Raises `NotReadable` for what JSON does not have (other objects, keys
-    that are no text, NaN) and for a value that is nested deeper than `DEEPEST` or contains itself.
+    that are not text, NaN) and for a value that is nested deeper than `DEEPEST` or contains itself.
     Nothing is mutated.
     """
-    return value if _is_plain(value) else _rebuilt(value, 0)
+    return value if _is_plain(value) else _rebuild(value, 0)
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
@@ -141,18 +142,18 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     elif kind is not list:
         return kind in _PLAIN or (kind is float and math.isfinite(value))
     if depth > DEEPEST:
-        raise too_deep()
+        raise depth_error()
     for node in nodes:  # noqa: SIM110 a generator costs more
         if type(node) not in _PLAIN and not _is_plain(node, depth + 1):
             return False
     return True
 
 
-def _rebuilt(value: Any, depth: int) -> Any:
+def _rebuild(value: Any, depth: int) -> Any:
     if type(value) in _PLAIN:
         return value
     if depth > DEEPEST:
-        raise too_deep()
+        raise depth_error()
     match value:
         case str():
             return str.__getitem__(value, slice(None))
@@ -161,21 +162,22 @@ def _rebuilt(value: Any, depth: int) -> Any:
         case int() | float():
             return value
         case Mapping():
-            made = {_key(key): _rebuilt(inner, depth + 1) for key, inner in value.items()}
+            made = {_key(key): _rebuild(inner, depth + 1) for key, inner in value.items()}
             same = type(value) is dict and all(made[key] is value.get(key, made) for key in made)
             return value if same else made
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
-            items = [_rebuilt(inner, depth + 1) for inner in value]
+            items = [_rebuild(inner, depth + 1) for inner in value]
             same = type(value) is list and all(map(_is, items, value))
             return value if same else items
         case _:
             dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
             if callable(dump):
-                return _rebuilt(dump(mode="json", exclude_unset=True), depth + 1)
+                return _rebuild(dump(mode="json", exclude_unset=True), depth + 1)
             raise NotReadable(
-                f"holds a {type(value).__name__}, which JSON does not have", where="$",
+                f"holds a {type(value).__name__}, which JSON does not have",
+                where="$",
                 remedy="give dicts, lists, texts and numbers",
-            )  # fmt: skip
+            )
 
 
 def _is(one: Any, other: Any) -> bool:
@@ -185,9 +187,10 @@ def _is(one: Any, other: Any) -> bool:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise NotReadable(
-            f"holds a key that is a {type(key).__name__}", where="$",
+            f"holds a key that is a {type(key).__name__}",
+            where="$",
             remedy="the keys of an object are texts",
-        )  # fmt: skip
+        )
     return key if type(key) is str else str.__getitem__(key, slice(None))
 
 
@@ -196,7 +199,7 @@ _MARKS = frozenset(("role", "type", "from", "parts", "content"))
 
 
 def refuse_strangers(values: Iterable[Any]) -> None:
-    """Raise `NotReadable` for a value that is no message of any wire format."""
+    """Raise `NotReadable` for a value that is not a message of any wire format."""
     for value in values:
         if not isinstance(value, Mapping) or _MARKS.isdisjoint(cast("Mapping[Any, Any]", value)):
             raise not_a_message(value)
@@ -208,6 +211,7 @@ def not_a_message(value: Any, where: str = "") -> NotReadable:
     if len(shown) > _SHOWN_CHARS:
         shown = f"{shown[:_SHOWN_CHARS]}…"
     return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}", where=where,
+        f"is {kind_of(value)} and no message: {shown}",
+        where=where,
         remedy="give messages as mappings with a role, as JSON, or as your client returns them",
-    )  # fmt: skip
+    )

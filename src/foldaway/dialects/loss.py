@@ -63,7 +63,7 @@ class Difference(Struct, frozen=True):
 
 
 def first_difference(expected: Sequence[Message], found: Sequence[Message]) -> Difference | None:
-    """Return where `found` stops to be the conversation that `expected` is; None where it is.
+    """Return where `found` stops to be the conversation that `expected` is; None if it is.
 
     Compared, in order: who says which words, media, reasoning, calls with id, name and the value
     of their arguments, results with content and failure and which call they answer. Not compared:
@@ -74,8 +74,8 @@ def first_difference(expected: Sequence[Message], found: Sequence[Message]) -> D
     for place, atom in enumerate(mine):
         if place >= len(theirs):
             return Difference(atom.position, f"the {atom.kind} is missing")
-        if not _same(atom, theirs[place]):
-            return Difference(atom.position, _described(atom, theirs[place]))
+        if not _is_same(atom, theirs[place]):
+            return Difference(atom.position, _describe(atom, theirs[place]))
     if len(theirs) > len(mine):
         last = mine[-1].position if mine else -1
         return Difference(last, f"a {theirs[len(mine)].kind} appears that was not there")
@@ -110,21 +110,21 @@ def _atoms(messages: Sequence[Message]) -> list[_Atom]:
                     given = answers >= 0 and part.name in ("", names[answers])
                     name = "" if given else part.name
                     kind = "" if answers >= 0 else part.kind
-                    said = (answers, name, kind, part.is_error, _inside(part.parts))
+                    said = (answers, name, kind, part.is_error, _flatten(part.parts))
                     atoms.append(_Atom(at, "result", said, part.call_id))
                 case _:
-                    said = _said(part)
+                    said = _read_texts(part)
                     if said is not None:
                         role = "user" if message.role == "tool" else message.role
                         atoms.append(_Atom(at, said[0], (role, *said)))
     return atoms
 
 
-def _inside(parts: Sequence[Part]) -> tuple[Any, ...]:
-    return tuple(said for part in parts if (said := _said(part)) is not None)
+def _flatten(parts: Sequence[Part]) -> tuple[Any, ...]:
+    return tuple(said for part in parts if (said := _read_texts(part)) is not None)
 
 
-def _said(part: Part) -> tuple[str, ...] | None:
+def _read_texts(part: Part) -> tuple[str, ...] | None:
     match part:
         case Text(text=text):
             return ("text", text) if text else None
@@ -138,16 +138,16 @@ def _said(part: Part) -> tuple[str, ...] | None:
             return ("part", type(part).__name__)
 
 
-def _same(mine: _Atom, theirs: _Atom) -> bool:
+def _is_same(mine: _Atom, theirs: _Atom) -> bool:
     return (
         mine.kind == theirs.kind
         and mine.said == theirs.said
         and (mine.id == theirs.id or mine.id.startswith("~"))
-        and _same_arguments(mine.arguments, theirs.arguments)
+        and _has_same_arguments(mine.arguments, theirs.arguments)
     )
 
 
-def _same_arguments(mine: str, theirs: str) -> bool:
+def _has_same_arguments(mine: str, theirs: str) -> bool:
     if mine == theirs:
         return True
     try:
@@ -156,7 +156,7 @@ def _same_arguments(mine: str, theirs: str) -> bool:
         return False
 
 
-def _described(mine: _Atom, theirs: _Atom) -> str:
+def _describe(mine: _Atom, theirs: _Atom) -> str:
     if mine.kind != theirs.kind:
         return f"a {theirs.kind} stands where the {mine.kind} was"
     if mine.said != theirs.said:

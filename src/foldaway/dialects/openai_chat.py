@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from foldaway.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from foldaway.dialects.shape import (
     Flaws,
-    answered_id,
     call_id,
     call_name,
     not_a_message,
+    read_call_id,
     read_media,
     text_of,
 )
@@ -127,7 +127,7 @@ def _result(wire: Any, parts: list[Part], flaws: Flaws) -> ToolResult:
     name = name if type(name) is str else ""
     if wire.get("role") == "function":
         return ToolResult(f"~function:{name}", tuple(parts), name=name)
-    call = answered_id(wire, "tool_call_id", "", flaws)
+    call = read_call_id(wire, "tool_call_id", "", flaws)
     return ToolResult(call, tuple(parts), False, name, "function", "tool_call_id")
 
 
@@ -209,9 +209,10 @@ def encode(message: Message) -> Any:
                 content.append(part)
             case _:
                 raise CannotEncode(
-                    "openai-chat", f"a {type(part).__name__} in a {message.role} message",
+                    "openai-chat",
+                    f"a {type(part).__name__} in a {message.role} message",
                     position=message.position,
-                )  # fmt: skip
+                )
     old = message.wire if isinstance(message.wire, dict) else {"content": None}
     if content or "content" in old or not calls:
         fields["content"] = _encode_content(content, old.get("content"))
@@ -268,9 +269,10 @@ def _encode_legacy(part: ToolCall) -> Any:
 def _encode_result(message: Message) -> Any:
     if len(message.parts) != 1 or not isinstance(message.parts[0], ToolResult):
         raise CannotEncode(
-            "openai-chat", "a tool message that is not exactly one result",
+            "openai-chat",
+            "a tool message that is not exactly one result",
             position=message.position,
-        )  # fmt: skip
+        )
     result = message.parts[0]
     had = message.wire.get("content") if isinstance(message.wire, dict) else ""
     content = _encode_content(result.parts, had)

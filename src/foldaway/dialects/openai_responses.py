@@ -22,11 +22,11 @@ from foldaway.dialects.responses_hosted import (
 )
 from foldaway.dialects.shape import (
     Flaws,
-    answered_id,
     call_id,
     call_name,
     data_url,
     not_a_message,
+    read_call_id,
     read_media,
     text_of,
 )
@@ -145,7 +145,7 @@ def _custom_result(wire: Payload, flaws: Flaws, position: int) -> _Found:
 
 
 def _result(wire: Payload, flaws: Flaws, kind: Any) -> ToolResult:
-    call = answered_id(wire, "call_id", "", flaws)
+    call = read_call_id(wire, "call_id", "", flaws)
     output = wire.get("output")
     if type(output) is str:
         parts = (Text(output, "output"),) if output else ()
@@ -185,13 +185,13 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
 
 def _reasoning(wire: Payload, flaws: Flaws, position: int) -> _Found:
     del flaws, position
-    text = _joined(wire.get("summary")) or _joined(wire.get("content"))
+    text = _join_texts(wire.get("summary")) or _join_texts(wire.get("content"))
     sealed = wire.get("encrypted_content")
     sealed = sealed if type(sealed) is str else ""
     return "assistant", Thinking(text, sealed, bool(sealed) and not text, "", wire)
 
 
-def _joined(pieces: Any) -> str:
+def _join_texts(pieces: Any) -> str:
     if type(pieces) is not list:
         return ""
     found = [
@@ -226,9 +226,10 @@ def encode(message: Message) -> Any:
     for part in message.parts:
         if not isinstance(part, (Text, Media, Opaque)):
             raise CannotEncode(
-                _NAME, f"a {type(part).__name__} beside other parts in one item",
+                _NAME,
+                f"a {type(part).__name__} beside other parts in one item",
                 position=message.position,
-            )  # fmt: skip
+            )
     if message.role == "tool":
         raise CannotEncode(_NAME, "a tool message without a result", position=message.position)
     return _encode_message(message)
@@ -293,9 +294,9 @@ def _encode_message(message: Message) -> Any:
 
 
 def _encode_content(parts: Sequence[Part], role: Role, had: Any) -> Any:
-    """Return parts as content: a string where one text came as one, otherwise blocks.
+    """Return parts as content: a string if one text came as one, otherwise blocks.
 
-    Where there are none it is what it `had`, if that was empty, and None otherwise.
+    If there are none it is what it `had`, if that was empty, and None otherwise.
     """
     if not parts:
         return had if had in ("", []) else None
@@ -320,15 +321,15 @@ def _encode_block(part: Part, text_kind: str) -> Any:
             fields = {"type": "input_file", key: data_url(part)}
             return merge_fields(part.wire, fields, frozenset({"file_id", "file_url", "file_data"}))
         case _:
-            raise CannotEncode("openai-responses", f"a {_described(part)} in content")
+            raise CannotEncode("openai-responses", f"a {_describe(part)} in content")
 
 
-def _described(part: Part) -> str:
+def _describe(part: Part) -> str:
     return f"{part.kind} part" if isinstance(part, (Media, Opaque)) else type(part).__name__
 
 
 def decode_system(body: Payload) -> Message | None:
-    """Return the instructions of a request as a system message; None where there are none."""
+    """Return the instructions of a request as a system message; None if there are none."""
     given = body.get("instructions")
     if given is None:
         return None

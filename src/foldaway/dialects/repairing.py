@@ -1,4 +1,4 @@
-"""Mend what breaks a provider's rules, without inventing content."""
+"""Repair what breaks a provider's rules, without inventing content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.dialects.checking import check_case
-from foldaway.dialects.jsontext import too_deep
+from foldaway.dialects.jsontext import depth_error
 from foldaway.dialects.loading import dump, load
 from foldaway.dialects.profiles import dialect_for, profile_for
 from foldaway.dialects.registry import dialect_named
@@ -17,7 +17,7 @@ from foldaway.errors import CannotRepair
 from foldaway.transcript import Transcript, Violation, survey
 
 _ROUNDS = 6
-"""Mends may uncover each other; the longest chain that the broken strategies produce is 3."""
+"""Repairs may uncover each other; the longest chain that the broken strategies produce is 3."""
 
 
 class Repaired(Struct, frozen=True):
@@ -48,17 +48,17 @@ def repair(messages: Any, *, provider: str | None = None, dialect: str | None = 
 def repair_transcript(
     transcript: Transcript, profile: Profile
 ) -> tuple[Transcript, tuple[Action, ...]]:
-    """Return the mended transcript (the same object where nothing was wrong) and the actions.
+    """Return the repaired transcript (the same object if nothing was wrong) and the actions.
 
     What comes back has been written and read again: its parts are what its wire form says.
     """
     try:
-        return _repaired(transcript, profile)
+        return _repair_all(transcript, profile)
     except RecursionError:
-        raise too_deep() from None
+        raise depth_error() from None
 
 
-def _repaired(transcript: Transcript, profile: Profile) -> tuple[Transcript, tuple[Action, ...]]:
+def _repair_all(transcript: Transcript, profile: Profile) -> tuple[Transcript, tuple[Action, ...]]:
     actions: list[Action] = []
     violations: list[Violation] = []
     for _ in range(_ROUNDS):
@@ -69,10 +69,10 @@ def _repaired(transcript: Transcript, profile: Profile) -> tuple[Transcript, tup
         hopeless = [violation for violation in violations if not violation.mendable]
         if hopeless:
             raise CannotRepair(hopeless)
-        mended = _one_round(case, actions)
+        mended = _repair_once(case, actions)
         if not mended.messages:
             raise CannotRepair([replace(found, mendable=False) for found in violations])
-        transcript = _settled(mended)
+        transcript = _read_again(mended)
     raise CannotRepair([replace(found, mendable=False) for found in violations])
 
 
@@ -80,8 +80,8 @@ def _case(transcript: Transcript, profile: Profile) -> Case:
     return Case(transcript, survey(transcript.messages), profile)
 
 
-def _one_round(case: Case, actions: list[Action]) -> Transcript:
-    """Apply every mend once, in the order of the profile."""
+def _repair_once(case: Case, actions: list[Action]) -> Transcript:
+    """Apply every repair once, in the order of the profile."""
     for rule in case.profile.rules:
         violations = [found for found in rule.check(case) if found.mendable]
         if not violations:
@@ -90,13 +90,13 @@ def _one_round(case: Case, actions: list[Action]) -> Transcript:
             raise CannotRepair(violations)
         mended = rule.mend(case, violations)
         actions.extend(mended.actions)
-        case = _case(_applied(case.transcript, mended), case.profile)
+        case = _case(_apply_edits(case.transcript, mended), case.profile)
         if not case.messages:
             break
     return case.transcript
 
 
-def _applied(transcript: Transcript, mended: Mended) -> Transcript:
+def _apply_edits(transcript: Transcript, mended: Mended) -> Transcript:
     if mended.body is None:
         return replace(transcript, messages=mended.messages)
     read_system = dialect_named(transcript.dialect).decode_system
@@ -108,7 +108,7 @@ def _applied(transcript: Transcript, mended: Mended) -> Transcript:
     )
 
 
-def _settled(transcript: Transcript) -> Transcript:
+def _read_again(transcript: Transcript) -> Transcript:
     """Return the transcript as it is read from its own wire form.
 
     Messages that nobody changed are the same objects; the others keep their place of origin and

@@ -123,7 +123,7 @@ def _put(fields: Payload, path: Path, value: Any) -> None:
 
 
 def _value(name: str, value: Any, source: str, to: str) -> Any:
-    """Return a setting as the other dialect writes it; None where it cannot."""
+    """Return a setting as the other dialect writes it; None if it cannot."""
     if name == "stop" and isinstance(value, str):
         return [value]
     if name == "tool_choice":
@@ -246,25 +246,25 @@ def _declarations(tool: Payload, path: str) -> Iterator[tuple[str, Any, Any]]:
 def _tool(wire: Payload, path: str, *, custom: bool, capitals: bool) -> Tool:
     description = wire.get("description")
     schema = next((wire[key] for key in _SCHEMA_KEYS if wire.get(key) is not None), None)
-    schema = _lowered(schema) if capitals else schema
+    schema = _lower_types(schema) if capitals else schema
     return Tool(
         wire["name"], description if isinstance(description, str) else "", schema,
         wire.get("strict") is True, custom, wire.get("format"), path,
     )  # fmt: skip
 
 
-def _lowered(schema: Any) -> Any:
+def _lower_types(schema: Any) -> Any:
     """Return a schema with JSON schema's names of types; Gemini also writes them in capitals."""
     if type(schema) is dict:
         return {
-            key: value.lower() if key == "type" and isinstance(value, str) else _lowered(value)
+            key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
             for key, value in schema.items()
         }
-    return [_lowered(value) for value in schema] if type(schema) is list else schema
+    return [_lower_types(value) for value in schema] if type(schema) is list else schema
 
 
 def write_tools(tools: Sequence[Tool], to: str, losses: Losses) -> Any:
-    """Return the definitions in the shape of `to`; None where none is left."""
+    """Return the definitions in the shape of `to`; None if none is left."""
     free_text = to in ("openai-chat", "openai-responses")
     kept: list[Tool] = []
     for tool in tools:
@@ -277,14 +277,15 @@ def write_tools(tools: Sequence[Tool], to: str, losses: Losses) -> Any:
     if not kept:
         return None
     if to == "gemini":
-        return [{"functionDeclarations": [_definition(tool, "parametersJsonSchema")
-                                          for tool in kept]}]  # fmt: skip
+        return [
+            {"functionDeclarations": [_definition(tool, "parametersJsonSchema") for tool in kept]}
+        ]
     if to == "sharegpt":
         return dump_text([_definition(tool, "parameters") for tool in kept])
-    return [_written(tool, to) for tool in kept]
+    return [_write_tool(tool, to) for tool in kept]
 
 
-def _written(tool: Tool, to: str) -> Payload:
+def _write_tool(tool: Tool, to: str) -> Payload:
     if tool.custom:
         inner: Payload = {"name": tool.name}
         if tool.description:

@@ -1,4 +1,4 @@
-"""What a rule is: a name, a check that explains, and where possible a mend."""
+"""What a rule is: a name, a check that explains, and where possible a repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     name: str
     dialect: str
     dated: str
-    """The month in which the rules were last held against the provider's documentation."""
+    """The month in which the rules were last checked against the provider's documentation."""
     rules: tuple[Rule, ...]
     """In the order in which `repair` applies them."""
     answers: Literal["next message", "following run", "anywhere"]
@@ -76,7 +76,7 @@ class Case(Struct, frozen=True, gc=False):
 
     @property
     def model(self) -> str:
-        """The model that the request asks for; "" where it is not known."""
+        """The model that the request asks for; "" if it is not known."""
         named = self.transcript.frame.setting("model")
         return named if isinstance(named, str) else ""
 
@@ -116,7 +116,7 @@ class Action(Struct, frozen=True, gc=False):
 
 
 class Mended(Struct, frozen=True):
-    """What a mend gives back: the messages, what was done, and the request body if it changed."""
+    """What a repair gives back: the messages, what was done, and the request body if it changed."""
 
     messages: tuple[Message, ...]
     actions: tuple[Action, ...]
@@ -141,4 +141,4 @@ class Rule(Struct, frozen=True):
     check: Check
     mend: Mend | None = None
     mends: str = ""
-    """What `mend` does, in a few words; "" where nothing can be done without inventing."""
+    """What `mend` does, in a few words; "" if nothing can be done without inventing."""

@@ -7,16 +7,7 @@ from typing import Any
 
 from foldaway.dialects.jsontext import dump_text, parse
 from foldaway.errors import NotReadable
-from foldaway.transcript import (
-    Flaw,
-    Media,
-    MediaKind,
-    Message,
-    Opaque,
-    Payload,
-    Role,
-    Text,
-)
+from foldaway.transcript import Flaw, Media, MediaKind, Message, Opaque, Payload, Role, Text
 
 _ALIASES: dict[str, Role] = {
     "human": "user",
@@ -45,7 +36,7 @@ class Flaws:
         """Note an unknown role and return what it most likely means, or `unknown`."""
         name = wire.get("role")
         alias = _ALIASES.get(name) if isinstance(name, str) else None
-        what = f"role is {shown(name)}" if "role" in wire else "has no role"
+        what = f"role is {quote(name)}" if "role" in wire else "has no role"
         names = ", ".join(known)
         self.add(
             "role-known", "role", f"{what}; known: {names}" if alias else what,
@@ -72,10 +63,8 @@ class Flaws:
 
     def missing_id(self, value: Any, at: str) -> str:
         """Note a missing or unusable id; the id that is returned pairs with nothing."""
-        what = f"is {shown(value)}" if value is not None else "is missing"
-        self.add(
-            "id-present", at, f"the id {what}", "use the id of the call",
-        )  # fmt: skip
+        what = f"is {quote(value)}" if value is not None else "is missing"
+        self.add("id-present", at, f"the id {what}", "use the id of the call")
         return value if isinstance(value, str) else ""
 
     def arguments(self, value: Any, at: str) -> str:
@@ -108,7 +97,7 @@ def call_id(call: Mapping[str, Any], key: str, at: str, flaws: Flaws, fallback: 
     return f"call_{fallback}"
 
 
-def answered_id(result: Mapping[str, Any], key: str, at: str, flaws: Flaws) -> str:
+def read_call_id(result: Mapping[str, Any], key: str, at: str, flaws: Flaws) -> str:
     """Return the id of the call that a result answers; a missing one is noted, and is ""."""
     found = result.get(key)
     if type(found) is str and found:
@@ -161,8 +150,8 @@ def kind_of(value: Any) -> str:
             return f"a {type(value).__name__}"
 
 
-def shown(value: Any) -> str:
-    """Return a value quoted for an error text, cut where it is long."""
+def quote(value: Any) -> str:
+    """Return a value quoted for an error text, cut if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
@@ -179,9 +168,9 @@ def arguments_text(value: Any, at: str, flaws: Flaws) -> str:
 
 
 def arguments_value(text: str, had: Any = None) -> dict[str, Any]:
-    """Return the object that `text` stands for: `had` itself where it says the same.
+    """Return the object that `text` stands for: `had` itself if it says the same.
 
-    Text that is no JSON object goes under `value`, as it does when it is read.
+    Text that is not JSON object goes under `value`, as it does when it is read.
     """
     if type(had) is dict and dump_text(had) == text:  # pyright: ignore[reportUnknownArgumentType]
         return had  # pyright: ignore[reportUnknownVariableType]

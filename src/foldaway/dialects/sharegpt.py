@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.dialects.dialect import LOOKED_AT, Dialect, merge_fields
-from foldaway.dialects.shape import Flaws, not_a_message, shown
+from foldaway.dialects.shape import Flaws, not_a_message, quote
 from foldaway.dialects.sharegpt_tags import (
     read_call_turn,
     read_results,
@@ -77,7 +77,7 @@ def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
     parts: list[Part]
     found: tuple[Flaw, ...] = ()
     if role is None or type(value) is not str or not value:
-        role, parts, found = _odd_turn(wire, role, value)
+        role, parts, found = _read_odd_turn(wire, role, value)
     elif role == "assistant":
         parts = read_call_turn(value) if name == "function_call" else read_speech(value)
     elif role == "tool":
@@ -93,7 +93,7 @@ def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
     )  # fmt: skip
 
 
-def _odd_turn(
+def _read_odd_turn(
     wire: Payload, role: Role | None, value: Any
 ) -> tuple[Role, list[Part], tuple[Flaw, ...]]:
     """Return role, parts and flaws of a turn with an unknown speaker, or without words."""
@@ -116,7 +116,7 @@ def _odd_turn(
 
 def _unknown_role(wire: Payload, flaws: Flaws) -> Role:
     known = ", ".join(_ROLES)
-    what = f"from is {shown(wire['from'])}" if "from" in wire else "does not say who speaks"
+    what = f"from is {quote(wire['from'])}" if "from" in wire else "does not say who speaks"
     flaws.add(
         "role-known", "from", f"{what}; known: {known}", f"use one of {known}", mendable=False
     )
@@ -166,16 +166,16 @@ class _Pairs:
         given = result.call_id
         found = self._by_id.pop(given, None) if given else None
         if found is None or found.answered:
-            found = _next(self._unnamed if given else self._waiting)
+            found = _pop_next(self._unnamed if given else self._waiting)
         if found is None:
-            return result if given else _of_call(result, f"~{position}.{ordinal}")
+            return result if given else _pair_result(result, f"~{position}.{ordinal}")
         found.answered = True
         call = self.calls[found.position][found.ordinal]
         assert isinstance(call, ToolCall)
         if given and call.id != given:
             self.calls[found.position][found.ordinal] = _with_id(call, given)
             self.renamed.add(found.position)
-        return result if given else _of_call(result, call.id)
+        return result if given else _pair_result(result, call.id)
 
 
 def _with_id(call: ToolCall, own_id: str) -> ToolCall:
@@ -184,7 +184,7 @@ def _with_id(call: ToolCall, own_id: str) -> ToolCall:
     )
 
 
-def _of_call(result: ToolResult, call_id: str) -> ToolResult:
+def _pair_result(result: ToolResult, call_id: str) -> ToolResult:
     return ToolResult(
         call_id, result.parts, result.is_error, result.name, result.kind, result.at, result.wire
     )
@@ -198,7 +198,7 @@ class _Waiting(Struct, gc=False):
     answered: bool = False
 
 
-def _next(queue: deque[_Waiting]) -> _Waiting | None:
+def _pop_next(queue: deque[_Waiting]) -> _Waiting | None:
     while queue:
         found = queue.popleft()
         if not found.answered:

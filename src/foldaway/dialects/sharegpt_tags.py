@@ -64,14 +64,14 @@ def read_speech(value: str) -> list[Part]:
         close = value.find(f"</{tag}>", opening.end())
         if close >= 0:
             start = close + len(tag) + 3
-            body = _inner(value, opening.end(), close)
+            body = _read_inner(value, opening.end(), close)
             wire = {"source": value[:start], "tag": tag}
             parts.append(Thinking(body, "", False, _AT, wire))
     return _cut(value, start, parts, "<tool_call>", "</tool_call>", read_call)
 
 
 def read_results(value: str) -> list[Part]:
-    """Return the results in a tool turn; one that holds the whole text where there are no tags."""
+    """Return the results in a tool turn; one that holds the whole text if there are no tags."""
     if "<tool_response>" in value:
         parts = _cut(value, 0, [], "<tool_response>", "</tool_response>", _result)
         if any(type(part) is ToolResult for part in parts):
@@ -88,7 +88,7 @@ def _cut(
 ) -> list[Part]:  # fmt: skip
     """Cut a text at its tags, from `start` on; linear in the text.
 
-    What stands between two tags is text, or goes with the next one where it is blank. A tag that
+    What stands between two tags is text, or goes with the next one if it is blank. A tag that
     `read` makes nothing of stays text.
     """
     done = start
@@ -101,7 +101,7 @@ def _cut(
         end = close + len(closes)
         gap = value[done:at]
         blank = not gap or gap.isspace()
-        part = read(_inner(value, inner, close), value[done if blank else at : end])
+        part = read(_read_inner(value, inner, close), value[done if blank else at : end])
         if part is not None:
             if not blank:
                 parts.append(_words(gap, parts, value, last=False))
@@ -158,7 +158,7 @@ def read_call(text: str, source: str = "") -> ToolCall | None:
     try:
         call = _CALL.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _loose_call(text, source or text)
+        return _read_loose_call(text, source or text)
     if not call.name:
         return None
     wire = {"source": source or text, "has_id": bool(call.id)}
@@ -166,14 +166,14 @@ def read_call(text: str, source: str = "") -> ToolCall | None:
     return ToolCall(call.id, call.name, arguments, "function", "", _AT, wire)
 
 
-def _loose_call(text: str, source: str) -> ToolCall | None:
+def _read_loose_call(text: str, source: str) -> ToolCall | None:
     fields = _exact_fields(text)
     if fields is not None:
         name, arguments = _string(fields.get("name")), fields.get("arguments")
         given = _arguments_text(arguments)
         own_id = _string(fields.get("id"))
     else:
-        loose = _loose_object(text)
+        loose = _read_loose_object(text)
         if loose is None:
             return None
         name, arguments, own_id = loose.get("name"), loose.get("arguments"), loose.get("id")
@@ -185,7 +185,7 @@ def _loose_call(text: str, source: str) -> ToolCall | None:
 
 
 def write_call(call: ToolCall) -> str:
-    """Return the JSON of a call; its id stands in it only where it was read from there."""
+    """Return the JSON of a call; its id stands in it only if it was read from there."""
     own_id = f'"id":{dump_text(call.id)},' if call.wire and call.wire.get("has_id") else ""
     exact = is_object_text(call.arguments) and call.kind != "custom"
     arguments = call.arguments if exact else dump_text(call.arguments)
@@ -208,7 +208,7 @@ def write_result(result: ToolResult) -> str:
     return dump_text(fields).replace("</", "<\\/")
 
 
-def _inner(value: str, start: int, stop: int) -> str:
+def _read_inner(value: str, start: int, stop: int) -> str:
     """Return what is in a tag, without the line breaks that set it apart; copied only once."""
     if value.startswith("\n", start, stop):
         start += 1
@@ -219,9 +219,9 @@ def _inner(value: str, start: int, stop: int) -> str:
 
 def _result(text: str, source: str) -> ToolResult:
     """Return a result without an id unless the text gives one."""
-    if text[:1] == "{" and (usual := _usual_result(text, source)) is not None:
+    if text[:1] == "{" and (usual := _read_usual_result(text, source)) is not None:
         return usual
-    found = _loose_json(text) if text.lstrip()[:1] == "{" else None
+    found = _read_loose_json(text) if text.lstrip()[:1] == "{" else None
     if not isinstance(found, dict) or not _is_result(found):
         wire: Payload = {"plain": True, "source": source}
         parts = (Text(text, _AT),) if text else ()
@@ -236,7 +236,7 @@ def _result(text: str, source: str) -> ToolResult:
     )  # fmt: skip
 
 
-def _usual_result(text: str, source: str) -> ToolResult | None:
+def _read_usual_result(text: str, source: str) -> ToolResult | None:
     try:
         found = _ANSWER.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -244,8 +244,9 @@ def _usual_result(text: str, source: str) -> ToolResult | None:
     if not found.name and not found.tool_call_id:
         return None
     parts = (Text(found.content, _AT),) if found.content else ()
-    return ToolResult(found.tool_call_id, parts, found.is_error, found.name, "function", _AT,
-                      {"source": source})  # fmt: skip
+    return ToolResult(
+        found.tool_call_id, parts, found.is_error, found.name, "function", _AT, {"source": source}
+    )
 
 
 def _is_result(found: Payload) -> bool:
@@ -276,17 +277,19 @@ def _arguments_text(piece: Raw | None) -> str:
     text = bytes(piece).decode()
     if text.startswith("{"):
         return text
-    return msgspec.json.decode(piece) if text.startswith('"') else object_text(_loose_json(text))
+    return (
+        msgspec.json.decode(piece) if text.startswith('"') else object_text(_read_loose_json(text))
+    )
 
 
-def _loose_object(text: str) -> Payload | None:
-    found = _loose_json(text)
+def _read_loose_object(text: str) -> Payload | None:
+    found = _read_loose_json(text)
     if found is None and len(text) <= _LONGEST_LITERAL_CHARS:
         found = _python_literal(text.strip())
     return found if isinstance(found, dict) else None
 
 
-def _loose_json(text: str) -> Any:
+def _read_loose_json(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -19,8 +19,8 @@ from foldaway._core import (
     Report,
     Summarizer,
     Urgency,
-    at_size,
-    expected_after,
+    estimate_after,
+    fit_budget,
     log_event,
 )
 from foldaway.caching import Prices, Situation, Verdict, weigh, window_of
@@ -393,7 +393,7 @@ class Compressor:
         is if the prompt does not fit the window.
         """
         grown = self.estimate() - self._attempt.estimate
-        budget = at_size(self.settings.budget, prompt_tokens)
+        budget = fit_budget(self.settings.budget, prompt_tokens)
         enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
         return self.state.ineffective if grown < enough else 0
 
@@ -715,7 +715,7 @@ class Compressor:
         for at in range(len(log.messages) - 1, max(start, viewed) - 1, -1):
             tokens -= log.tokens[at]
             if log.begins_answer(at):
-                costs.note_call(tokens, expected_after(policy, budget, tokens, floor))
+                costs.note_call(tokens, estimate_after(policy, budget, tokens, floor))
 
     def _put_off(self, verdict: Verdict, decision: Decision) -> None:
         self._costs.put_off(verdict, self._prices, decision.urgency)

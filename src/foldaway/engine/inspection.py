@@ -24,7 +24,7 @@ from foldaway.compaction import (
     with_sections,
 )
 from foldaway.facts import merged_summaries, recognize
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole_view
 
 _Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]
 """For each position with results the calls that they answer, by id."""
@@ -141,7 +141,7 @@ def _shares(
     transcript: Transcript, log: Sequence[Message], tokens: Sequence[int], counter: TokenCounter
 ) -> tuple[Share, ...]:
     costs = Costs(log, counter, tokens)
-    shown = by_category(whole(len(log)), log, costs, {}, counter)
+    shown = by_category(whole_view(len(log)), log, costs, {}, counter)
     for at in merged_summaries(log):
         carried = carried_tokens(log[at], counter)
         shown[category(log[at])] -= carried

@@ -40,7 +40,7 @@ from foldaway.transcript import (
     grow,
     render,
 )
-from foldaway.transcript import whole as whole_view
+from foldaway.transcript import whole_view as whole_view
 
 
 class ShortResults:

@@ -55,7 +55,7 @@ from foldaway.summarizers import (
     write_through,
     writers_of,
 )
-from foldaway.transcript import Message, Transcript, View, rewrite, whole
+from foldaway.transcript import Message, Transcript, View, rewrite, whole_view
 
 _NO_STATE = CompactionState()
 
@@ -212,7 +212,7 @@ def _log(messages: Sequence[Message], merged: Mapping[int, str]) -> tuple[Messag
 
 def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
     """Return the view that shows what was given, also where the log leaves a summary out."""
-    view = whole(len(log))
+    view = whole_view(len(log))
     for index, message in enumerate(log):
         if message.parts is not given[index].parts:
             view = rewrite(view, index, given[index])

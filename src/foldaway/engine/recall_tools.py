@@ -11,7 +11,7 @@ from foldaway._core import Reference, TokenCounter
 from foldaway.dialects import dialect_named, dump_text
 from foldaway.errors import FoldawayError, UnknownReference
 from foldaway.facts import read_table
-from foldaway.search import ScannedText, parse_query, scan, searchable, snippet
+from foldaway.search import ScannedText, extract_searchable, parse_query, scan, snippet
 from foldaway.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160
@@ -70,7 +70,8 @@ def look_for(text: str, log: Sequence[Message], most: int) -> list[tuple[int, st
     if len(exact) >= most or not text.strip():
         return exact
     held = [
-        ScannedText(message.position, message.role, searchable(message).text) for message in log
+        ScannedText(message.position, message.role, extract_searchable(message).text)
+        for message in log
     ]
     terms = parse_query(text).terms
     known = {position for position, _ in exact}

@@ -17,10 +17,10 @@ from foldaway._core import (
     SummaryNote,
     TokenCounter,
     __version__,
-    at_size,
     budget_for,
+    fit_budget,
     log_event,
-    scaled,
+    scale_budget,
 )
 from foldaway.caching import Prices, Ttl, window_of
 from foldaway.compaction import (
@@ -168,14 +168,14 @@ def work_on(
     """
     if options.target_tokens is not None:
         settings = replace(settings, target_tokens=options.target_tokens)
-    budget = settings.budget if at_tokens is None else at_size(settings.budget, at_tokens)
+    budget = settings.budget if at_tokens is None else fit_budget(settings.budget, at_tokens)
     return CompactionInput(
         log=log,
         index=index,
         view=view,
         state=rehydrated(state, [settings.redact(body) for body in carried]),
         policy=settings.policy,
-        budget=scaled(budget, ratio),
+        budget=scale_budget(budget, ratio),
         rules=wire_rules(
             transcript,
             profile_for(transcript.dialect, settings.provider),

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-from foldaway._core import Regex, loose_value
+from foldaway._core import Regex, read_loose_value
 
 ROW_CHARS = 600
 """Of the line of one item; chosen, an order with its items and payments."""
@@ -94,7 +94,7 @@ def _read(text: str) -> object:
     try:
         return _decoder.decode(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError):
-        return loose_value(text[:_MOST_READ_CHARS])
+        return read_loose_value(text[:_MOST_READ_CHARS])
 
 
 def _rows(value: object, lead: str, room: int, depth: int) -> Iterator[str]:

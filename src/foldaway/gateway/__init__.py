@@ -8,7 +8,7 @@ from foldaway._core import import_later
 
 if TYPE_CHECKING:
     from foldaway.gateway.actions import ApiContext, NotThere, make_context
-    from foldaway.gateway.api import ROOT, ApiProblem, ErrorAnswer, api_routes, mounted
+    from foldaway.gateway.api import ROOT, ApiProblem, ErrorAnswer, api_routes, mount_api
     from foldaway.gateway.api_token import make_token, read_token, token_file
     from foldaway.gateway.api_values import SearchAsked
     from foldaway.gateway.app import MakePages, listen, serve, server_of
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from foldaway.gateway.figures import GatewayFault, Outcome
     from foldaway.gateway.guard import ENTRY, Guard, Owner, Terms, cookie_for, cookie_name, page_key
     from foldaway.gateway.identity import OWN_HEADER, named_by_client, named_by_start
-    from foldaway.gateway.requests import Turn, asked
-    from foldaway.gateway.standings import CompactionTold, ConversationState
+    from foldaway.gateway.requests import Turn, read_turn
+    from foldaway.gateway.states import CompactionTold, ConversationState
     from foldaway.gateway.windows import Windows
     from foldaway.gateway.wires import WIRES, route_of, upstream_of, usage_in
 
@@ -28,7 +28,7 @@ __getattr__ = import_later(
     __name__,
     {
         "actions": "ApiContext NotThere make_context",
-        "api": "ApiProblem ErrorAnswer ROOT api_routes mounted",
+        "api": "ApiProblem ErrorAnswer ROOT api_routes mount_api",
         "api_token": "make_token read_token token_file",
         "api_values": "SearchAsked",
         "app": "MakePages listen serve server_of",
@@ -38,8 +38,8 @@ __getattr__ = import_later(
         "figures": "GatewayFault Outcome",
         "guard": "ENTRY Guard Owner Terms cookie_for cookie_name page_key",
         "identity": "OWN_HEADER named_by_client named_by_start",
-        "requests": "Turn asked",
-        "standings": "CompactionTold ConversationState",
+        "requests": "Turn read_turn",
+        "states": "CompactionTold ConversationState",
         "windows": "Windows",
         "wires": "WIRES route_of upstream_of usage_in",
     },

@@ -82,7 +82,7 @@ class ApiContext(Struct, frozen=True):
     """What a text becomes before it leaves."""
     events: Events
     look_again: Callable[[str], None]
-    """Tells whoever holds a session open that it was changed."""
+    """Tells anyone who holds a session open that it was changed."""
 
     def find(self, name: str) -> SessionInfo:
         """Return a session by its id, the beginning of it, or the id of its source."""
@@ -169,7 +169,7 @@ def get_step(api: ApiContext, asked: StepAsked) -> StepAnswer:
         transcript_of(api.store, info, what="view", number=number)
         for number in (row.previous, row.number)
     )
-    comparison, written = compared((f"view {row.previous}", f"view {row.number}"), old, new)
+    comparison, written = compare_views((f"view {row.previous}", f"view {row.number}"), old, new)
     try:
         report = msgspec.json.decode(kept.report, type=Report)
     except msgspec.DecodeError:
@@ -330,7 +330,7 @@ def _payloads(messages: Iterable[Message], dialect: str) -> list[Raw]:
     return [Raw(dump_bytes(encode(message))) for message in messages]
 
 
-def compared(
+def compare_views(
     names: tuple[str, str], old: Transcript, new: Transcript
 ) -> tuple[Comparison, list[WrittenMessage]]:
     """Return what became of every message, and what was written."""

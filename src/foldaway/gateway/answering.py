@@ -17,7 +17,7 @@ from foldaway.gateway.client_compactions import (
 )
 from foldaway.gateway.conversations import Conversations
 from foldaway.gateway.own_answers import Manner, OwnAnswer, answer_with, compact_answer
-from foldaway.gateway.requests import Passing, Turn, unpacked
+from foldaway.gateway.requests import Passing, Turn, unpack_body
 from foldaway.gateway.wires import CHAT, GEMINI, RESPONSES, Route
 
 _MOST_SEARCHED = 16
@@ -25,7 +25,7 @@ _MOST_SEARCHED = 16
 works on, and few clients use one gateway at once."""
 
 
-async def own_answer(
+async def build_own_answer(
     conversations: Conversations, route: Route, asked: Turn | Passing
 ) -> OwnAnswer | None:
     """Return the record of a conversation in the form that its client wants; None if the
@@ -39,7 +39,7 @@ async def own_answer(
     if not record.strip():
         return None
     if sign.operation == "compact":
-        return compact_answer(sealed(record), _said_by_user(turn.body))
+        return compact_answer(sealed(record), _list_user_messages(turn.body))
     said = sealed(record) if sign.gives == "sealed" else sign.gives.replace("{}", record)
     manner = _manner(route, split_object(turn.body))
     return answer_with(route.wire.name, turn.model, said, manner)
@@ -63,7 +63,7 @@ async def _record(
     return ""
 
 
-def _said_by_user(body: bytes) -> list[Any]:
+def _list_user_messages(body: bytes) -> list[Any]:
     """Return the messages of the user, which stay beside a compaction item."""
     items: list[Any] = [parse(raw) for raw in split_list(split_object(body)["input"])]
     return [{"type": "message", **one} for one in items if one.get("role") == "user"]
@@ -86,7 +86,7 @@ def with_records_opened(
     """
     if route.wire is not RESPONSES:
         return headers, body
-    plain = unpacked(body, headers.get("content-encoding", ""), most_bytes)
+    plain = unpack_body(body, headers.get("content-encoding", ""), most_bytes)
     if plain is None or not is_sealed(plain):
         return headers, body
     kept = {name: value for name, value in headers.items() if name != "content-encoding"}

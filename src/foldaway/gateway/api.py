@@ -26,16 +26,10 @@ from foldaway._core import __version__, log_event
 from foldaway.dialects import dump_bytes, parse
 from foldaway.gateway import actions, previewing
 from foldaway.gateway.actions import ApiContext, NotThere
-from foldaway.gateway.api_values import (
-    Asked,
-    CompactAnswer,
-    DeleteAnswer,
-    NothingAsked,
-    PinsAnswer,
-)
+from foldaway.gateway.api_values import Asked, CompactAnswer, DeleteAnswer, NothingAsked, PinsAnswer
 from foldaway.gateway.audit import CHANGED
 from foldaway.gateway.events import SessionChanged, TooManyReaders
-from foldaway.gateway.requests import unpacked
+from foldaway.gateway.requests import unpack_body
 from foldaway.sessions import PLACEHOLDER, SessionRow, as_it_is, beginning, show_json
 
 ROOT: Final = "/foldaway"
@@ -160,10 +154,10 @@ _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
 def api_routes(api: ApiContext) -> list[BaseRoute]:
     """Return the routes of the API, for a server that asks who may ask."""
     beside = [_route(row, api, prefix="") for row in ENDPOINTS if not row.path.startswith(ROOT)]
-    return [mounted(api, ROOT), *beside]
+    return [mount_api(api, ROOT), *beside]
 
 
-def mounted(api: ApiContext, at: str) -> Mount:
+def mount_api(api: ApiContext, at: str) -> Mount:
     """Return the API below a path: a server may have one for each of its stores."""
     routes = [_route(row, api) for row in ENDPOINTS if row.path.startswith(ROOT)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
@@ -174,7 +168,7 @@ def mounted(api: ApiContext, at: str) -> Mount:
 def _route(row: Endpoint, api: ApiContext, prefix: str = ROOT) -> Route:
     async def answer(request: Request) -> Response:
         try:
-            return await _answered(row, api, request)
+            return await _answer(row, api, request)
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
         except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
@@ -185,7 +179,7 @@ def _route(row: Endpoint, api: ApiContext, prefix: str = ROOT) -> Route:
     return route
 
 
-async def _answered(row: Endpoint, api: ApiContext, request: Request) -> Response:
+async def _answer(row: Endpoint, api: ApiContext, request: Request) -> Response:
     asked = await _read(row, request, api.options.most_bytes)
     if iscoroutinefunction(row.action):
         return await cast("Callable[[ApiContext, Asked], Awaitable[Response]]", row.action)(
@@ -202,7 +196,7 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence
     """
     hides = row.redacts and getattr(asked, "redact", True)
     found = row.action(api if hides else replace(api, show=as_it_is), asked)
-    changed = _changed(found)
+    changed = _list_changed(found)
     for session in changed:
         api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
@@ -210,7 +204,7 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> tuple[bytes, Sequence
     return (show_json(body, api.show) if hides else body), changed
 
 
-def _changed(found: object) -> tuple[str, ...]:
+def _list_changed(found: object) -> tuple[str, ...]:
     """Return the sessions that an action changed, by what it answers."""
     match found:
         case SessionRow() | PinsAnswer():
@@ -271,7 +265,7 @@ async def _body(request: Request, most_bytes: int) -> Mapping[str, Any]:
 
 
 def _object(body: bytes, encoding: str, most_bytes: int) -> Mapping[str, Any]:
-    plain = unpacked(body, encoding, most_bytes)
+    plain = unpack_body(body, encoding, most_bytes)
     if plain is None:
         raise errors.NotReadable("the body cannot be unpacked", remedy="send it as plain JSON")
     given: Any = parse(plain) if plain.strip() else {}
@@ -341,14 +335,15 @@ def openapi() -> dict[str, Any]:
         paths.setdefault(row.path, {})[row.method.lower()] = {
             "operationId": row.name if row.path.startswith(ROOT) else f"{row.name}Alias",
             "summary": (row.action.__doc__ or "").strip().splitlines()[0],
-            **_taken(row),
+            **_describe_parameters(row),
             "responses": {
                 "200": {"description": "What was asked for.", "content": content},
                 "default": {
-                    "description": "What is wrong.", "content": {JSON: {"schema": by_type["error"]}}
+                    "description": "What is wrong.",
+                    "content": {JSON: {"schema": by_type["error"]}},
                 },
             },
-        }  # fmt: skip
+        }
     token = {"type": "apiKey", "in": "header", "name": "x-foldaway-token"}
     return {
         "openapi": "3.1.0",
@@ -360,7 +355,7 @@ def openapi() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _taken(row: Endpoint) -> dict[str, Any]:
+def _describe_parameters(row: Endpoint) -> dict[str, Any]:
     """Return the parameters of an endpoint and the schema of its body."""
     _, parts = msgspec.json.schema_components([row.asked])
     schema = parts[row.asked.__name__]
@@ -374,10 +369,11 @@ def _taken(row: Endpoint) -> dict[str, Any]:
     if row.method == "GET":
         return {"parameters": parameters}
     body = {
-        "type": "object", "additionalProperties": False,
+        "type": "object",
+        "additionalProperties": False,
         "properties": {name: held[name] for name in held if name not in row.places},
         "required": [name for name in required if name not in row.places],
-    }  # fmt: skip
+    }
     needed = bool(body["required"])
     content = {JSON: {"schema": body}}
     return {"parameters": parameters, "requestBody": {"required": needed, "content": content}}

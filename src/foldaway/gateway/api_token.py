@@ -1,6 +1,6 @@
 """The secret for whatever shows or changes conversations, in a file that only its owner can read.
 
-Gateways of one home share it, and our own clients read it; whoever else can, is the owner or root.
+Gateways of one home share it, and our own clients read it; only the owner and root can, too.
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ def read_token(home: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise _refused(path, error.strerror or str(error)) from None
+        raise _store_error(path, error.strerror or str(error)) from None
     try:
         found = os.fstat(handle)
         is_ours = not hasattr(os, "geteuid") or (
             found.st_uid == os.geteuid() and not found.st_mode & 0o077
         )
         if not (stat.S_ISREG(found.st_mode) and is_ours):
-            raise _refused(path, "is not a file that its owner alone can read")
+            raise _store_error(path, "is not a file that its owner alone can read")
         token = os.read(handle, _MOST_BYTES).decode("ascii", "replace").strip()
     finally:
         os.close(handle)
     if len(token) < _LEAST_CHARS:
-        raise _refused(path, "is too short for a token")
+        raise _store_error(path, "is too short for a token")
     return token
 
 
-def _refused(path: Path, what: str) -> StoreUnavailable:
+def _store_error(path: Path, what: str) -> StoreUnavailable:
     return StoreUnavailable(str(path), what, remedy="delete it, and the next start makes a new one")

@@ -103,7 +103,7 @@ def serve(
     """Serve until interrupted, also on a Unix socket if a `path` is given; `ready` is told the
     address. Raises `OSError` if it is taken.
 
-    Whoever connects waits until all is loaded and warm: the first request meets no cold engine.
+    Anyone who connects waits until all is loaded and warm: the first request meets no cold engine.
     """
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host

@@ -30,7 +30,7 @@ class Audit:
         """Take where the lines go."""
         self._path, self._most_bytes = path, most_bytes
 
-    def heard(self, scope: Scope, who: str, send: Send) -> Send:
+    def wrap_send(self, scope: Scope, who: str, send: Send) -> Send:
         """Return what sends an answer and adds its line as soon as its status is known."""
 
         async def sending(message: Message) -> None:

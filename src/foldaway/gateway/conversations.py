@@ -26,9 +26,9 @@ from foldaway.caching import TTL_SECONDS, Prices, Ttl, known_prices, window_of
 from foldaway.engine import Clock, Model
 from foldaway.errors import FoldawayError
 from foldaway.gateway.identity import owner_in
-from foldaway.gateway.owners import Owners, stored_key
+from foldaway.gateway.owners import Owners, derive_stored_key
 from foldaway.gateway.requests import Turn
-from foldaway.gateway.standings import Publish, Standings
+from foldaway.gateway.states import Publish, Standings
 from foldaway.gateway.windows import Windows, windows_in
 from foldaway.sessions import Followed, LastView, Refusal, Session, find_by_key, unpack_last_view
 from foldaway.stores import NewSession, Store
@@ -452,7 +452,7 @@ class Conversations:
 
     def key_of(self, turn: Turn) -> str:
         """Return the key under which the conversation of a request is stored. In a thread."""
-        return stored_key(self._store, turn.key, turn.owner, turn.agent, turn.body)
+        return derive_stored_key(self._store, turn.key, turn.owner, turn.agent, turn.body)
 
     def _last_views(self, turn: Turn) -> Sequence[LastView]:
         known = find_by_key(self._store, self.key_of(turn), turn.agent)

@@ -1,4 +1,4 @@
-"""What happens in a gateway, told to whoever listens: server-sent events from one process."""
+"""What happens in a gateway, told to anyone who listens: server-sent events from one process."""
 
 from __future__ import annotations
 

@@ -55,9 +55,10 @@ class Figures:
     """The sums since the start of the process."""
 
     def __init__(
-        self, tell: Callable[[Outcome | GatewayFault], None] | None = None,
+        self,
+        tell: Callable[[Outcome | GatewayFault], None] | None = None,
         prices: Prices | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Begin with nothing; `tell` hears of every request and fault too, and `prices` are those
         of models that nobody knows.
         """

@@ -76,7 +76,7 @@ def page_key() -> str:
 
 
 class Guard:
-    """Refuses whoever may not ask: pages in a browser, other names of this machine, no token."""
+    """Refuses anyone who may not ask: pages in a browser, other names of this machine, no token."""
 
     def __init__(self, app: Starlette, terms: Terms, own: Sequence[BaseRoute] = ()) -> None:
         """Stand before an application; its `own` routes need a token, the others if one is set."""
@@ -90,11 +90,11 @@ class Guard:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         is_own = any(one.matches(scope)[0] is not Match.NONE for one in self._own)
-        who = self._who(scope, headers)
+        who = self._identify(scope, headers)
         answer = self._refusal(scope, headers, who, is_own=is_own)
         audit = self._terms.owner.audit
         if answer is None and is_own and audit is not None and who:
-            send = audit.heard(scope, who, send)
+            send = audit.wrap_send(scope, who, send)
         hop = [one.strip() for one in headers.get(b"connection", "").lower().split(",")]
         scope["headers"] = [one for one in scope["headers"] if one[0].decode("latin-1") not in hop]
         await (answer or self.app)(scope, receive, send)
@@ -103,17 +103,17 @@ class Guard:
         self, scope: Scope, headers: dict[bytes, str], who: str, *, is_own: bool
     ) -> Response | None:
         if [name for name, _ in scope["headers"]].count(b"host") > 1:
-            return _refused("a request has one Host header; this one has more", 400)
+            return _refuse("a request has one Host header; this one has more", 400)
         if _peer_uid(scope) not in (None, _OWN_UID):
-            return _refused("this socket is for another user")
+            return _refuse("this socket is for another user")
         if _name_in(f"//{headers.get(b'host', '')}") not in self._names:
-            return _refused("this name is not served; allow it with --allow-host")
+            return _refuse("this name is not served; allow it with --allow-host")
         origin = headers.get(b"origin")
         if origin is not None and _name_in(origin) not in self._names:
-            return _refused("pages of other sites may not ask")
+            return _refuse("pages of other sites may not ask")
         own = f"http://{headers.get(b'host', '')}"
         if origin is not None and _is_page(scope) and _port_of(origin) != _port_of(own):
-            return _refused("pages of other ports may not ask")
+            return _refuse("pages of other ports may not ask")
         if scope["path"] == ENTRY:
             return None
         if not who and (is_own or self._terms.token):
@@ -121,12 +121,12 @@ class Guard:
                 return RedirectResponse(ENTRY, 303)
             file = self._terms.owner.file
             where = f"; the token is in {file}" if file and is_own else ""
-            return _refused(f"the header x-foldaway-token is missing or wrong{where}")
+            return _refuse(f"the header x-foldaway-token is missing or wrong{where}")
         if is_own and who == BROWSER and self._is_foreign_change(scope, headers):
-            return _refused("a change needs the key of the page; reload it")
+            return _refuse("a change needs the key of the page; reload it")
         return None
 
-    def _who(self, scope: Scope, headers: dict[bytes, str]) -> str:
+    def _identify(self, scope: Scope, headers: dict[bytes, str]) -> str:
         """Return by what somebody is let in, "" if by nothing."""
         if (uid := _peer_uid(scope)) is not None:
             return f"uid {uid}"
@@ -178,7 +178,7 @@ def _is_page(scope: Scope) -> bool:
     return scope["path"] == "/" or scope["path"].startswith("/inspector")
 
 
-def _refused(why: str, status: int = 403) -> Response:
+def _refuse(why: str, status: int = 403) -> Response:
     return JSONResponse({"error": {"message": f"foldaway: {why}"}}, status)
 
 

@@ -119,7 +119,7 @@ _RESPONSES_USAGE: Mapping[str, Any] = {
 
 
 def _responses(model: str, said: str | Item) -> Form:
-    item = _said_item(said) if isinstance(said, str) else said
+    item = _message_item(said) if isinstance(said, str) else said
     head: Item = {
         "id": _name("resp_", said), "object": "response", "created_at": _now(), "model": model,
         "parallel_tool_calls": False, "tool_choice": "auto", "tools": [], "error": None,
@@ -142,7 +142,7 @@ def _responses(model: str, said: str | Item) -> Form:
     return whole, events()
 
 
-def _said_item(text: str) -> Item:
+def _message_item(text: str) -> Item:
     part: Item = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"type": "message", "id": _name("msg_", text), "role": "assistant",
             "status": "completed", "content": [part]}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whose conversation it is: of the credential that began it, whoever else names it.
+"""Whose conversation it is: of the credential that began it, no matter who else names it.
 
 A conversation has a keyed hash of the credential in its key. The hash's key is in the store, so
 that a restart and another gateway agree; the credential itself is neither kept nor logged.
@@ -46,11 +46,11 @@ class Owners:
         given = {re.sub("(?i)^bearer +", "", headers.get(name, "")) for name in _CREDENTIALS} - {""}
         if not given:
             return ""
-        known = sorted(self._stable(one, frame) for one in given)
+        known = sorted(self._find_account(one, frame) for one in given)
         known.append(headers.get("chatgpt-account-id", ""))
-        return self._hashed(dump_text(known))
+        return self._hash(dump_text(known))
 
-    def _stable(self, token: str, frame: Mapping[str, Any]) -> str:
+    def _find_account(self, token: str, frame: Mapping[str, Any]) -> str:
         """Return what stays of a token that is renewed: the account that it or its request names,
         or that it came with before. Of one that names none, what kind of token it is; but among
         people of other machines the token itself.
@@ -60,14 +60,14 @@ class Owners:
         kind = next((one for one in _CHANGING if token.startswith(one)), "")
         if not kind:
             return token
-        name, account = self._hashed(token), in_user_id(frame)[0]
+        name, account = self._hash(token), in_user_id(frame)[0]
         if account:
             self._accounts[name] = account
             if len(self._accounts) > _MOST_TOKENS:
                 self._accounts.popitem(last=False)
         return self._accounts.get(name) or (token if self._is_shared else kind)
 
-    def _hashed(self, text: str) -> str:
+    def _hash(self, text: str) -> str:
         key = self._store.redaction_key().encode()
         data = text.encode("utf-8", "surrogatepass")
         return blake2b(data, digest_size=8, key=key, person=b"foldaway-owner").hexdigest()
@@ -92,7 +92,7 @@ def key_in(query: bytes) -> dict[str, str]:
     return {"x-goog-api-key": found[0]} if found[0] else {}
 
 
-def stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> str:
+def derive_stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> str:
     """Return the key under which a conversation is in the store.
 
     One from before, whose key has no owner, goes to the first one whose request holds all of it:
@@ -108,7 +108,7 @@ def stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> 
     taken_by = next((one[_OWNER] for one in notes if _OWNER in one), "")
     if taken_by == owner:
         return plain
-    if taken_by or not _holds_all(body, store, known):
+    if taken_by or not _has_all(body, store, known):
         return key if owner else f"{plain}@"
     frame = frame_of(known)
     noted = {**frame.get("notes", {}), _OWNER: owner}
@@ -116,7 +116,7 @@ def stored_key(store: Store, key: str, owner: str, source: str, body: bytes) -> 
     return plain
 
 
-def _holds_all(body: bytes, store: Store, known: SessionInfo) -> bool:
+def _has_all(body: bytes, store: Store, known: SessionInfo) -> bool:
     """Return whether a request has all that was said in a session, system prompts aside."""
     dialect = dialect_named(known.dialect)
     said = [parse(raw) for raw in split_list(split_object(body)[dialect.list_key])]

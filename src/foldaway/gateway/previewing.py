@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from foldaway.compaction import Options
 from foldaway.engine import Compressor, Fate, PreviewedRun
-from foldaway.gateway.actions import ApiContext, NotThere, compared
+from foldaway.gateway.actions import ApiContext, NotThere, compare_views
 from foldaway.gateway.api_values import (
     BudgetPreview,
     BudgetsAnswer,
@@ -44,7 +44,7 @@ def preview_compaction(api: ApiContext, asked: PreviewAsked) -> PreviewAnswer:
         target_tokens=asked.target_tokens, pinned=bench.pinned,
     )  # fmt: skip
     new = Transcript(bench.info.dialect, tuple(render(engine.view, engine.log.messages)))
-    comparison, written = compared(("now", "after"), old, new)
+    comparison, written = compare_views(("now", "after"), old, new)
     return PreviewAnswer(
         session=bench.info.id, report=report, comparison=comparison, written=written
     )

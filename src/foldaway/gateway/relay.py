@@ -7,14 +7,7 @@ import ctypes
 import gc
 import io
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -25,16 +18,16 @@ from yarl import URL
 from foldaway._core import log_event
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import NotReadable
-from foldaway.gateway.answering import own_answer, with_records_opened
+from foldaway.gateway.answer_copy import HOP, OWN, AnswerCopy, AnswerParts, Send
+from foldaway.gateway.answering import build_own_answer, with_records_opened
 from foldaway.gateway.conversations import Conversations, GatewayOptions, Outgoing, deadline
-from foldaway.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from foldaway.gateway.figures import Figures, Outcome
-from foldaway.gateway.opening import read_opening
 from foldaway.gateway.own_answers import OwnAnswer
 from foldaway.gateway.owners import key_in
-from foldaway.gateway.requests import Passing, Turn, asked, unpacked
+from foldaway.gateway.requests import Passing, Turn, read_turn, unpack_body
 from foldaway.gateway.spans import span_writer
-from foldaway.gateway.wires import Route, Wire, refused, route_of, upstream_of
+from foldaway.gateway.stream_start import read_opening
+from foldaway.gateway.wires import Route, Wire, refusal_body, route_of, upstream_of
 from foldaway.sessions import Refusal, RefusedRequest, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -118,8 +111,9 @@ class Relay:
         if scope["type"] == "websocket":
             await self._speak(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1")
-                   for name, value in scope["headers"]}  # fmt: skip
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         route = route_of(scope["method"], scope["path"], headers, scope["query_string"])
         headers |= key_in(scope["query_string"])
         body = await _read(receive, self._options.most_bytes)
@@ -129,7 +123,7 @@ class Relay:
                               f"than {self._options.most_bytes:,} bytes")  # fmt: skip
             return
         begun = time.perf_counter()
-        sent = await self._prepared(route, headers, body)
+        sent = await self._prepare(route, headers, body)
         held = time.perf_counter() - begun
         if sent.answer is not None:
             await self._give(send, sent.answer, Outcome(
@@ -137,7 +131,7 @@ class Relay:
                 client_compaction=sent.compacts, bytes_in=len(body), held=held,
             ))  # fmt: skip
             return
-        gone = asyncio.create_task(_disconnected(receive))
+        gone = asyncio.create_task(_wait_for_disconnect(receive))
         answering = asyncio.create_task(self._answer(scope, send, route, sent, body, held))
         try:
             await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
@@ -150,39 +144,41 @@ class Relay:
 
     # What is sent
 
-    async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
+    async def _prepare(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
         try:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             owner_of = self._conversations.owners.of
-            turn = asked(route, headers, body, self._options.most_bytes, owner_of)
-            answered = await self._answered(route, turn, body)
+            turn = read_turn(route, headers, body, self._options.most_bytes, owner_of)
+            answered = await self._answer_compaction(route, turn, body)
             if answered is not None:
                 return answered
-            sent = await self._chosen(route, turn, body)
+            sent = await self._choose(route, turn, body)
             sent.compacts = turn.sign.agent if turn.sign else ""
         except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
             self._note_fault(error)
             sent = Sent(body, f"pass; {type(error).__name__}")
         return sent
 
-    async def _chosen(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent:
+    async def _choose(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent:
         if isinstance(turn, Passing):
             return Sent(body, f"pass; {turn.reason}")
         if route.operation == "compact":
             return Sent(body, "pass; other request")
         if route.operation == "count":
-            return await self._counted(turn, body)
-        return await self._followed(turn, body)
+            return await self._prepare_count(turn, body)
+        return await self._follow(turn, body)
 
-    async def _answered(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent | None:
+    async def _answer_compaction(
+        self, route: Route, turn: Turn | Passing, body: bytes
+    ) -> Sent | None:
         """Return our own answer to a client's compaction, None if its provider is to answer."""
         if turn.sign is None or not self._options.answers_compactions:
             return None
         try:
-            answering = own_answer(self._conversations, route, turn)
+            answering = build_own_answer(self._conversations, route, turn)
             seconds = _PATIENCE * deadline(len(body), self._options)
             answer = await asyncio.wait_for(answering, seconds)
         except Exception as error:  # noqa: BLE001 then it is a request like any other
@@ -192,14 +188,14 @@ class Relay:
             return None
         return Sent(body, "answered; client compaction", answer=answer, compacts=turn.sign.agent)
 
-    async def _followed(self, turn: Turn, body: bytes) -> Sent:
+    async def _follow(self, turn: Turn, body: bytes) -> Sent:
         seconds = deadline(len(body), self._options)
         made = await self._conversations.of(turn).outgoing(turn, seconds)
         if made.fault is not None:
             self._note_fault(made.fault)
-        return _sent(made, turn, body)
+        return _make_sent(made, turn, body)
 
-    async def _counted(self, turn: Turn, body: bytes) -> Sent:
+    async def _prepare_count(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
         seconds = deadline(len(body), self._options)
         made = await self._conversations.of(turn).counted_for(turn, seconds)
@@ -207,7 +203,7 @@ class Relay:
             return Sent(body, "pass; nothing is due")
         return Sent(made.body, "counted as it would be sent")
 
-    async def _smaller(self, sent: Sent, refusal: Refusal) -> Sent | None:
+    async def _shrink(self, sent: Sent, refusal: Refusal) -> Sent | None:
         turn = sent.turn
         if turn is None:
             return None
@@ -216,7 +212,7 @@ class Relay:
         except Exception as error:  # noqa: BLE001 the client gets the provider's own error
             self._note_fault(error)
             return None
-        return None if made is None else _sent(made, turn, turn.body)
+        return None if made is None else _make_sent(made, turn, turn.body)
 
     async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
         self._figures.add(outcome, {})
@@ -250,10 +246,10 @@ class Relay:
                     if up.status in _TOO_BIG and sent.turn is not None:
                         error = await _read_error(up)
                         refusal = _refusal(up, error)
-                        again = await self._smaller(sent, refusal) if refusal else None
-                    elif self._may_refuse(up, sent):
+                        again = await self._shrink(sent, refusal) if refusal else None
+                    elif self._is_refusal_possible(up, sent):
                         error, refusal = await read_opening(up)
-                        again = await self._smaller(sent, refusal) if refusal else None
+                        again = await self._shrink(sent, refusal) if refusal else None
                     if again is None:
                         copy = AnswerCopy(send, kept, self._options.ping_seconds, route.wire.ping)
                         await copy.pass_on(up, error, sent.note)
@@ -275,11 +271,11 @@ class Relay:
             if sent.turn is not None and outcome.status == 200 and not sent.is_faulty:
                 known, size = usage if sent.is_known else {}, len(sent.body) if usage else 0
                 work = self._conversations.take_down(sent.turn, known, size)
-                self._behind_it(work, is_large=len(body) > _LARGE)
+                self._work_behind(work, is_large=len(body) > _LARGE)
             elif route.operation == "models" and outcome.status == 200:
-                self._behind_it(self._conversations.learn_windows(kept.plain()))
+                self._work_behind(self._conversations.learn_windows(kept.plain()))
 
-    def _may_refuse(self, up: aiohttp.ClientResponse, sent: Sent) -> bool:
+    def _is_refusal_possible(self, up: aiohttp.ClientResponse, sent: Sent) -> bool:
         """Return whether a stream may still say that its request was too long."""
         kind = up.headers.get("content-type", "")
         if sent.turn is None or up.status != 200 or up.headers.get("content-encoding"):
@@ -307,8 +303,8 @@ class Relay:
             await send({"type": "websocket.close", "code": 1014})
             return
         await send({"type": "websocket.accept", "subprotocol": up.protocol})
-        ways = [asyncio.create_task(_to_provider(receive, up)),
-                asyncio.create_task(_to_client(up, send))]  # fmt: skip
+        ways = [asyncio.create_task(_send_to_provider(receive, up)),
+                asyncio.create_task(_send_to_client(up, send))]  # fmt: skip
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         for way in ways:
             way.cancel()
@@ -334,7 +330,7 @@ class Relay:
         base = upstream_of(path, wire, self._options.upstreams)
         return URL(base + (f"?{query}" if query else ""), encoded=True)
 
-    def _behind_it(self, work: Coroutine[Any, Any, None], *, is_large: bool = False) -> None:
+    def _work_behind(self, work: Coroutine[Any, Any, None], *, is_large: bool = False) -> None:
         """Do what nobody waits for, after an answer; then give back what a large one took."""
 
         async def behind() -> None:
@@ -362,12 +358,13 @@ def _headers(scope: Scope, *without: bytes) -> list[tuple[str, str]]:
 def _with_more(headers: list[tuple[str, str]], more: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return headers with others: a list that the client sends too goes on with ours."""
     given = {name: value for name, value in headers if name in more}
-    joined = {name: f"{given[name]},{value}" if name in given else value
-              for name, value in more.items()}  # fmt: skip
+    joined = {
+        name: f"{given[name]},{value}" if name in given else value for name, value in more.items()
+    }
     return [*(pair for pair in headers if pair[0] not in more), *joined.items()]
 
 
-async def _to_provider(receive: Receive, up: aiohttp.ClientWebSocketResponse) -> None:
+async def _send_to_provider(receive: Receive, up: aiohttp.ClientWebSocketResponse) -> None:
     while (message := await receive())["type"] == "websocket.receive":
         if (text := message.get("text")) is not None:
             await up.send_str(text)
@@ -375,7 +372,7 @@ async def _to_provider(receive: Receive, up: aiohttp.ClientWebSocketResponse) ->
             await up.send_bytes(message["bytes"])
 
 
-async def _to_client(up: aiohttp.ClientWebSocketResponse, send: Send) -> None:
+async def _send_to_client(up: aiohttp.ClientWebSocketResponse, send: Send) -> None:
     async for message in up:
         if message.type is aiohttp.WSMsgType.TEXT:
             await send({"type": "websocket.send", "text": message.data})
@@ -405,7 +402,7 @@ def _give_back() -> None:
         trim(0)
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -416,7 +413,7 @@ async def _pieces(data: bytes) -> AsyncIterator[bytes]:
 
 
 async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str) -> None:
-    body = dump_bytes(refused(wire, status, kind, f"foldaway: {sentence}"))
+    body = dump_bytes(refusal_body(wire, status, kind, f"foldaway: {sentence}"))
     headers = [(b"content-type", b"application/json"), (OWN, b"refused")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -432,7 +429,7 @@ async def _read_error(up: aiohttp.ClientResponse) -> bytes:
 
 def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     """Return what an error says of the size of its request, None if it says something else."""
-    plain = unpacked(error, up.headers.get("content-encoding", ""), _MOST_ERROR) or b""
+    plain = unpack_body(error, up.headers.get("content-encoding", ""), _MOST_ERROR) or b""
     text = plain.decode("utf-8", "replace")
     try:
         body = parse(plain)
@@ -441,7 +438,7 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     return refusal_of(RefusedRequest(up.status, body, text))
 
 
-def _sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:
+def _make_sent(made: Outgoing, turn: Turn, body: bytes) -> Sent:
     return Sent(body if made.body is None else made.body, made.note, turn,
                 is_known=made.is_known, is_faulty=made.fault is not None,
                 headers=made.headers)  # fmt: skip

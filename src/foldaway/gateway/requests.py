@@ -58,21 +58,21 @@ class Passing(Struct, frozen=True):
     """Of a client's compaction: the request, with the name that the client gives, if any."""
 
 
-def asked(
+def read_turn(
     route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int,
     owner_of: OwnerOf = lambda headers, frame: "",
 ) -> Turn | Passing:  # fmt: skip
     """Return the conversation that a request belongs to, or why it passes."""
-    plain = unpacked(body, headers.get("content-encoding", ""), most_bytes)
+    plain = unpack_body(body, headers.get("content-encoding", ""), most_bytes)
     if plain is None:
         return Passing("unknown encoding")
     try:
-        return _asked(route, headers, plain, owner_of)
+        return _read_turn(route, headers, plain, owner_of)
     except (NotReadable, ValidationError):
         return Passing("not readable")
 
 
-def _asked(
+def _read_turn(
     route: Route, headers: Mapping[str, str], body: bytes, owner_of: OwnerOf
 ) -> Turn | Passing:
     fields = split_object(body)
@@ -105,7 +105,7 @@ def _asked(
     return turn
 
 
-def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes | None:
+def unpack_body(body: bytes, encoding: str, most_bytes: int) -> bytes | None:
     """Return a body without its compression; None if it cannot be read, or is too large then."""
     try:
         match encoding.strip().lower():

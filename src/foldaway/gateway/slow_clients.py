@@ -9,8 +9,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 _PROGRESS = 4_096
 """Bytes of a body that count as going on."""
-_TOO_SLOW = (b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n"
-             b"content-length: 0\r\n\r\n")  # fmt: skip
+_TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class TimedConnection(AutoHTTPProtocol):
@@ -36,7 +35,7 @@ class TimedConnection(AutoHTTPProtocol):
         """Wait for what is still to come."""
         super().data_received(data)
         self._came += len(data)
-        if (part := self._awaited()) != self._timed:
+        if (part := self._find_awaited()) != self._timed:
             self._time(part)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -44,7 +43,7 @@ class TimedConnection(AutoHTTPProtocol):
         self._time("")
         super().connection_lost(exc)
 
-    def _awaited(self) -> Literal["head", "body", ""]:
+    def _find_awaited(self) -> Literal["head", "body", ""]:
         """Return what the client has begun to send and not ended."""
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
             return ""  # it is a WebSocket by now
@@ -56,10 +55,10 @@ class TimedConnection(AutoHTTPProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self._timed, self._came = part, 0
-        self._timer = self.loop.call_later(self._seconds[part], self._late) if part else None
+        self._timer = self.loop.call_later(self._seconds[part], self._close_late) if part else None
 
-    def _late(self) -> None:
-        part = self._awaited()
+    def _close_late(self) -> None:
+        part = self._find_awaited()
         if part != self._timed or (part == "body" and self._came >= _PROGRESS):
             self._time(part)
             return

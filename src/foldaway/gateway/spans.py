@@ -1,4 +1,4 @@
-"""Requests as spans of OpenTelemetry, for whoever has the extra `otel` and says where they go."""
+"""Requests as spans of OpenTelemetry, with the extra `otel` and an address where they go."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def span_writer() -> tuple[AddSpan | None, Callable[[], None]]:
     where they go, or the extra is not installed.
     """
     if not any(map(os.environ.get, _WHERE)):
-        return None, _nothing
+        return None, _do_nothing
     try:
         from opentelemetry import propagate, trace
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -40,7 +40,7 @@ def span_writer() -> tuple[AddSpan | None, Callable[[], None]]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         log_event("gateway.no_spans")
-        return None, _nothing
+        return None, _do_nothing
     name = os.environ.get("OTEL_SERVICE_NAME", "foldaway")
     provider = TracerProvider(resource=Resource.create({"service.name": name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -61,5 +61,5 @@ def span_writer() -> tuple[AddSpan | None, Callable[[], None]]:
     return add, provider.shutdown
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing: there are no spans to send."""

@@ -55,7 +55,7 @@ def listen_on_path(path: Path) -> Generator[socket.socket]:
             os.chmod(path, PRIVATE)  # nobody can connect before `listen`
             listening.listen(1_024)
         except OSError as error:
-            raise _refused(path, error.strerror or str(error)) from None
+            raise _store_error(path, error.strerror or str(error)) from None
         try:
             yield listening
         finally:
@@ -74,15 +74,15 @@ def _make_free(path: Path) -> None:
     """Remove a socket that nobody listens on any more."""
     folder = path.parent.stat()
     if folder.st_mode & 0o022 or folder.st_uid not in (0, os.geteuid()):
-        raise _refused(path, "others can write in its folder")
+        raise _store_error(path, "others can write in its folder")
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise _refused(path, "is there already and not a socket")
+            raise _store_error(path, "is there already and not a socket")
         with socket.socket(socket.AF_UNIX) as asking:
             if asking.connect_ex(str(path)) == 0:
-                raise _refused(path, "another gateway listens there")
+                raise _store_error(path, "another gateway listens there")
         path.unlink()
 
 
-def _refused(path: Path, what: str) -> StoreUnavailable:
+def _store_error(path: Path, what: str) -> StoreUnavailable:
     return StoreUnavailable(str(path), what, remedy="choose another place with --socket")

@@ -89,13 +89,13 @@ def upstream_of(path: str, wire: Wire, known: Mapping[str, str]) -> str:
     """Return where a request goes: the longest beginning of its path that has an address, else that
     of its wire. A beginning ends at a slash, so that no path can change the host.
     """
-    found = (one for one in known if one.startswith("/") and _begins(path, one))
+    found = (one for one in known if one.startswith("/") and _is_below(path, one))
     prefix = max(found, key=len, default="")
     base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
     return base.rstrip("/") + path[len(prefix.rstrip("/")) :]
 
 
-def _begins(path: str, prefix: str) -> bool:
+def _is_below(path: str, prefix: str) -> bool:
     return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
 
 
@@ -129,7 +129,7 @@ def _events(body: bytes, content_type: str) -> Iterator[dict[str, Any]]:
                 yield cast("dict[str, Any]", one)
 
 
-def refused(wire: Wire, status: int, kind: str, sentence: str) -> dict[str, Any]:
+def refusal_body(wire: Wire, status: int, kind: str, sentence: str) -> dict[str, Any]:
     """Return an error in the form of a wire, for what the gateway itself has to refuse."""
     if wire is MESSAGES:
         return {"type": "error", "error": {"type": kind, "message": sentence}}

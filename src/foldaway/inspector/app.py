@@ -29,7 +29,7 @@ from foldaway.gateway import (
     cookie_name,
     listen,
     make_context,
-    mounted,
+    mount_api,
     page_key,
     server_of,
 )
@@ -131,7 +131,7 @@ class _Copies(Mount):
         super().__init__(COPIES, app=self._answer)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await mounted(self._shelf.copies(), "").app(scope, receive, send)
+        await mount_api(self._shelf.copies(), "").app(scope, receive, send)
 
 
 def _entry(inspector: Inspector) -> Callable[[Request], Coroutine[Any, Any, Response]]:

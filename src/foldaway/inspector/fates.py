@@ -15,7 +15,7 @@ from foldaway.errors import UnknownName, UnknownPosition
 from foldaway.facts import carried_summary
 from foldaway.sessions import frame_of
 from foldaway.stores import SessionInfo, Store
-from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole
+from foldaway.transcript import Folded, Item, Kept, Rewritten, View, extend, whole_view
 
 FateKind: TypeAlias = Literal["kept", "rewritten", "folded"]
 
@@ -76,7 +76,7 @@ def fates(store: Store, info: SessionInfo, number: int | None = None) -> Fates:
     if wanted and kept is None:
         known = ("0", *(str(view.number) for view in store.views(info.id, lean=True)))
         raise UnknownName("view", str(wanted), known)
-    view = whole(0) if kept is None else unpack_view(kept.items, info.dialect)
+    view = whole_view(0) if kept is None else unpack_view(kept.items, info.dialect)
     items = tuple(_with_arrivals(store, info, view))
     found = tuple(_fates(items))
     if kept is None:

@@ -19,7 +19,7 @@ from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
 from foldaway.sessions import Show, ViewRow, decoded, redactor_of, view_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
-from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole
+from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole_view
 from foldaway.usage import Spared, StepBalance, balance
 
 Maker: TypeAlias = Literal["foldaway", "agent"]
@@ -116,7 +116,7 @@ def step(
 def _sight(store: Store, info: SessionInfo, made: StoredView) -> Sight:
     """Return the views before and after a compaction, both as long as the log was then."""
     last = store.view(info.id, made.previous) if made.previous else None
-    old = whole(0) if last is None else unpack_view(last.items, info.dialect)
+    old = whole_view(0) if last is None else unpack_view(last.items, info.dialect)
     report = report_of(made)
     return Sight(
         before=extend(old, made.length) if old.length <= made.length else old,

@@ -28,7 +28,7 @@ from foldaway.inspector.context import (
 )
 from foldaway.inspector.timeline import ESTIMATE_ERROR, given_window
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
-from foldaway.transcript import Item, Kept, extend, whole
+from foldaway.transcript import Item, Kept, extend, whole_view
 from foldaway.usage import (
     KIND_NAMES,
     KINDS,
@@ -86,10 +86,10 @@ def _start(store: Store, info: SessionInfo) -> _Start:
         return _Start(later, only_around(told), told, report.context_length)
     fixed = fixed_amounts(info)
     try:
-        view = whole(0) if kept is None else unpack_view(kept.items, info.dialect)
+        view = whole_view(0) if kept is None else unpack_view(kept.items, info.dialect)
         return _Start(extend(view, info.length).items, fixed, fixed)
     except InvalidView:  # of another version, or damaged: the log as it is
-        return _Start(whole(info.length).items, fixed, fixed)
+        return _Start(whole_view(info.length).items, fixed, fixed)
 
 
 class _Seen(Struct, frozen=True):

@@ -9,9 +9,4 @@ from foldaway._core import import_later
 if TYPE_CHECKING:
     from foldaway.integrations.clients import wrap
 
-__getattr__ = import_later(
-    __name__,
-    {
-        "clients": "wrap",
-    },
-)
+__getattr__ = import_later(__name__, {"clients": "wrap"})

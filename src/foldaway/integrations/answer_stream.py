@@ -28,7 +28,7 @@ class AnswerStream:
 
     def read_opening(self) -> RefusedRequest | None:
         """Return the refusal that a stream of Responses begins with, None if it has none."""
-        if self._may_refuse():
+        if self._is_refusal_possible():
             self._pieces = self._response.iter_bytes()
             for piece in self._pieces:
                 self._said.append(piece)
@@ -38,7 +38,7 @@ class AnswerStream:
 
     async def aread_opening(self) -> RefusedRequest | None:
         """Do what `read_opening` does, for clients that await."""
-        if self._may_refuse():
+        if self._is_refusal_possible():
             self._pieces = self._response.aiter_bytes()
             async for piece in self._pieces:
                 self._said.append(piece)
@@ -46,7 +46,7 @@ class AnswerStream:
                     return refusal_in(event)
         return None
 
-    def _may_refuse(self) -> bool:
+    def _is_refusal_possible(self) -> bool:
         is_events = self._response.headers.get("content-type", "").startswith("text/event-stream")
         return is_events and self._turn.asked.dialect == "openai-responses"
 

@@ -47,14 +47,14 @@ class FoldawaySessionStore:
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Return the sessions of a project, and when they were last written to."""
-        found = await asyncio.to_thread(self._under, f"{project_key}/", "main")
+        found = await asyncio.to_thread(self._list_under, f"{project_key}/", "main")
         return [{"session_id": one.source_id.partition("/")[2], "mtime": int(one.updated * 1000)}
                 for one in found]  # fmt: skip
 
     async def list_subkeys(self, key: Any) -> list[str]:
         """Return the subagents of a session."""
         start = f"{_id(key)}/"
-        found = await asyncio.to_thread(self._under, start, "subagent")
+        found = await asyncio.to_thread(self._list_under, start, "subagent")
         return [one.source_id.removeprefix(start) for one in found]
 
     async def delete(self, key: Any) -> None:
@@ -68,12 +68,12 @@ class FoldawaySessionStore:
         )
         return HostItems(lambda: self._sessions.store, new, _row)
 
-    def _under(self, start: str, kind: Any) -> list[SessionInfo]:
+    def _list_under(self, start: str, kind: Any) -> list[SessionInfo]:
         found = self._sessions.store.all_sessions(SessionFilter(source=_SOURCE, kind=kind))
         return [one for one in found if one.source_id.startswith(start)]
 
     def _delete(self, key: Any) -> None:
-        under = [] if key.get("subpath") else self._under(f"{_id(key)}/", "subagent")
+        under = [] if key.get("subpath") else self._list_under(f"{_id(key)}/", "subagent")
         own = self._sessions.store.by_source(_SOURCE, _id(key))
         self._sessions.store.erase([one.id for one in (own, *under) if one is not None])
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from foldaway.dialects import parse
 from foldaway.errors import InvalidSetting, NotReadable
-from foldaway.gateway import OWN_HEADER, Turn, asked, route_of
+from foldaway.gateway import OWN_HEADER, Turn, read_turn, route_of
 from foldaway.integrations.answer_stream import AnswerStream
 from foldaway.integrations.host_sessions import HostRequest, HostSessions, HostTurn
 from foldaway.sessions import RefusedRequest
@@ -52,13 +52,13 @@ def wrap(
     given: Any = client
     google: Any = getattr(given, "_api_client", None)
     if hasattr(google, "_httpx_client"):
-        google._httpx_client = _following(google._httpx_client, sessions, key)
+        google._httpx_client = _make_following(google._httpx_client, sessions, key)
         _google_async(google, sessions, key)
         made = given
     elif hasattr(given, "copy") and hasattr(given, "_client"):
-        made = given.copy(http_client=_following(given._client, sessions, key, owner=given))
+        made = given.copy(http_client=_make_following(given._client, sessions, key, owner=given))
     else:
-        made = _following(given, sessions, key, owner=given)
+        made = _make_following(given, sessions, key, owner=given)
     made.foldaway = sessions
     return made
 
@@ -68,7 +68,7 @@ def _google_async(google: Any, sessions: HostSessions, key: str) -> None:
     inner = google._async_httpx_client
     if inner is None:
         inner = _library(google._httpx_client).AsyncClient(timeout=None, follow_redirects=True)
-    google._async_httpx_client = _following(inner, sessions, key)
+    google._async_httpx_client = _make_following(inner, sessions, key)
     google._http_options.httpx_async_client = google._async_httpx_client
 
 
@@ -82,7 +82,7 @@ def _library(http: Any) -> Any:
     return sys.modules[found]
 
 
-def _following(inner: Any, sessions: HostSessions, key: str, owner: Any = None) -> Any:
+def _make_following(inner: Any, sessions: HostSessions, key: str, owner: Any = None) -> Any:
     """Return an HTTP client that sends by another one, which is closed with it if the `owner` is
     gone: a client that nobody closes leaves no connection open, wrapped or not.
     """
@@ -113,7 +113,7 @@ class FollowingTransport:
         turn = HostTurn(self._sessions, self._request(request))
         self._sessions.guard(turn.follow, None)
         while True:
-            response = self._inner.send(self._rebuilt(request, turn), stream=True)
+            response = self._inner.send(self._rebuild(request, turn), stream=True)
             if response.status_code not in _TOO_BIG:
                 stream = self._stream(response, turn)
                 refused = stream.read_opening()
@@ -130,7 +130,7 @@ class FollowingTransport:
         turn = HostTurn(self._sessions, self._request(request))
         await asyncio.to_thread(self._sessions.guard, turn.follow, None)
         while True:
-            response = await self._inner.send(self._rebuilt(request, turn), stream=True)
+            response = await self._inner.send(self._rebuild(request, turn), stream=True)
             if response.status_code not in _TOO_BIG:
                 stream = self._stream(response, turn)
                 refused = await stream.aread_opening()
@@ -151,7 +151,7 @@ class FollowingTransport:
             if route.operation != "turn":
                 return passing
             headers = {OWN_HEADER: self._key, **request.headers}
-            turn = asked(route, headers, request.content, _MOST_BYTES)
+            turn = read_turn(route, headers, request.content, _MOST_BYTES)
             if not isinstance(turn, Turn):
                 return passing
             key = turn.key.partition(":")[2]
@@ -160,7 +160,7 @@ class FollowingTransport:
 
         return self._sessions.guard(read, passing)
 
-    def _rebuilt(self, request: Any, turn: HostTurn) -> Any:
+    def _rebuild(self, request: Any, turn: HostTurn) -> Any:
         followed = turn.followed
         is_changed = followed is not None and followed.is_changed
         headers = [(name, value) for name, value in request.headers.multi_items()

@@ -55,7 +55,7 @@ def _result(own: Any) -> Payload:
     return {"type": "tool_result", "tool_use_id": own["toolUseId"], "content": content, **failed}
 
 
-def _thought(own: Any) -> Payload:
+def _write_thinking(own: Any) -> Payload:
     said = own.get("reasoningText") or {}
     if "redactedContent" in own:
         return {"type": "redacted_thinking", "data": to_builtins(own["redactedContent"])}
@@ -76,17 +76,17 @@ _READ: dict[str, Callable[[Any], Payload]] = {
     "toolUse": lambda own: {"type": "tool_use", "id": own["toolUseId"], "name": own["name"],
                             "input": own["input"]},
     "toolResult": _result,
-    "reasoningContent": _thought,
+    "reasoningContent": _write_thinking,
 }  # fmt: skip
 
 
 def _blocks(content: Any, known: Sequence[tuple[Payload, Any]]) -> list[Any]:
     if isinstance(content, str):
         return [{"text": content}]
-    return [_own(one, known) for one in content]
+    return [_restore_own(one, known) for one in content]
 
 
-def _own(block: Payload, known: Sequence[tuple[Payload, Any]]) -> Any:
+def _restore_own(block: Payload, known: Sequence[tuple[Payload, Any]]) -> Any:
     """Return a block as Converse has it, the host's own if it is the same."""
     same = next((own for made, own in known if made == block), None)
     if same is not None:

@@ -46,23 +46,24 @@ class FoldawayConversation:
         def held(messages: Any, *args: Any, **more: Any) -> Any:
             if isinstance(messages, str):
                 return call(messages, *args, **more)
-            asked, usage = self._asked(llm, messages, args, more), _usage_from(llm)
+            asked, usage = self._make_request(llm, messages, args, more), _usage_from(llm)
             return self._sessions.send(asked, lambda own: call(own, *args, **more), usage)
 
         async def aheld(messages: Any, *args: Any, **more: Any) -> Any:
             if isinstance(messages, str):
                 return await acall(messages, *args, **more)
-            asked, usage = self._asked(llm, messages, args, more), _usage_from(llm)
+            asked, usage = self._make_request(llm, messages, args, more), _usage_from(llm)
             return await self._sessions.asend(asked, lambda own: acall(own, *args, **more), usage)
 
         # its fields are checked, its methods are not; its own summarizer must not act first
         llm.__dict__.update(
-            call=held, acall=aheld,
+            call=held,
+            acall=aheld,
             is_context_window_overflowing_threshold=lambda *args, **more: False,
-        )  # fmt: skip
+        )
         return llm
 
-    def _asked(self, llm: Any, messages: list[Any], args: Any, more: Any) -> HostRequest:
+    def _make_request(self, llm: Any, messages: list[Any], args: Any, more: Any) -> HostRequest:
         def read() -> HostRequest:
             tools = more.get("tools") or (args[0] if args else None)
             model = llm.model.rpartition("/")[2]

@@ -57,7 +57,7 @@ class FoldawayPlugin(BasePlugin):
         """Have a request hold contents that fit, and offer recall and search."""
         self._sessions.guard(lambda: llm_request.append_tools(self._tools), None)
         own = llm_request.contents
-        turn = await self._sessions.aturn(lambda: _asked(callback_context, llm_request), own)
+        turn = await self._sessions.aturn(lambda: _make_request(callback_context, llm_request), own)
         _turn.set(turn)
         llm_request.contents = turn.messages
 
@@ -106,7 +106,7 @@ def _keys(context: CallbackContext) -> tuple[str, str]:
     return (whole, "") if is_root else (f"{whole}/{agent.name}", whole)
 
 
-def _asked(context: CallbackContext, request: LlmRequest) -> HostRequest:
+def _make_request(context: CallbackContext, request: LlmRequest) -> HostRequest:
     key, parent = _keys(context)
     config, form = request.config, ContentForm()
     tools = [one for one in config.tools or () if isinstance(one, types.Tool)]

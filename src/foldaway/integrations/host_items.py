@@ -30,12 +30,12 @@ class HostItems(Struct, frozen=True):
 
     def read(self) -> list[Any]:
         """Return all items."""
-        known = self._known()
+        known = self._find_session()
         return [] if known is None else payloads(self.store_of().read(known.id))
 
     def append(self, items: Sequence[Any]) -> None:
         """Add items, all or none; those with a key that is known are passed over."""
-        known, rows = self._known(), [self.row(one) for one in items]
+        known, rows = self._find_session(), [self.row(one) for one in items]
         if known is None:
             self.store_of().create(self.new, messages=rows)
         else:
@@ -45,10 +45,10 @@ class HostItems(Struct, frozen=True):
         """Remove all items from a place on, and return them; `Conflict` if others are added
         meanwhile.
         """
-        items, known = self.read(), self._known()
+        items, known = self.read(), self._find_session()
         rows = [self.row(one) for one in items[:stop]]
         self.store_of().create(self.new, messages=rows, replaces=known)
         return items[stop:]
 
-    def _known(self) -> SessionInfo | None:
+    def _find_session(self) -> SessionInfo | None:
         return self.store_of().by_source(self.new.source, self.new.source_id)

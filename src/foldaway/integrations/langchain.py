@@ -60,8 +60,8 @@ class FoldawayMiddleware(AgentMiddleware):
         return await self._sessions.asend(*self._parts(request, handler))
 
     def _parts(self, request: ModelRequest, handler: Callable[..., Any]) -> Any:
-        asked = self._sessions.request_of(lambda: _asked(request), request.messages)
-        return asked, lambda own: handler(_with(request, own)), _usage_of
+        asked = self._sessions.request_of(lambda: _make_request(request), request.messages)
+        return asked, lambda own: handler(_replace_messages(request, own)), _usage_of
 
     def _tool(self, tool: HostTool) -> StructuredTool:
         def answer(runtime: ToolRuntime = None, **arguments: Any) -> str:
@@ -80,11 +80,12 @@ def _key(own: Sequence[Any]) -> str:
     return str(thread or name_by_start(own, "openai-chat", form))
 
 
-def _asked(request: ModelRequest) -> HostRequest:
+def _make_request(request: ModelRequest) -> HostRequest:
     params = request.model._get_ls_params()  # what every model of theirs tells its tracer
     dialect = "anthropic" if params.get("ls_provider") == "anthropic" else "openai-chat"
-    listed = [one if isinstance(one, dict) else convert_to_openai_tool(one)
-              for one in request.tools]  # fmt: skip
+    listed = [
+        one if isinstance(one, dict) else convert_to_openai_tool(one) for one in request.tools
+    ]
     said = getattr(request, "system_message", None)
     frame = {"model": params.get("ls_model_name"), "max_tokens": params.get("ls_max_tokens"),
              "thinking": getattr(request.model, "thinking", None)}  # fmt: skip
@@ -94,7 +95,7 @@ def _asked(request: ModelRequest) -> HostRequest:
                        form=MessageForm(dialect, _read, _write))  # fmt: skip
 
 
-def _with(request: ModelRequest, own: list[Any]) -> ModelRequest:
+def _replace_messages(request: ModelRequest, own: list[Any]) -> ModelRequest:
     said = getattr(request, "system_message", None)
     return request.override(messages=[one for one in own if one is not said])
 
@@ -116,6 +117,7 @@ def _write(said: HostMessage, own: Any) -> Any:
         return convert_to_messages([(said.role, said.content)])[0]
     changed = {"content": said.content or ""}
     if said.role == "assistant":
-        changed["tool_calls"] = [tool_call(id=one.id, name=one.name, args=dict(one.arguments))
-                                 for one in said.calls]  # fmt: skip
+        changed["tool_calls"] = [
+            tool_call(id=one.id, name=one.name, args=dict(one.arguments)) for one in said.calls
+        ]
     return own.model_copy(update=changed)

@@ -45,8 +45,9 @@ class FoldawayAgent(FunctionAgent):
 
     def __init__(self, *, store: Any = None, options: Any = None, tools: Any = (), **given: Any):
         sessions = HostSessions("llama-index", store, **(options or {}))
-        super().__init__(tools=[*(tools or ()), *(_tool(sessions, one) for one in HOST_TOOLS)],
-                         **given)  # fmt: skip
+        super().__init__(
+            tools=[*(tools or ()), *(_tool(sessions, one) for one in HOST_TOOLS)], **given
+        )
         self._sessions = sessions
 
     async def take_step(self, ctx: Any, llm_input: Any, tools: Any, memory: Any) -> Any:
@@ -56,29 +57,31 @@ class FoldawayAgent(FunctionAgent):
 
     async def _get_response(self, current_llm_input: list[Any], tools: Sequence[Any]) -> Any:
         ask = super()._get_response
-        return await self._sent(current_llm_input, tools, lambda own: ask(own, tools))
+        return await self._send(current_llm_input, tools, lambda own: ask(own, tools))
 
     async def _get_streaming_response(
         self, ctx: Any, current_llm_input: list[Any], tools: Sequence[Any]
     ) -> Any:
         ask = super()._get_streaming_response
-        return await self._sent(current_llm_input, tools, lambda own: ask(ctx, own, tools))
+        return await self._send(current_llm_input, tools, lambda own: ask(ctx, own, tools))
 
-    async def _sent(
+    async def _send(
         self, own: list[Any], tools: Sequence[Any], call: Callable[[list[Any]], Awaitable[Any]]
     ) -> Any:
-        asked = self._sessions.request_of(lambda: _asked(self.llm, own, tools), own)
+        asked = self._sessions.request_of(lambda: _make_request(self.llm, own, tools), own)
         return await self._sessions.asend(asked, call, _usage_of)
 
 
-def _asked(llm: Any, own: Sequence[Any], tools: Sequence[Any]) -> HostRequest:
+def _make_request(llm: Any, own: Sequence[Any], tools: Sequence[Any]) -> HostRequest:
     dialect = "anthropic" if "anthropic" in llm.class_name().lower() else "openai-chat"
     described = [one.metadata for one in tools]
-    offered = [function_payload(one.name, one.description, one.get_parameters_dict())
-               for one in described]  # fmt: skip
+    offered = [
+        function_payload(one.name, one.description, one.get_parameters_dict()) for one in described
+    ]
     form, frame = MessageForm(dialect, _read, _write), {"model": llm.metadata.model_name}
-    return HostRequest(key=_KEY.get(), dialect=dialect, own=own, form=form, frame=frame,
-                       tools=offered)  # fmt: skip
+    return HostRequest(
+        key=_KEY.get(), dialect=dialect, own=own, form=form, frame=frame, tools=offered
+    )
 
 
 def _usage_of(answer: Any) -> Any:

@@ -73,7 +73,7 @@ class FoldawayCondenser(CondenserBase):
         done, so that the agent goes on with the next view.
         """
         sessions = self.sessions(agent_llm)
-        asked = sessions.request_of(lambda: _asked(view, agent_llm), [view.events])
+        asked = sessions.request_of(lambda: _make_request(view, agent_llm), [view.events])
         last, is_wanted = sessions.last_turn(asked.key), view.unhandled_condensation_request
         if is_wanted and len(last.asked.own) == len(asked.own):  # what was sent last was refused
             if not last.recover(_TOO_LONG):
@@ -101,7 +101,7 @@ def _sessions(store: str | None, options: str) -> HostSessions:
     return HostSessions("openhands", store, **parse(options.encode()))
 
 
-def _asked(view: View, llm: Any) -> HostRequest:
+def _make_request(view: View, llm: Any) -> HostRequest:
     dialect = "anthropic" if "claude" in llm.model else "openai-chat"
     first = view.events[0]
     frame = {"model": llm.model.rpartition("/")[2], "max_tokens": llm.max_output_tokens}
@@ -129,8 +129,9 @@ def _read(own: Sequence[Any]) -> HostMessage:
     """Return what an item says: one event, or all calls of one answer."""
     (said,) = LLMConvertibleEvent.events_to_messages(list(own))
     content = [block for one in said.content for block in one.to_llm_dict()]
-    calls = [HostCall(one.id, one.name, arguments_in(one.arguments))
-             for one in said.tool_calls or ()]  # fmt: skip
+    calls = [
+        HostCall(one.id, one.name, arguments_in(one.arguments)) for one in said.tool_calls or ()
+    ]
     thoughts = [one.model_dump() for one in said.thinking_blocks]
     return HostMessage(said.role, content, calls, said.tool_call_id or "", thoughts)
 
@@ -142,8 +143,9 @@ def _write(said: HostMessage, own: Sequence[Any] | None) -> tuple[MessageEvent]:
     images = [one for one in before.content if not isinstance(one, TextContent)
               and all(block in said.content for block in one.to_llm_dict())]  # fmt: skip
     arguments = {one.id: dump_text(one.arguments) for one in said.calls}
-    calls = [one.model_copy(update={"arguments": arguments[one.id]})
-             for one in before.tool_calls or ()]  # fmt: skip
+    calls = [
+        one.model_copy(update={"arguments": arguments[one.id]}) for one in before.tool_calls or ()
+    ]
     thoughts = [one for one in before.thinking_blocks if said.keeps(one.model_dump())]
     content = [*([TextContent(text=said.text)] if said.text else []), *images]
     changed = {"content": content, "tool_calls": calls or None, "thinking_blocks": thoughts}

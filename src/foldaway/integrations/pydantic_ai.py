@@ -63,7 +63,7 @@ class FoldawayCapability(AbstractCapability[Any]):
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Have messages sent that fit."""
         own = [one for message in request_context.messages for one in _single(message)]
-        read = partial(_asked, str(ctx.conversation_id or ""), request_context, own)
+        read = partial(_make_request, str(ctx.conversation_id or ""), request_context, own)
         self._turn = await self._sessions.aturn(read, own)
         return replace(request_context, messages=self._turn.messages)
 
@@ -95,7 +95,7 @@ def _single(message: Any) -> list[Any]:
     return [replace(message, parts=[one]) for one in message.parts] or [message]
 
 
-def _asked(key: str, given: Any, own: list[Any]) -> HostRequest:
+def _make_request(key: str, given: Any, own: list[Any]) -> HostRequest:
     model, settings = given.model, given.model_settings or {}
     dialect = "anthropic" if model.system == "anthropic" else "openai-chat"
     frame = {"model": model.model_name, "max_tokens": settings.get("max_tokens"),

@@ -49,8 +49,8 @@ class FoldawayConversationManager(ConversationManager):
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
         """Act before and after each request, and offer recall and search."""
         registry.add_callback(AgentInitializedEvent, self._begin)
-        registry.add_callback(BeforeModelCallEvent, self._before)
-        registry.add_callback(AfterModelCallEvent, self._after)
+        registry.add_callback(BeforeModelCallEvent, self._before_call)
+        registry.add_callback(AfterModelCallEvent, self._after_call)
 
     def apply_management(self, agent: Any, **kwargs: Any) -> None:
         """Do nothing after a run: each request was looked after."""
@@ -64,19 +64,19 @@ class FoldawayConversationManager(ConversationManager):
         for one in HOST_TOOLS:
             event.agent.tool_registry.register_tool(self._tool(event.agent, one))
 
-    async def _before(self, event: BeforeModelCallEvent) -> None:
+    async def _before_call(self, event: BeforeModelCallEvent) -> None:
         agent = event.agent
-        self._put_back(agent)
-        self._turn = await self._sessions.aturn(lambda: _asked(agent), agent.messages)
+        self._restore_messages(agent)
+        self._turn = await self._sessions.aturn(lambda: _make_request(agent), agent.messages)
         self._whole, self._shown = list(agent.messages), self._turn.messages
         agent.messages[:] = self._shown
 
-    async def _after(self, event: AfterModelCallEvent) -> None:
-        self._put_back(event.agent)
+    async def _after_call(self, event: AfterModelCallEvent) -> None:
+        self._restore_messages(event.agent)
         if event.stop_response is not None:
             await self._turn.aused(lambda: _usage(event.stop_response.message))
 
-    def _put_back(self, agent: Any) -> None:
+    def _restore_messages(self, agent: Any) -> None:
         """Give the agent its whole list; also if a request was cancelled and nothing said so."""
         count = len(self._shown)
         if count and agent.messages[:count] == self._shown:
@@ -101,7 +101,7 @@ def _key(agent: Any) -> str:
     return name_by_start(agent.messages, "anthropic", ConverseForm())
 
 
-def _asked(agent: Any) -> HostRequest:
+def _make_request(agent: Any) -> HostRequest:
     config = agent.model.get_config()
     tools = [function_payload(one["name"], one["description"], one["inputSchema"]["json"])
              for one in agent.tool_registry.get_all_tool_specs()]  # fmt: skip

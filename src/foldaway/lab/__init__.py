@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         DRIFTING,
         RunSettings,
         Strategy,
-        all_strategies,
         choose_strategies,
+        list_strategies,
     )
     from foldaway.lab.used_later import LookRange, Sight, UsedLater, facts_used_later
 
@@ -62,7 +62,7 @@ __getattr__ = import_later(
         "session_replay": "own_losses recordings_of replay_session",
         "session_trial": "BUDGET TRIAL_COLUMNS TrialScores measure_session",
         "simulation": "StrategyCost THRESHOLDS quantiles simulate strategies_for",
-        "strategies": "DRIFTING RunSettings Strategy all_strategies choose_strategies",
+        "strategies": "DRIFTING RunSettings Strategy list_strategies choose_strategies",
         "used_later": "LookRange Sight UsedLater facts_used_later",
     },
 )

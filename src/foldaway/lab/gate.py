@@ -37,7 +37,7 @@ def find_falls(before: Sequence[ScoreLine], now: Sequence[ScoreLine], strategy: 
     found: list[Fall] = []
     for line in before:
         if line.strategy == strategy:
-            found.extend(_worse(line, there.get(_key(line))))
+            found.extend(_find_falls(line, there.get(_key(line))))
     return found
 
 
@@ -45,7 +45,7 @@ def _key(line: ScoreLine) -> tuple[str, str, float, int, str]:
     return line.part, line.family, line.budget, line.steps, line.strategy
 
 
-def _worse(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
+def _find_falls(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
     found: list[Fall] = []
     for name in RATES:
         figure = was.figures.get(name)

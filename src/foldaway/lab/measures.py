@@ -94,15 +94,15 @@ def cost_ratio(shown: JudgedView, case: CutCase, prices: Prices = DEFAULT_PRICES
     """
     sizes = [(agent_text(message), _size(message)) for message in case.later]
     outside = sum(map(_size, filter(is_system, case.messages)))
-    same = len(render_all(without_system(_same_start(shown.messages, case.messages))))
+    same = len(render_all(without_system(_read_same_start(shown.messages, case.messages))))
     cached = outside + int(shown.tokens * same / max(len(shown.text), 1))
-    with_it = _rest(cached, outside + shown.tokens, sizes, prices)
+    with_it = _bill_agent_calls(cached, outside + shown.tokens, sizes, prices)
     without = outside + case.tokens
-    base = _rest(without, without, sizes, prices)
+    base = _bill_agent_calls(without, without, sizes, prices)
     return with_it.usd / base.usd if base.usd else None
 
 
-def _same_start(view: Sequence[Message], history: Sequence[Message]) -> Iterator[Message]:
+def _read_same_start(view: Sequence[Message], history: Sequence[Message]) -> Iterator[Message]:
     """Yield the messages with which a view begins as the history does."""
     for one, other in zip(view, history, strict=False):
         if one != other:
@@ -114,7 +114,7 @@ def _size(message: Message) -> int:
     return estimate_text(render(message))
 
 
-def _rest(
+def _bill_agent_calls(
     cached_tokens: int, prompt_tokens: int, later: Sequence[tuple[bool, int]], prices: Prices
 ) -> Bill:
     """Return the bill of the calls that wrote the agent's messages; a run of them is one call."""
@@ -137,7 +137,7 @@ ViewFor: TypeAlias = Callable[[Any, str], Any]
 def find_broken_rules(messages: Sequence[Message]) -> dict[str, frozenset[str]]:
     """Return for each provider the rules that a history breaks before anybody touched it."""
     return {
-        provider: frozenset(_broken(_in(messages, dialect), provider))
+        provider: frozenset(_broken_rules(_convert_to(messages, dialect), provider))
         for provider, dialect in PROVIDERS.items()
     }
 
@@ -151,7 +151,8 @@ def count_violations(
     """
     return {
         provider: sum(
-            rule not in before[provider] for rule in _broken(_in(view, dialect), provider)
+            rule not in before[provider]
+            for rule in _broken_rules(_convert_to(view, dialect), provider)
         )
         for provider, dialect in PROVIDERS.items()
     }
@@ -161,23 +162,23 @@ def count_provider_violations(make: ViewFor, messages: Sequence[Message]) -> dic
     """Return for each provider how often the view that was made for it breaks its rules."""
     found: dict[str, int] = {}
     for provider, dialect in PROVIDERS.items():
-        given = _in(messages, dialect)
+        given = _convert_to(messages, dialect)
         try:
             view = make(given, provider)
         except FoldawayError:
             view = None
-        found[provider] = len(_broken(view, provider))
+        found[provider] = len(_broken_rules(view, provider))
     return found
 
 
-def _in(messages: Sequence[Message], dialect: str) -> Any:
+def _convert_to(messages: Sequence[Message], dialect: str) -> Any:
     try:
         return convert(list(messages), dialect, dialect="openai-chat").messages
     except FoldawayError:
         return None
 
 
-def _broken(view: Any, provider: str) -> list[str]:
+def _broken_rules(view: Any, provider: str) -> list[str]:
     if view is None:
         return ["unreadable"]
     try:

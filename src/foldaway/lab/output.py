@@ -62,6 +62,7 @@ def read_summary(path: Path) -> RunSummary:
         ) from None
     except (OSError, msgspec.DecodeError) as error:
         raise NotReadable(
-            f"is no summary of the lab ({type(error).__name__})", where=str(file),
+            f"is no summary of the lab ({type(error).__name__})",
+            where=str(file),
             remedy="give the summary.json of `foldaway lab run`",
-        ) from None  # fmt: skip
+        ) from None

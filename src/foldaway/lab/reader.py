@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from foldaway.lab.results import OURS, MeanInterval, PooledShare, mean_interval, pooled_share
+from foldaway.lab.results import OURS, MeanInterval, PooledShare, mean_interval, pool_shares
 from foldaway.lab.scoring.session import (
     JudgedView,
     LabSession,
@@ -207,7 +207,7 @@ def _line(family: str, system: str, rows: Sequence[ReaderLosses]) -> ReaderLine:
         family=family, system=system, sessions=len(rows),
         used=sum(row.used[system] / max(row.body, 1) for row in rows) / len(rows),
         loss=sum(_loss(row, system) for row in rows) / len(rows),
-        kept=pooled_share(gains), behind=None if system == OURS else mean_interval(ours),
+        kept=pool_shares(gains), behind=None if system == OURS else mean_interval(ours),
     )  # fmt: skip
 
 

@@ -80,9 +80,10 @@ class EchoReader:
         values: list[float | None] = found.get("token_logprobs") or []
         if not values or len(offsets) != len(values):
             raise NotReadable(
-                "gives no probabilities of the prompt", where=self._url,
+                "gives no probabilities of the prompt",
+                where=self._url,
                 remedy="use a server that supports `echo` with `logprobs`, or write --texts",
-            )  # fmt: skip
+            )
         spans = _spans(len(context), after)
         return [
             -value
@@ -124,9 +125,10 @@ class LlamaReader:
         top: list[Any] = rows[0].get("top_logprobs") or [] if rows else []
         if not top:
             raise NotReadable(
-                "gives no probabilities", where=self._root,
+                "gives no probabilities",
+                where=self._root,
                 remedy="update llama.cpp: `top_logprobs` came in December 2024",
-            )  # fmt: skip
+            )
         known = {row["id"]: float(row["logprob"]) for row in top}
         return -known.get(token, min(known.values()))
 
@@ -152,9 +154,10 @@ class TransformersReader:
     def __init__(self, folder: Path, device: str = "") -> None:
         if not folder.is_dir():
             raise NotReadable(
-                "is neither a URL nor a folder with a model", where=str(folder),
+                "is neither a URL nor a folder with a model",
+                where=str(folder),
                 remedy="give --model http://HOST:PORT, or a folder that transformers can load",
-            )  # fmt: skip
+            )
         try:
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -240,9 +243,10 @@ def _packages(tokenizer: str) -> tuple[Any, Any]:
         raise MissingExtra(EXTRA, "writing token ids") from error
     if not tokenizer or not Path(tokenizer).is_file():
         raise NotReadable(
-            "is not a tokenizer", where=tokenizer or "--tokenizer",
+            "is not a tokenizer",
+            where=tokenizer or "--tokenizer",
             remedy="give the model's tokenizer.json, or write texts as NAME.jsonl",
-        )  # fmt: skip
+        )
     loaded = Tokenizer.from_file(tokenizer)
 
     def encode(text: str) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
@@ -269,9 +273,10 @@ def read_losses(path: Path) -> list[ReaderLosses]:
         raise MissingExtra(EXTRA, "reading losses") from error
     except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
         raise NotReadable(
-            f"holds no losses ({type(error).__name__})", where=str(path),
+            f"holds no losses ({type(error).__name__})",
+            where=str(path),
             remedy="give what a reader wrote for the file of --texts",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _from_arrays(arrays: Any, row: dict[str, Any]) -> ReaderLosses:
@@ -305,6 +310,7 @@ def _open(request: urllib.request.Request) -> Any:
     except (OSError, ValueError) as error:
         said = f" ({error.code})" if isinstance(error, urllib.error.HTTPError) else ""
         raise NotReadable(
-            f"does not answer{said}", where=request.full_url,
+            f"does not answer{said}",
+            where=request.full_url,
             remedy="start the model's server, or write the texts with --texts",
-        ) from None  # fmt: skip
+        ) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from foldaway.agents.importers import PARTIAL, ImportedSession, sessions_in
-from foldaway.dialects import DEFAULT_LIMITS, GZIP, bounded_lines, convert_transcript, too_long
+from foldaway.dialects import DEFAULT_LIMITS, GZIP, clip_lines, convert_transcript, skip_note
 from foldaway.errors import FoldawayError, NotReadable
 from foldaway.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
 from foldaway.tokens import estimate_text
@@ -28,7 +28,7 @@ def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
         for one in sets:
             yield from _set(one)
         if path not in sets:
-            yield from map(lab_session, _whole(sessions_in(path, without=frozenset(sets))))
+            yield from map(lab_session, _require_whole(sessions_in(path, without=frozenset(sets))))
 
 
 def _is_set(path: Path) -> bool:
@@ -37,7 +37,7 @@ def _is_set(path: Path) -> bool:
         if not path.is_file():  # a pipe would be waited for
             return False
         with _lines(path) as lines:
-            return _is_record(json.loads(next(bounded_lines(lines, DEFAULT_LIMITS), b"")))
+            return _is_record(json.loads(next(clip_lines(lines, DEFAULT_LIMITS), b"")))
     except (OSError, EOFError, ValueError, RecursionError):
         return False
 
@@ -64,10 +64,10 @@ def _set(path: Path) -> Iterator[LabSession | NotReadable]:
     skipped: set[int] = set()
     try:
         with _lines(path) as lines:
-            for number, line in enumerate(bounded_lines(lines, DEFAULT_LIMITS, skipped.add), 1):
+            for number, line in enumerate(clip_lines(lines, DEFAULT_LIMITS, skipped.add), 1):
                 where = f"{path} line {number}"
                 if number in skipped:
-                    yield NotReadable(too_long(DEFAULT_LIMITS), where=where)
+                    yield NotReadable(skip_note(DEFAULT_LIMITS), where=where)
                 else:
                     yield _record(where, line)
     except (OSError, EOFError) as error:
@@ -98,11 +98,11 @@ def _record(where: str, line: bytes) -> LabSession | NotReadable:
         project=str(record.get("project") or _repository(str(record.get("source") or ""))),
         messages=messages,
         tokens=int(meta.get("tokens_o200k") or estimate_text(render_all(messages))),
-        own=own_summaries(meta),
+        own=read_own_summaries(meta),
     )
 
 
-def own_summaries(meta: Mapping[str, Any]) -> tuple[OwnSummary, ...]:
+def read_own_summaries(meta: Mapping[str, Any]) -> tuple[OwnSummary, ...]:
     """Return the compactions that the notes on a session name."""
     rows = cast("list[dict[str, Any]]", meta.get("compactions") or [])
     return tuple(OwnSummary(int(row["at"]), str(row.get("summary") or "")) for row in rows)
@@ -114,7 +114,7 @@ def _repository(source: str) -> str:
     return parts[1] if len(parts) > 1 else source
 
 
-def _whole(
+def _require_whole(
     found: Iterator[ImportedSession | NotReadable],
 ) -> Iterator[ImportedSession | NotReadable]:
     for one in found:

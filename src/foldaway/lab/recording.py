@@ -117,7 +117,7 @@ class PlanResult(Struct, frozen=True):
 def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
     """Return whether to compact before the next call after this transcript, as the gateway decides.
 
-    Raises `CannotRepair` where the transcript breaks its provider's rules and cannot be mended.
+    Raises `CannotRepair` where the transcript breaks its provider's rules and cannot be repaired.
     """
     recording = record(transcript)
     profile = profile_for(transcript.dialect, asked.provider).without("call-pending")

@@ -20,7 +20,7 @@ class Prompt:
     __slots__ = ("_unchanged", "outside_tokens", "pieces", "system_stop", "tokens")
 
     def __init__(self, outside_tokens: int, system_stop: int) -> None:
-        """Start with what stands outside the list; `system_stop` messages lead it unchanged."""
+        """Start with what is outside the list; `system_stop` messages lead it unchanged."""
         self.outside_tokens = outside_tokens
         self.system_stop = system_stop
         self.pieces: list[Piece] = []
@@ -40,18 +40,18 @@ class Prompt:
 
     def replace(self, pieces: Sequence[Piece]) -> None:
         """Put another list in the place of all messages."""
-        self._unchanged = min(self._unchanged, self._same(pieces))
+        self._unchanged = min(self._unchanged, self._count_same(pieces))
         self.pieces = list(pieces)
         self.tokens = self.outside_tokens + sum(tokens for _, tokens in pieces)
 
     def kept_tokens(self, pieces: Sequence[Piece], *, at_marks: bool) -> int:
         """Return how much of what is cached another list would leave of use."""
-        same = self._same(pieces)
+        same = self._count_same(pieces)
         if at_marks:
             same = self.system_stop if same >= self.system_stop else 0
         return self.outside_tokens + sum(tokens for _, tokens in pieces[:same])
 
-    def _same(self, pieces: Sequence[Piece]) -> int:
+    def _count_same(self, pieces: Sequence[Piece]) -> int:
         same = 0
         for (was, _), (now, _) in zip(self.pieces, pieces, strict=False):
             if was is not now:

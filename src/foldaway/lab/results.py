@@ -103,7 +103,7 @@ class PooledShare(Struct, frozen=True):
     whole: float
 
 
-def pooled_share(pairs: Sequence[tuple[float, float]]) -> PooledShare | None:
+def pool_shares(pairs: Sequence[tuple[float, float]]) -> PooledShare | None:
     """Return the sum of the first over that of the second, a pair a session; None without any."""
     known = tuple(pair for pair in pairs if pair[1])
     if not known:
@@ -140,8 +140,8 @@ def statement_lines(rows: Iterable[ScoreRow]) -> dict[str, StatementLine]:
     for kind in STATEMENTS:
         sessions = sums.get(kind, {}).values()
         line = StatementLine(
-            pooled_share([(counts[0], counts[1]) for counts in sessions]),
-            pooled_share([(counts[2], counts[3]) for counts in sessions]),
+            pool_shares([(counts[0], counts[1]) for counts in sessions]),
+            pool_shares([(counts[2], counts[3]) for counts in sessions]),
         )
         if line.precision or line.recall:
             found[kind] = line
@@ -150,11 +150,11 @@ def statement_lines(rows: Iterable[ScoreRow]) -> dict[str, StatementLine]:
 
 def mean_interval(values: Sequence[float]) -> MeanInterval | None:
     """Return the mean of the sessions' scores; None without any."""
-    return _estimated(tuple(values)) if values else None
+    return _estimate(tuple(values)) if values else None
 
 
 @lru_cache(maxsize=10_000)
-def _estimated(values: tuple[float, ...]) -> MeanInterval:
+def _estimate(values: tuple[float, ...]) -> MeanInterval:
     size = len(values)
     if len(set(values)) == 1:
         same = round(values[0], _DIGITS)
@@ -202,7 +202,7 @@ class ScoreLine(Struct, frozen=True, kw_only=True):
 
 
 class RunManifest(Struct, frozen=True, kw_only=True):
-    """What a run was asked; another run may go on in its folder only where this is the same."""
+    """What a run was asked; another run may go on in its folder only if this is the same."""
 
     format: int = FORMAT
     version: str
@@ -240,13 +240,13 @@ def summarize(rows: Sequence[ScoreRow]) -> list[ScoreLine]:
     A session counts once: its cuts are averaged first. The order is that of the rows.
     """
     lines: list[ScoreLine] = []
-    for key, table in by_table(rows):
-        base = _by_session(table.get(BASE, ()))
+    for key, table in group_by_table(rows):
+        base = _group_by_session(table.get(BASE, ()))
         lines += [_line(key, strategy, mine, base) for strategy, mine in table.items()]
     return lines
 
 
-def by_table(rows: Iterable[ScoreRow]) -> list[tuple[TableKey, dict[str, list[ScoreRow]]]]:
+def group_by_table(rows: Iterable[ScoreRow]) -> list[tuple[TableKey, dict[str, list[ScoreRow]]]]:
     """Return the rows of each table by strategy, the tables in order."""
     found: dict[TableKey, dict[str, list[ScoreRow]]] = {}
     for row in rows:
@@ -256,7 +256,7 @@ def by_table(rows: Iterable[ScoreRow]) -> list[tuple[TableKey, dict[str, list[Sc
     return sorted(found.items(), key=lambda item: item[0])
 
 
-def broken_rules(rows: Iterable[ScoreRow]) -> dict[str, int] | None:
+def count_broken_rules(rows: Iterable[ScoreRow]) -> dict[str, int] | None:
     """Return how often rules of each provider are broken; None if no row could be checked."""
     checked = [row.violations for row in rows if row.violations is not None]
     broken: Counter[str] = Counter()
@@ -270,7 +270,7 @@ def _line(
 ) -> ScoreLine:
     part, family, budget, steps = key
     made = [row for row in rows if not row.failed]
-    by_session = _by_session(made)
+    by_session = _group_by_session(made)
     failed = [row.failed for row in rows if row.failed]
     differences = [
         {name: value - base[one][name] for name, value in values.items() if name in base[one]}
@@ -282,12 +282,12 @@ def _line(
         sessions=len(by_session), cuts=len(made),
         figures=_intervals(FIGURES, by_session.values()), against=_intervals(RATES, differences),
         counts={name: sum(row.counts.get(name, 0) for row in made) for name in FAULTS},
-        violations=broken_rules(made), statements=statement_lines(made),
+        violations=count_broken_rules(made), statements=statement_lines(made),
         failed="" if not failed else failed[0] if not made else f"{len(failed)} cuts: {failed[0]}",
     )  # fmt: skip
 
 
-def _by_session(rows: Iterable[ScoreRow]) -> dict[str, dict[str, float]]:
+def _group_by_session(rows: Iterable[ScoreRow]) -> dict[str, dict[str, float]]:
     """Return the figures of each session, its cuts averaged."""
     cuts: dict[str, list[dict[str, float | None]]] = defaultdict(list)
     for row in rows:

@@ -1,4 +1,4 @@
-"""A run of the lab: all sessions through all strategies, in a folder that can be gone on with.
+"""A run of the lab: all sessions through all strategies, in a folder that can be resumed.
 
 run.json        what was asked, and of which sessions
 progress.jsonl  rows of finished sessions, as they came; gone when all are done
@@ -32,7 +32,7 @@ from foldaway.lab.scoring.score import CUTS
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.shell import shell_parser
 from foldaway.lab.scoring_rows import TrialTerms, session_rows
-from foldaway.lab.strategies import RunSettings, all_strategies, choose_strategies
+from foldaway.lab.strategies import RunSettings, choose_strategies, list_strategies
 
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
 
@@ -52,7 +52,7 @@ class _Finished(Struct, frozen=True):
 def terms_for(asked: RunSettings) -> TrialTerms:
     """Return what every session is put through."""
     return TrialTerms(
-        strategies=choose_strategies(asked.strategies, all_strategies(asked)),
+        strategies=choose_strategies(asked.strategies, list_strategies(asked)),
         budgets=asked.budgets, peer_budgets=asked.peer_budgets, main=asked.main,
         drifting=frozenset(asked.drifting),
         prices=asked.prices or DEFAULT_PRICES,
@@ -85,7 +85,7 @@ def run(
     """
     shell_parser()  # a missing extra is told before anything is written
     _claim(folder, manifest)
-    done = _finished(folder / PROGRESS) if not (folder / ROWS).exists() else read_rows(folder)
+    done = _read_finished(folder / PROGRESS) if not (folder / ROWS).exists() else read_rows(folder)
     waiting = [session for session in sessions if session.id not in done]
     known_before, worked = len(done), multiprocessing.get_context("spawn").Value("q", 0)
     told = -1
@@ -101,7 +101,7 @@ def run(
     if waiting:
         elsewhere = common_knowledge(known)
         with (folder / PROGRESS).open("ab") as progress:
-            for finished in _worked(waiting, elsewhere, make_terms, jobs, worked, tell_cuts):
+            for finished in _run_sessions(waiting, elsewhere, make_terms, jobs, worked, tell_cuts):
                 done[finished.session] = finished.rows
                 progress.write(msgspec.json.encode(finished) + b"\n")
                 progress.flush()
@@ -130,7 +130,7 @@ def _claim(folder: Path, manifest: RunManifest) -> None:
         )
 
 
-def _finished(path: Path) -> dict[str, list[ScoreRow]]:
+def _read_finished(path: Path) -> dict[str, list[ScoreRow]]:
     """Return the rows of sessions that were done; a torn last line is none."""
     found: dict[str, list[ScoreRow]] = {}
     if not path.exists():
@@ -168,17 +168,17 @@ def _work(session: LabSession) -> _Finished:
     """
     elsewhere, terms, tell = _held
     to_tell = iter([tell] * (len(CUTS) - 1))
-    rows = session_rows(session, elsewhere, terms, lambda: next(to_tell, _nothing)())
+    rows = session_rows(session, elsewhere, terms, lambda: next(to_tell, _do_nothing)())
     for untold in to_tell:
         untold()
     return _Finished(session.id, rows)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-def _add_one(worked: Any, then: Callable[[], None] = _nothing) -> None:
+def _add_one(worked: Any, then: Callable[[], None] = _do_nothing) -> None:
     with worked.get_lock():
         worked.value += 1
     then()
@@ -197,7 +197,7 @@ def without_interrupts() -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _worked(
+def _run_sessions(
     sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int,
     worked: Any, tell: Callable[[], None],
 ) -> Iterator[_Finished]:  # fmt: skip

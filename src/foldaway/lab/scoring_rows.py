@@ -193,7 +193,7 @@ def session_rows(
             tell()
         if trials and terms.drifting:
             rows.extend(_drift_rows(trials[-1]))
-    rows.extend(_own_rows(session, prepared, elsewhere, terms))
+    rows.extend(_score_own_summaries(session, prepared, elsewhere, terms))
     return rows
 
 
@@ -215,7 +215,7 @@ def _cut_rows(trial: _Trial) -> Iterator[ScoreRow]:
             if name in free:  # it takes what it takes, whatever the budget
                 yield replace(free[name], budget=budget, allowed=allowed)
                 continue
-            shown = _timed(partial(strategy.shrink, case.messages, allowed))
+            shown = _measure_view(partial(strategy.shrink, case.messages, allowed))
             row = replace(
                 trial.row("cut", name, shown, budget=budget, allowed=allowed),
                 violations=_violations(trial, strategy, shown, before, budget),
@@ -245,7 +245,7 @@ def _violations(
     )
 
 
-def _timed(work: Callable[[], JudgedView]) -> JudgedView:
+def _measure_view(work: Callable[[], JudgedView]) -> JudgedView:
     """Return the view that a strategy makes with its CPU time, or why it made none."""
     begun = time.process_time()
     try:
@@ -266,13 +266,15 @@ def _drift_rows(trial: _Trial) -> Iterator[ScoreRow]:
             break
         made = partial(trial.row, "drift", budget=main, allowed=allowed, steps=steps)
         if OURS in trial.terms.strategies:
-            yield made(LONG_LIVED, _timed(partial(run_long_lived, parts, main)))
+            yield made(LONG_LIVED, _measure_view(partial(run_long_lived, parts, main)))
         for name, strategy in trial.terms.strategies.items():
             if name in trial.terms.drifting:
-                yield made(name, _timed(partial(compact_repeatedly, strategy.shrink, parts, main)))
+                yield made(
+                    name, _measure_view(partial(compact_repeatedly, strategy.shrink, parts, main))
+                )
 
 
-def _own_rows(
+def _score_own_summaries(
     session: LabSession, prepared: PreparedSession, elsewhere: Elsewhere, terms: TrialTerms
 ) -> Iterator[ScoreRow]:
     """Yield what the agent's own summary kept, and what others keep in as many tokens."""
@@ -287,7 +289,7 @@ def _own_rows(
         yield trial.row("own", OWN, shown, budget=budget, allowed=allowed)
         for name, strategy in terms.strategies.items():
             if strategy.kind in ("ours", "plain") and strategy.keeps_budget:
-                shown = _timed(partial(strategy.shrink, case.messages, allowed))
+                shown = _measure_view(partial(strategy.shrink, case.messages, allowed))
                 yield trial.row("own", name, shown, budget=budget, allowed=allowed)
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway._core import ArrivalLevel, Budget, Policy, Saving, budget_for, expected_after
+from foldaway._core import ArrivalLevel, Budget, Policy, Saving, budget_for, estimate_after
 from foldaway.caching import TTL_SECONDS, Bill
 from foldaway.compaction import HEAD_SHARE, message_tokens
 from foldaway.dialects import dialect_named
@@ -59,7 +59,7 @@ def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
     if arrival == "off":
         return ReplayStrategy("append only", lambda recording, terms: _Nothing())
     policy = replace(policy_at(1.0), arrival=arrival)
-    return compacting("append only + arrival", policy, at_calls(frozenset()))
+    return compacting("append only + arrival", policy, make_call_rule(frozenset()))
 
 
 def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
@@ -67,14 +67,14 @@ def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
     return ReplayStrategy("masking every turn", lambda recording, terms: _Masking(keep))
 
 
-def fixed(threshold: float) -> ReplayStrategy:
+def compact_at_share(threshold: float) -> ReplayStrategy:
     """Return the strategy that compacts at a share of the window."""
-    return compacting(f"threshold {threshold:.0%}", policy_at(threshold), _by_size)
+    return compacting(f"threshold {threshold:.0%}", policy_at(threshold), _make_size_rule)
 
 
-def rare_and_deep() -> ReplayStrategy:
+def compact_rarely() -> ReplayStrategy:
     """Return the strategy that compacts seldom, and to little."""
-    return compacting("rare and deep", DEEP, _by_size)
+    return compacting("rare and deep", DEEP, _make_size_rule)
 
 
 def planner(save: Saving = "normal", arrival: ArrivalLevel = "off") -> ReplayStrategy:
@@ -123,13 +123,13 @@ class _Masking:
                 prompt.change(at, (object(), MASK_TOKENS))
 
 
-def _by_size(budget: Budget, terms: ReplayTerms) -> _Due:
+def _make_size_rule(budget: Budget, terms: ReplayTerms) -> _Due:
     """Return the rule by which a compaction is due from the threshold on."""
     del terms
     return lambda state, after, kept: state.prompt.tokens >= budget.threshold_tokens
 
 
-def at_calls(calls: frozenset[int]) -> MakeDue:
+def make_call_rule(calls: frozenset[int]) -> MakeDue:
     """Return what makes the rule by which a compaction is due at calls, by their number from 0."""
     return lambda budget, terms: lambda state, after, kept: state.calls in calls
 
@@ -153,9 +153,9 @@ class _Engine:
     def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
         self._waiting.extend(entries)
         if self._policy.arrival != "off":
-            self._arrive(len(entries), prompt)
+            self._show_new(len(entries), prompt)
 
-    def _arrive(self, count: int, prompt: Prompt) -> None:
+    def _show_new(self, count: int, prompt: Prompt) -> None:
         """Show what is new as the compressor does, before it is first sent."""
         self._catch_up()
         shown, first = self._compressor.messages, len(prompt.pieces) - count
@@ -225,14 +225,14 @@ class _Compacting(_Engine):
         now = state.prompt.tokens
         if now < max(self._budget.threshold_tokens, self._retry_from):
             return None
-        if not self._due(state, *self._expected(state.prompt)):
+        if not self._due(state, *self._predict_size(state.prompt)):
             return None
         done = self._compact(state)
         # what was in vain is not tried again before something has been added
         self._retry_from = state.prompt.tokens + self._budget.tail_tokens // 2
         return done
 
-    def _expected(self, prompt: Prompt) -> tuple[int, int]:
+    def _predict_size(self, prompt: Prompt) -> tuple[int, int]:
         """Return about what a compaction leaves, and how much of that is cached already."""
         pieces, stop = prompt.pieces, prompt.system_stop
         system = prompt.outside_tokens + _size(pieces[:stop])
@@ -240,7 +240,7 @@ class _Compacting(_Engine):
         start, newest = self._tail(pieces, head)
         between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
         fixed = system + _size(pieces[stop:head]) + between
-        return expected_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
+        return estimate_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
 
     def _head(self, prompt: Prompt, system: int) -> int:
         """Return about where the head would end."""
@@ -300,8 +300,8 @@ def strategies_for(thresholds: Sequence[float], save: Saving = "normal") -> list
     return [
         append_only(),
         masking(),
-        *(fixed(threshold) for threshold in thresholds),
-        rare_and_deep(),
+        *(compact_at_share(threshold) for threshold in thresholds),
+        compact_rarely(),
         append_only(arrival),
         planner(save),
         planner(save, arrival),

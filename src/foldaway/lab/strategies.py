@@ -76,7 +76,7 @@ def text_view(text: str) -> JudgedView:
 
 
 def message_view(messages: Sequence[Message]) -> JudgedView:
-    """Return a view that is a message list; its system prompt stands outside the budget."""
+    """Return a view that is a message list; its system prompt is outside the budget."""
     text = render_all(without_system(messages))
     return JudgedView(text=text, tokens=estimate_text(text), messages=tuple(messages))
 
@@ -84,12 +84,12 @@ def message_view(messages: Sequence[Message]) -> JudgedView:
 def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the first and the last lines, half of the budget each."""
     lines = lines_of(messages)
-    head = _most(len(lines), budget_tokens // 2, lambda count: "\n".join(lines[:count]))
+    head = _count_fitting(len(lines), budget_tokens // 2, lambda count: "\n".join(lines[:count]))
 
     def with_tail(count: int) -> str:
         return "\n".join([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
 
-    tail = _most(len(lines) - head, budget_tokens, with_tail)
+    tail = _count_fitting(len(lines) - head, budget_tokens, with_tail)
     return text_view(with_tail(tail) if head + tail < len(lines) else "\n".join(lines))
 
 
@@ -107,15 +107,15 @@ def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     def drawn(count: int) -> str:
         return "\n".join([lines[index] for index in sorted(order[:count])])
 
-    return text_view(drawn(_most(len(lines), budget_tokens, drawn)))
+    return text_view(drawn(_count_fitting(len(lines), budget_tokens, drawn)))
 
 
-def one_liners(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
-    """Keep the first line of every message, clipped, the newest ones where not all fit."""
+def first_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the first line of every message, clipped, the newest ones if not all fit."""
     return _newest([_first_line(message) for message in without_system(messages)], budget_tokens)
 
 
-def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+def keep_facts_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep facts alone, those of most messages first: plain recall is easily gamed."""
     counts: Counter[str] = Counter()
     for message in without_system(messages):
@@ -125,7 +125,7 @@ def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     def first(count: int) -> str:
         return "\n".join(ranked[:count])
 
-    return text_view(first(_most(len(ranked), budget_tokens, first)))
+    return text_view(first(_count_fitting(len(ranked), budget_tokens, first)))
 
 
 def lines_of(messages: Sequence[Message]) -> list[str]:
@@ -153,10 +153,10 @@ def _newest(lines: Sequence[str], budget_tokens: int) -> JudgedView:
     def last(count: int) -> str:
         return "\n".join(lines[len(lines) - count :])
 
-    return text_view(last(_most(len(lines), budget_tokens, last)))
+    return text_view(last(_count_fitting(len(lines), budget_tokens, last)))
 
 
-def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
+def _count_fitting(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
     """Return how many lines fit into a budget; `text_of` gives the text with a number of lines."""
     counts = range(1, min(count, max(budget_tokens, 0) * 4) + 1)
     return bisect_right(counts, budget_tokens, key=lambda some: estimate_text(text_of(some)))
@@ -184,7 +184,7 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     kept = {at: rest[at] if at in whole else bare[at] for at in range(start, len(rest))}
 
     def text_of() -> str:
-        return render_all(_sendable(kept, first))
+        return render_all(_make_sendable(kept, first))
 
     again = sorted(whole)
     while kept and estimate_text(text_of()) > budget_tokens:  # more than the sum of its parts
@@ -203,16 +203,16 @@ def masking(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
             kept[cut] = {**rest[cut], "content": f"{LEFT_OUT}{part}{LEFT_OUT}"}
             return text_of()
 
-        if chars := _most(len(text), budget_tokens, with_part):
+        if chars := _count_fitting(len(text), budget_tokens, with_part):
             with_part(chars)
         elif cut == older:
             kept.pop(cut, None)
         else:
             kept[cut] = bare[cut]
-    return message_view([*system, *_sendable(kept, first)])
+    return message_view([*system, *_make_sendable(kept, first)])
 
 
-def _sendable(kept: Mapping[int, Message], first: Sequence[Message]) -> list[Message]:
+def _make_sendable(kept: Mapping[int, Message], first: Sequence[Message]) -> list[Message]:
     """Return messages as a list that begins with a user's, without results that lost their call."""
     found = [kept[at] for at in sorted(kept)]
     while found and found[0]["role"] == "tool":
@@ -274,15 +274,15 @@ def _cut(value: Any) -> Any:
     return f"{text[:_LONG_ARGUMENT]}{LEFT_OUT}" if len(text) > _LONG_ARGUMENT else value
 
 
-def by_foldaway(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
+def use_foldaway(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
     """Return the strategy that compresses to the budget, with a model's prose if one is given."""
-    return partial(_compressed, summarizer)
+    return partial(_compress, summarizer)
 
 
-def _compressed(
+def _compress(
     summarizer: Summarizer | Writers | str | None, messages: Sequence[Message], budget_tokens: int
 ) -> JudgedView:
-    """Compress to the budget; the system prompt stands outside it."""
+    """Compress to the budget; the system prompt is outside it."""
     prompt = render_all(message for message in messages if is_system(message))
     total = estimate_text(render_all(messages))
     outside = estimate_text(prompt) if prompt else 0
@@ -334,11 +334,14 @@ def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
     """Return a strategy for each mode of each peer; its process starts when it is first asked."""
     asked = Peers(folder)
     return tuple(
-        Strategy(name, "peer", what, partial(_shrunk, asked, name)) for name, what in MODES.items()
+        Strategy(name, "peer", what, partial(_ask_peer, asked, name))
+        for name, what in MODES.items()
     )
 
 
-def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+def _ask_peer(
+    peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int
+) -> JudgedView:
     system = [message for message in messages if is_system(message)]
     request = Request(
         messages=without_system(messages),
@@ -356,14 +359,16 @@ def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens:
 
 
 PLAIN: tuple[Strategy, ...] = (
-    Strategy(OURS, "ours", "Foldaway without a model", by_foldaway(), shrink_for=for_provider),
+    Strategy(OURS, "ours", "Foldaway without a model", use_foldaway(), shrink_for=for_provider),
     Strategy(BASE, "plain", "the first and the last lines, half of the budget each", head_and_tail),
     Strategy("keep-tail", "plain", "the last lines", keep_tail),
     Strategy("random-lines", "plain", "lines drawn at random, in order", random_lines),
     Strategy("masking", "plain", "the newest messages; before them all without outputs", masking),
-    Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
+    Strategy(
+        "one-liners", "plain", "the first line of each message, the newest first", first_lines
+    ),
     Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
-    Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
+    Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", keep_facts_only),
 )
 
 
@@ -397,7 +402,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     """Where the environments of the peers are; empty: no peers."""
 
 
-def all_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
+def list_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
     """Return every strategy that the settings make possible, ours first."""
     found = list(PLAIN)
     if asked.summarizer:
@@ -406,7 +411,7 @@ def all_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
             key_variable=asked.summarizer_key_variable, on_failure="ledger",
         )  # fmt: skip
         found.insert(
-            1, Strategy(WITH_MODEL, "ours", f"with {asked.summarizer}", by_foldaway(writer))
+            1, Strategy(WITH_MODEL, "ours", f"with {asked.summarizer}", use_foldaway(writer))
         )
     if asked.peer_folder:
         found.extend(peer_strategies(Path(asked.peer_folder)))

@@ -18,12 +18,12 @@ from foldaway.lab.scoring.needed import (
     PreparedSession,
     UsedFact,
     commands_of,
+    find_form,
     prepare,
-    surviving_form,
     used_facts,
 )
 from foldaway.lab.scoring.session import LabSession, is_system, render
-from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.scoring.signals import to_line
 from foldaway.sessions import Show, decoded
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.transcript import (
@@ -128,7 +128,7 @@ def facts_used_later(
     places = _places_of(prepared, cut, facts)
     text = _text_shown(store, info, sight.after)
     written = _text_written(sight.before)
-    flat, flat_written, states = one_line(text), one_line(written), _states(sight)
+    flat, flat_written, states = to_line(text), to_line(written), _states(sight)
     found = [
         LaterFact(
             text=show(fact.text), kind=fact.kind, said_at=positions[places[fact.key][-1]],
@@ -163,7 +163,7 @@ def _state(fact: UsedFact, flat: str, text: str, said: Iterable[_PlaceState]) ->
 
 
 def _survives(fact: UsedFact, flat: str, text: str) -> bool:
-    return bool(surviving_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
+    return bool(find_form(flat, text, NeededFact(fact.text, fact.kind, is_far=False)))
 
 
 def _states(sight: Sight) -> Mapping[int, _PlaceState]:
@@ -195,7 +195,7 @@ def _places_of(
             for line in commands.keys() & set(commands_of(prepared.messages[at])):
                 found[commands[line]].append(at)
         if errors and prepared.messages[at]["role"] == "tool":
-            flat = one_line(prepared.texts[at])
+            flat = to_line(prepared.texts[at])
             for fact in errors:
                 if fact.text in flat:
                     found[fact.key].append(at)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.memory.external.found import external_named
     from foldaway.memory.external.mcp import result_text
     from foldaway.memory.external.mcp_session import McpOptions, McpSession
+    from foldaway.memory.external.registry import external_named
     from foldaway.memory.files.entries import MemoryEntry
     from foldaway.memory.files.history import to_bytes, to_text
     from foldaway.memory.files.memory_file import Change, MemoryFile
@@ -18,19 +18,13 @@ if TYPE_CHECKING:
     from foldaway.memory.messages import extract_user_words, inject
     from foldaway.memory.provider import MemoryProvider, MemoryTurn, Switch
 
-__all__ = [
-    "FilesProvider",
-    "MemoryManager",
-    "MemoryProvider",
-    "MemoryTurn",
-    "memory_folder",
-]
+__all__ = ["FilesProvider", "MemoryManager", "MemoryProvider", "MemoryTurn", "memory_folder"]
 
 
 __getattr__ = import_later(
     __name__,
     {
-        "external.found": "external_named",
+        "external.registry": "external_named",
         "external.mcp": "result_text",
         "external.mcp_session": "McpOptions McpSession",
         "files.entries": "MemoryEntry",

@@ -130,7 +130,7 @@ def _tag_at(text: str, opening: re.Match[str], *, is_strict: bool) -> _Found:
     """Return the tag that begins with an opening sign.
 
     A strict one has its closing sign, on the same line as its attributes, within `MOST_CHARS`, and
-    where it opens a block a dash in its name. Otherwise the name is enough.
+    if it opens a block a dash in its name. Otherwise the name is enough.
     """
     start, at = opening.span()
     stop = min(len(text), start + MOST_CHARS) if is_strict else len(text)
@@ -138,7 +138,7 @@ def _tag_at(text: str, opening: re.Match[str], *, is_strict: bool) -> _Found:
     closes = at < stop and text[at] in _SLASHES
     at = _skip(text, at, stop, lambda char: char in _SLASHES or _is_gap(char))
     for name in NAMES:
-        after = _after_name(text, at, stop, name)
+        after = _find_name_end(text, at, stop, name)
         if after is not None:
             break
     else:
@@ -149,7 +149,7 @@ def _tag_at(text: str, opening: re.Match[str], *, is_strict: bool) -> _Found:
         return None
     if is_strict and not closes and not any(map(_is_dash, text[at:after])):
         return None  # <memory context> is what people write for something to fill in
-    return _closed(text, start, after, closes=closes) if is_strict else _Tag(after, closes)
+    return _close_tag(text, start, after, closes=closes) if is_strict else _Tag(after, closes)
 
 
 def _opening_start(text: str) -> int:
@@ -158,7 +158,7 @@ def _opening_start(text: str) -> int:
     return len(text) if found is None else found.start()
 
 
-def _closed(text: str, start: int, after: int, *, closes: bool) -> _Found:
+def _close_tag(text: str, start: int, after: int, *, closes: bool) -> _Found:
     """Return a tag whose name ends at `after`, if its closing sign is in time."""
     stop = start + MOST_CHARS
     sign = _CLOSING.search(text, after, stop)
@@ -171,7 +171,7 @@ def _closed(text: str, start: int, after: int, *, closes: bool) -> _Found:
     return "open" if len(text) < stop else None
 
 
-def _after_name(text: str, at: int, stop: int, words: tuple[str, ...]) -> int | None:
+def _find_name_end(text: str, at: int, stop: int, words: tuple[str, ...]) -> int | None:
     """Return where a name ends, -1 if the text ends before it does, None for other words."""
     for number, word in enumerate(words):
         if number:
@@ -180,7 +180,7 @@ def _after_name(text: str, at: int, stop: int, words: tuple[str, ...]) -> int | 
             at = _skip(text, at, stop, _is_invisible)
             if at >= stop:
                 return -1
-            if _folded(text[at]) != letter:
+            if _fold_letter(text[at]) != letter:
                 return None
             at += 1
     return _skip(text, at, stop, _is_invisible)
@@ -193,7 +193,7 @@ def _skip(text: str, at: int, stop: int, passes: Callable[[str], bool]) -> int:
 
 
 @cache
-def _folded(char: str) -> str:
+def _fold_letter(char: str) -> str:
     """Return a letter as it is read: small, of the usual width and alphabet."""
     return unicodedata.normalize("NFKC", char).casefold().translate(_LOOK_ALIKE)
 

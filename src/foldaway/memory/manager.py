@@ -173,7 +173,7 @@ class MemoryManager:
         self._turn += 1
         number = self._turn
         self._notify(
-            "turn_started", lambda provider: provider.turn_started(number, self._said(text))
+            "turn_started", lambda provider: provider.turn_started(number, self._clean_words(text))
         )
 
     def sync(self, user: str, agent: str, session_id: str = "") -> list[Future[None]]:
@@ -188,7 +188,7 @@ class MemoryManager:
             return MemoryTurn(
                 session_id=session_id,
                 number=number,
-                user=self._said(strip_fenced(user)),
+                user=self._clean_words(strip_fenced(user)),
                 agent=self._redact(strip_fenced(agent)),
             )
 
@@ -212,7 +212,7 @@ class MemoryManager:
         """Let providers take what matters; return what they want in the request for the summary."""
         kept = list(messages)
         taken = [
-            (runner, runner.ask(lambda runner=runner: self._taken(runner, kept)))
+            (runner, runner.ask(lambda runner=runner: self._ask_before_compaction(runner, kept)))
             for runner in self._runners
             if runner.does("before_compaction")
         ]
@@ -275,7 +275,7 @@ class MemoryManager:
         undone = {runner.provider.name: runner.close(until) for runner in self._runners}
         return {name: calls for name, calls in undone.items() if calls}
 
-    def _said(self, text: str) -> str:
+    def _clean_words(self, text: str) -> str:
         return self._redact(extract_user_words(text, self._templates))
 
     def _question(self, text: str) -> str:
@@ -287,7 +287,7 @@ class MemoryManager:
         futures = [runner.notify(call) for runner in self._runners if runner.does(method)]
         return [future for future in futures if future is not None]
 
-    def _taken(self, runner: ProviderRunner, messages: list[Any]) -> str:
+    def _ask_before_compaction(self, runner: ProviderRunner, messages: list[Any]) -> str:
         return runner.provider.before_compaction(redact_value(messages, self._redact))
 
 

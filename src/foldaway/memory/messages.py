@@ -61,14 +61,14 @@ _WHOLE = tuple(
 )
 """Whole messages; the group `words` is the user's."""
 _TEXT_TYPES = {"openai-responses": "input_text"}
-"""How a part of text is called where it is not `text`."""
+"""How a part of text is called if it is not `text`."""
 
 
 def inject(messages: Sequence[Any], block: str, *, dialect: str | None = None) -> list[Any]:
     """Return a request's messages with a block at the end of what the user said last.
 
     Nothing before that message changes, nothing is mutated, and the same block gives the same
-    bytes through all calls of a turn, so that the cache holds. Without a block, or where no user
+    bytes through all calls of a turn, so that the cache holds. Without a block, or if no user
     spoke, the messages are as they were. What is returned is for sending, never for keeping.
     """
     rows = list(messages)
@@ -136,11 +136,11 @@ def _is_like(one: Any, two: Any) -> bool:
 
 
 def extract_user_words(text: str, more: Sequence[re.Pattern[str]] = ()) -> str:
-    """Return what the user wrote in a message; empty where all of it is an agent's.
+    """Return what the user wrote in a message; empty if all of it is an agent's.
 
     A message without any template comes back as it is, letter for letter, also one that only
     speaks of the marks: within a line or in fenced code. `more` are patterns of the host's own,
-    looked for first: what one matches goes, its group `words`, where it has one, stays.
+    looked for first: what one matches goes, its group `words`, if it has one, stays.
     """
     found = text
     for pattern in more:
@@ -165,7 +165,7 @@ def _remove_marks(text: str) -> str:
         name, opens = found["name"], found.group()
         if found.start() < past or opens in unclosed:
             continue
-        if not (0 < at == found.start() or _begins_line(text, found.start())):
+        if not (0 < at == found.start() or _is_line_start(text, found.start())):
             continue
         closes = f"</{name}>" if name else f"\n{opens}"
         stop = text.find(closes, found.end())
@@ -185,7 +185,7 @@ def _remove_marks(text: str) -> str:
     return "".join(kept)
 
 
-def _begins_line(text: str, at: int) -> bool:
+def _is_line_start(text: str, at: int) -> bool:
     """Return whether only blanks stand before a place: elsewhere a mark is only spoken of."""
     before = text[max(at - _MOST_INDENT, 0) : at]
     _, newline, line = before.rpartition("\n")

@@ -106,9 +106,9 @@ class ProviderRunner:
     def tools(self, until: float) -> list[Mapping[str, Any]]:
         """Return the tools that have a name; none if the provider is late or fails."""
         if not self._builtin:
-            asked = self._call_aside(lambda: _implemented(self.provider.does), until)
+            asked = self._call_aside(lambda: _list_implemented(self.provider.does), until)
             if asked is None:  # without an answer: what its class overwrites
-                asked = _implemented(partial(MemoryProvider.does, self.provider))
+                asked = _list_implemented(partial(MemoryProvider.does, self.provider))
             self._methods = asked
         said = self._call_aside(lambda: list(self.provider.tools()), until)
         return [one for one in said or () if _is_tool(one)]
@@ -286,7 +286,7 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
         future.set_exception(error)
 
 
-def _implemented(does: Callable[[str], bool]) -> frozenset[str]:
+def _list_implemented(does: Callable[[str], bool]) -> frozenset[str]:
     return frozenset(method for method in METHODS if does(method))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.reduction.fit import REDUCERS, Truncation, on_arrival, reduce_text
+    from foldaway.reduction.fit import REDUCERS, Truncation, reduce_on_arrival, reduce_text
     from foldaway.reduction.kinds import body_start, detect_kind
     from foldaway.reduction.lines import Signs, plain, without_spaces
     from foldaway.reduction.markdown import fenced, render_result
@@ -26,7 +26,7 @@ __all__ = [
     "Truncation",
     "detect_kind",
     "fenced",
-    "on_arrival",
+    "reduce_on_arrival",
     "reduce_text",
     "render_result",
 ]
@@ -35,7 +35,7 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "fit": "REDUCERS Truncation on_arrival reduce_text",
+        "fit": "REDUCERS Truncation reduce_on_arrival reduce_text",
         "kinds": "body_start detect_kind",
         "lines": "Signs plain without_spaces",
         "markdown": "fenced render_result",

@@ -150,7 +150,7 @@ _GUESSES: Final[tuple[tuple[str, Regex[str]], ...]] = (
 
 
 def guess_language(text: str) -> str:
-    """Return the language that the start of a source file looks like, "" where none does."""
+    """Return the language that the start of a source file looks like, "" if none does."""
     head = text[:8_000]
     return next((name for name, pattern in _GUESSES if pattern.search(head)), "")
 

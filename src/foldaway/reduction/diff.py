@@ -15,11 +15,11 @@ from foldaway.reduction.reduced import (
     ReductionDraft,
     ReductionRequest,
     Render,
+    clip_line,
     closing,
     fair_cap,
     gap,
     plural,
-    shortened,
 )
 
 GENERATED: Final = Regex(
@@ -50,7 +50,7 @@ class _File(Struct, frozen=True):
 
 
 def reduce_diff(text: str, ask: ReductionRequest) -> Render | None:
-    """Read a diff, as git writes it or plain. None where no file is named."""
+    """Read a diff, as git writes it or plain. None if no file is named."""
     if "\x1b" in text or "\r" in text:
         text = plain(text)
     starts = _starts(text)
@@ -112,7 +112,9 @@ def _starts(text: str) -> list[int]:
         if text.startswith(mark) or f"\n{mark}" in text:
             return _line_starts(text, mark)
     return [
-        at for at in _line_starts(text, "--- ") if text.startswith("+++ ", _next_line(text, at))
+        at
+        for at in _line_starts(text, "--- ")
+        if text.startswith("+++ ", _find_next_line(text, at))
     ]
 
 
@@ -125,7 +127,7 @@ def _line_starts(text: str, mark: str) -> list[int]:
     return found
 
 
-def _next_line(text: str, at: int) -> int:
+def _find_next_line(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end + 1
 
@@ -148,7 +150,7 @@ def _read_file(part: str) -> _File:
     padded = f"\n{body}"
     added, removed = padded.count("\n+"), padded.count("\n-")
     shown = "" if GENERATED.search(path) else body.rstrip("\n")
-    return _File(shortened(head, _LINE_CHARS), path, added, removed, shown)
+    return _File(clip_line(head, _LINE_CHARS), path, added, removed, shown)
 
 
 def _is_generated(file: _File) -> bool:
@@ -218,15 +220,15 @@ def _excerpt(lines: Sequence[str], room: int) -> tuple[str, int]:
 def _first_lines(hunk: Sequence[str], room: int) -> list[str]:
     taken: list[str] = []
     for at, line in enumerate(hunk):
-        shown = _short_header(line) if at == 0 and line.startswith("@@") else line
+        shown = _shorten_header(line) if at == 0 and line.startswith("@@") else line
         room -= min(len(shown), _LINE_CHARS) + 1
         if room < 0 and len(taken) > 1:
             break
-        taken.append(shortened(shown, _LINE_CHARS))
+        taken.append(clip_line(shown, _LINE_CHARS))
     return taken
 
 
-def _short_header(line: str) -> str:
+def _shorten_header(line: str) -> str:
     """Return the header of a hunk without the counts and the code behind it."""
     found = _HUNK_HEADER.match(line)
     return f"@@ -{found[1]} +{found[2]} @@" if found else line

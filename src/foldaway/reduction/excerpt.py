@@ -19,8 +19,8 @@ PIECE_CHARS: Final = 240
 _END_CHARS = 60_000
 _SAMPLES, _SAMPLE_CHARS = 16, 2_500
 _AROUND_CHARS, _MOST_ERRORS = 600, 300
-"""What is read of a huge text: this much of each end, so many samples, and this much on each side
-of so many errors."""
+"""What is read of a huge text: this much of each end, this number of samples of this size, and this
+much on each side of at most this number of errors."""
 _ROOMS = 8
 """A text is also read whole if it is at most this many times longer than the result."""
 _ENDLESS_CHARS = 1_000
@@ -63,10 +63,10 @@ def read_lines(text: str, room_chars: int) -> Lines:
     """
     if len(text) > max(WHOLE_CHARS, _ROOMS * room_chars):
         pieces = _pieces(text, max(_END_CHARS, _ROOMS // 2 * room_chars))
-        return _in_pieces(text, pieces) if _is_endless(text) else _in_lines(text, pieces)
+        return _cut_pieces(text, pieces) if _is_endless(text) else _number_lines(text, pieces)
     text = plain(text)
     if _is_endless(text):
-        return _in_pieces(text, [(0, len(text))])
+        return _cut_pieces(text, [(0, len(text))])
     texts = text.split("\n")
     return Lines(texts, range(len(texts)), len(texts))
 
@@ -75,7 +75,7 @@ def _is_endless(text: str) -> bool:
     return len(text) > _ENDLESS_CHARS * (text.count("\n") + 1)
 
 
-def _in_lines(text: str, pieces: list[tuple[int, int]]) -> Lines:
+def _number_lines(text: str, pieces: list[tuple[int, int]]) -> Lines:
     texts: list[str] = []
     places: list[int] = []
     at = number = 0
@@ -89,7 +89,7 @@ def _in_lines(text: str, pieces: list[tuple[int, int]]) -> Lines:
     return Lines(texts, places, number + text.count("\n", at) + 1)
 
 
-def _in_pieces(text: str, pieces: list[tuple[int, int]]) -> Lines:
+def _cut_pieces(text: str, pieces: list[tuple[int, int]]) -> Lines:
     places = [at for start, stop in pieces for at in range(start, stop, PIECE_CHARS)]
     stops = [
         min(at + PIECE_CHARS, stop)
@@ -104,7 +104,7 @@ def _in_pieces(text: str, pieces: list[tuple[int, int]]) -> Lines:
 
 
 def _pieces(text: str, end_chars: int) -> list[tuple[int, int]]:
-    """Return what to read, in order and without overlap, cut at line ends where there are any."""
+    """Return what to read, in order and without overlap, cut at line ends if there are any."""
     size = len(text)
     around = [
         (start - _AROUND_CHARS, end + _AROUND_CHARS)
@@ -114,7 +114,7 @@ def _pieces(text: str, end_chars: int) -> list[tuple[int, int]]:
     wanted = [(0, end_chars), *around, *samples, (size - end_chars, size)]
     pieces: list[tuple[int, int]] = []
     for first, last in sorted(wanted):
-        start, stop = _whole_lines(text, max(first, 0), min(last, size))
+        start, stop = _extend_to_lines(text, max(first, 0), min(last, size))
         if pieces and start <= pieces[-1][1]:
             pieces[-1] = (pieces[-1][0], max(stop, pieces[-1][1]))
         elif start < stop:
@@ -122,7 +122,7 @@ def _pieces(text: str, end_chars: int) -> list[tuple[int, int]]:
     return pieces
 
 
-def _whole_lines(text: str, start: int, stop: int) -> tuple[int, int]:
+def _extend_to_lines(text: str, start: int, stop: int) -> tuple[int, int]:
     if start > 0:
         after = text.find("\n", start, stop)
         start = after + 1 if after >= 0 else start

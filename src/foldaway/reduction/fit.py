@@ -15,7 +15,7 @@ from foldaway.reduction.code import reduce_code
 from foldaway.reduction.diff import reduce_diff
 from foldaway.reduction.json_values import reduce_json, reduce_json_lines
 from foldaway.reduction.kinds import body_start, detect_kind, is_json
-from foldaway.reduction.lines import raw_json
+from foldaway.reduction.lines import read_raw_json
 from foldaway.reduction.listings import reduce_listing, reduce_search
 from foldaway.reduction.prose import reduce_html, reduce_prose
 from foldaway.reduction.ranking import reduce_log
@@ -63,11 +63,11 @@ def reduce_text(
     hint: str = "",
     reducer: TextReducer | None = None,
 ) -> Reduced:
-    """Return a text in at most `budget_tokens`; as it is where it fits.
+    """Return a text in at most `budget_tokens`; as it is if it fits.
 
     The result never has more tokens or characters than the text, reducing it again changes
     nothing, and where its kind is `json` it is valid JSON. `hint`, the name of a file or a media
-    type, helps to find the kind. A `reducer` from elsewhere goes first; ours follow where it does
+    type, helps to find the kind. A `reducer` from elsewhere goes first; ours follow if it does
     not keep the budget. Raises `InvalidSetting` and `UnknownName`.
     """
     if budget_tokens < 1:
@@ -80,7 +80,7 @@ def reduce_text(
     found = kind or detect_kind(text, hint)
     draft = _guest(text, found, budget_tokens, counter, reducer) if reducer else None
     if draft is None:
-        found, draft = _own(text, found, budget_tokens, reference, counter)
+        found, draft = _reduce_by_kind(text, found, budget_tokens, reference, counter)
     return Reduced(
         text=draft.text, kind=found, tokens_before=before,
         tokens_after=counter.count(draft.text), left_out=draft.left_out, counts=draft.counts,
@@ -106,19 +106,19 @@ def tokens_of(text: str, counter: TokenCounter) -> int:
 def _guest(
     text: str, kind: Kind, budget_tokens: int, counter: TokenCounter, reducer: TextReducer
 ) -> ReductionDraft | None:
-    """Return what a reducer from elsewhere made, None where it breaks a law."""
+    """Return what a reducer from elsewhere made, None if it breaks a law."""
     made = reducer(text, kind, budget_tokens)
     if len(made) >= len(text) or counter.count(made) > budget_tokens:
         return None
     if kind == "json" and not is_json(made):
         return None
-    if kind == "jsonl" and any(raw_json(line) is None for line in made.splitlines()):
+    if kind == "jsonl" and any(read_raw_json(line) is None for line in made.splitlines()):
         return None
     missing = len(text) - len(made)
     return ReductionDraft(made, (plural(missing, "character"),), {"characters": missing})
 
 
-def _own(
+def _reduce_by_kind(
     text: str, kind: Kind, budget_tokens: int, reference: str, counter: TokenCounter
 ) -> tuple[Kind, ReductionDraft]:
     """Return the reduction by our own reducers, and the kind as which the text was read."""
@@ -134,8 +134,8 @@ def _own(
         kind = "log" if kind in (*_VALID, "diff") else kind
         render = REDUCERS[kind](body, ask) or reduce_log(body, ask)
     if opening:
-        render = _after(opening, render)
-    draft = _fitted(render, ask.room_chars, len(text), budget_tokens, counter)
+        render = _prepend_opening(opening, render)
+    draft = _find_largest(render, ask.room_chars, len(text), budget_tokens, counter)
     if kind in _VALID:
         return kind, draft or _empty_json(text)
     is_bare = draft is not None and is_only_marks(draft.text) and not text.isspace()
@@ -148,7 +148,7 @@ _VALID = ("json", "jsonl")
 """Kinds whose result must be valid: nothing is put before or behind it."""
 
 
-def _after(opening: str, render: Render) -> Render:
+def _prepend_opening(opening: str, render: Render) -> Render:
     """Return a render with the status lines of the tool before what it gives."""
 
     def opened(budget_chars: int) -> ReductionDraft:
@@ -158,10 +158,10 @@ def _after(opening: str, render: Render) -> Render:
     return opened
 
 
-def _fitted(
+def _find_largest(
     render: Render, room: int, most_chars: int, budget_tokens: int, counter: TokenCounter
 ) -> ReductionDraft | None:
-    """Return the largest draft that was found to keep the budget, None where none does."""
+    """Return the largest draft that was found to keep the budget, None if none does."""
     best: tuple[int, ReductionDraft] | None = None
     for _ in range(_TRIES):
         draft = render(room)
@@ -178,7 +178,7 @@ def _fitted(
 
 
 def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) -> ReductionDraft:
-    """Return the start and the end of a text; where there is no room for a mark between them, the
+    """Return the start and the end of a text; if there is no room for a mark between them, the
     start alone; where even that is too much, less and less.
     """
     mark = closing((plural(len(text), "character"),), reference)
@@ -228,7 +228,7 @@ class Truncation(Struct, frozen=True, kw_only=True):
         return self.default_tokens
 
 
-def on_arrival(
+def reduce_on_arrival(
     policy: Truncation,
     tool: str,
     text: str,

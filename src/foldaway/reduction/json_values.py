@@ -15,19 +15,19 @@ import msgspec
 from msgspec import Raw
 
 from foldaway.reduction.excerpt import read_lines
-from foldaway.reduction.lines import raw_json
+from foldaway.reduction.lines import read_raw_json
 from foldaway.reduction.ranking import reduce_log
 from foldaway.reduction.reduced import (
     ReductionDraft,
     ReductionRequest,
     Render,
+    clip_line,
     closing,
     fair_cap,
     gap,
     plural,
-    shortened,
 )
-from foldaway.reduction.tables import notable
+from foldaway.reduction.tables import choose_notable
 
 PRIORITY_KEYS: Final = frozenset({
     "error", "errors", "err", "message", "msg", "status", "state", "code", "exit_code", "exitCode",
@@ -56,7 +56,7 @@ _NAMED_KEYS_CHARS = 120
 
 def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
     """Read a JSON object or list; the result is valid JSON. None where the text is not."""
-    root = bytes(raw_json(text) or b"").strip()
+    root = bytes(read_raw_json(text) or b"").strip()
     if root[:1] not in (b"{", b"["):
         return None
 
@@ -83,10 +83,10 @@ def tally_sentences(tally: Counter[str] | dict[str, int]) -> tuple[str, ...]:
 
 def _with_note(shown: bytes, note: str) -> bytes:
     """Return an object or list with one more field or element at its end."""
-    text = _encoded(note)
+    text = _encode(note)
     if shown[:1] == b"{":
-        mark = _free(MARK * 3, msgspec.json.decode(shown, type=dict[str, Raw]))
-        text = _encoded(mark) + b":" + text
+        mark = _find_free_mark(MARK * 3, msgspec.json.decode(shown, type=dict[str, Raw]))
+        text = _encode(mark) + b":" + text
     comma = b"," if len(shown) > 2 else b""
     return shown[:-1] + comma + text + shown[-1:]
 
@@ -104,7 +104,7 @@ def show_value(raw: bytes, room: int, depth: int, tally: Counter[str]) -> bytes:
             items = [bytes(item) for item in msgspec.json.decode(raw, type=list[Raw])]
             if depth >= _DEEPEST:
                 tally["item"] += len(items)
-                return _encoded([f"{MARK} {plural(len(items), 'item')}"])
+                return _encode([f"{MARK} {plural(len(items), 'item')}"])
             return b"[" + b",".join(list_parts(items, room - 2, depth, tally)) + b"]"
         case b'"':
             return _show_string(raw, room, tally)
@@ -121,7 +121,7 @@ def list_parts(items: Sequence[bytes], room: int, depth: int, tally: Counter[str
     if cap < min(_ROW_CHARS, mean):
         scalars = items[0][:1] != b"{"
         each = min(_ROW_CHARS, mean) + (2 if scalars else _GAP_CHARS)
-        kept = notable(items, max((room - _GAP_CHARS) // each, 1))
+        kept = choose_notable(items, max((room - _GAP_CHARS) // each, 1))
         gaps = 1 + sum(1 for one, two in pairwise(kept) if two > one + 1)
         cap = fair_cap([sizes[at] for at in kept], room - _GAP_CHARS * gaps)
     parts: list[bytes] = []
@@ -143,10 +143,10 @@ def _gap(items: Sequence[bytes]) -> bytes:
         try:
             low, high = min(items, key=float), max(items, key=float)
         except ValueError:
-            return _encoded(words)
+            return _encode(words)
         if len(low) + len(high) <= _SMALL_CHARS:
             words += f", {low.decode()} to {high.decode()}"
-    return _encoded(words)
+    return _encode(words)
 
 
 def _show_object(raw: bytes, room: int, depth: int, tally: Counter[str]) -> bytes:
@@ -155,38 +155,37 @@ def _show_object(raw: bytes, room: int, depth: int, tally: Counter[str]) -> byte
     }
     if depth >= _DEEPEST:
         tally["key"] += len(fields)
-        return _encoded({MARK: plural(len(fields), "key")})
-    kept = _kept_keys(fields, room - _NAMED_KEYS_CHARS)
+        return _encode({MARK: plural(len(fields), "key")})
+    kept = _choose_keys(fields, room - _NAMED_KEYS_CHARS)
     overhead = sum(len(name) + 4 for name in kept)
     dropped = [name for name in fields if name not in kept]
     if dropped:
         overhead += _NAMED_KEYS_CHARS
     cap = fair_cap([len(fields[name]) for name in kept], max(room - overhead - 2, 0))
     parts = [
-        _encoded(name) + b":" + show_value(value, max(cap, 8), depth + 1, tally)
+        _encode(name) + b":" + show_value(value, max(cap, 8), depth + 1, tally)
         for name, value in fields.items()
         if name in kept
     ]
     if dropped:
         tally["key"] += len(dropped)
-        names = shortened(", ".join(dropped), _NAMED_KEYS_CHARS - 30)
+        names = clip_line(", ".join(dropped), _NAMED_KEYS_CHARS - 30)
         words = f"{plural(len(dropped), 'key')}: {names}"
-        parts.append(_encoded(_free(MARK, fields)) + b":" + _encoded(words))
+        parts.append(_encode(_find_free_mark(MARK, fields)) + b":" + _encode(words))
     return b"{" + b",".join(parts) + b"}"
 
 
-def _free(mark: str, fields: Collection[str]) -> str:
+def _find_free_mark(mark: str, fields: Collection[str]) -> str:
     """Return a mark that is no key yet: the object may have been reduced before."""
     while mark in fields:
         mark += MARK
     return mark
 
 
-def _kept_keys(fields: dict[str, bytes], room: int) -> set[str]:
+def _choose_keys(fields: dict[str, bytes], room: int) -> set[str]:
     """Return the keys that fit with at least a little of their values, the best first."""
     ranked = sorted(
-        fields,
-        key=lambda name: (name not in PRIORITY_KEYS, len(fields[name]) > _SMALL_CHARS),
+        fields, key=lambda name: (name not in PRIORITY_KEYS, len(fields[name]) > _SMALL_CHARS)
     )
     kept: set[str] = set()
     for name in ranked:
@@ -202,26 +201,26 @@ def _show_string(raw: bytes, room: int, tally: Counter[str]) -> bytes:
     if value.count("\n") > 3 and room > 2 * _ROW_CHARS:
         shown = reduce_log(value, ReductionRequest(room, None))(room * 9 // 10).text
     else:
-        shown = shortened(value, max(room - 2, _FLOOR_CHARS))
+        shown = clip_line(value, max(room - 2, _FLOOR_CHARS))
     if len(shown) >= len(value):
         return raw
     tally["character"] += len(value) - len(shown)
-    return _encoded(shown)
+    return _encode(shown)
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return msgspec.json.encode(value)
 
 
 def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
-    """Read lines of JSON; every line of the result is valid JSON. None where there are none."""
+    """Read lines of JSON; every line of the result is valid JSON. None if there are none."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:
-        rows = [_valid(line) for line in text.split("\n") if line.strip()]
+        rows = [_ensure_json(line) for line in text.split("\n") if line.strip()]
         places, total = list(range(len(rows))), len(rows)
     else:
         full = [at for at, line in enumerate(lines.texts) if line.strip()]
-        rows = [_valid(lines.texts[at]) for at in full]
+        rows = [_ensure_json(lines.texts[at]) for at in full]
         places, total = [lines.places[at] for at in full], lines.total
     if not rows:
         return None
@@ -230,31 +229,31 @@ def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
         tally: Counter[str] = Counter()
         room = budget_chars - 80 - len(ask.reference or "")
         mean = sum(map(len, rows)) // len(rows)
-        kept = notable(rows, max(room // min(mean + 16, _LINE_CHARS), 1))
+        kept = choose_notable(rows, max(room // min(mean + 16, _LINE_CHARS), 1))
         cap = fair_cap([len(rows[at]) for at in kept], room - 16 * len(kept))
         parts: list[bytes] = []
         missing = expected = 0
         for at in kept:
             if places[at] > expected:
-                parts.append(_encoded(gap(places[at] - expected)))
+                parts.append(_encode(gap(places[at] - expected)))
                 missing += places[at] - expected
             parts.append(show_value(rows[at], max(cap, 8), 0, tally))
             expected = places[at] + 1
         if expected < total:
-            parts.append(_encoded(gap(total - expected)))
+            parts.append(_encode(gap(total - expected)))
             missing += total - expected
         left_out = (plural(missing, "line"),) if missing else ()
         left_out += tally_sentences(tally)
         if left_out:
-            parts.append(_encoded(closing(left_out, ask.reference)))
+            parts.append(_encode(closing(left_out, ask.reference)))
         counts = {f"{noun}s": n for noun, n in (*tally.items(), ("line", missing)) if n}
         return ReductionDraft(b"\n".join(parts).decode(), left_out, counts)
 
     return render
 
 
-def _valid(line: str) -> bytes:
-    """Return a line as JSON: itself, or a string of it where it is none."""
+def _ensure_json(line: str) -> bytes:
+    """Return a line as JSON: itself, or a string of it if it is none."""
     raw = line.strip().encode("utf-8", "replace")
-    value = raw_json(raw)
-    return bytes(value) if value is not None else _encoded(line.encode("utf-8", "replace").decode())
+    value = read_raw_json(raw)
+    return bytes(value) if value is not None else _encode(line.encode("utf-8", "replace").decode())

@@ -1,4 +1,4 @@
-"""What a text is, told from its name or its first lines."""
+"""What a text is, detected from its name or its first lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from foldaway._core import Regex
-from foldaway.reduction.lines import plain, raw_json
+from foldaway.reduction.lines import plain, read_raw_json
 from foldaway.reduction.reduced import Kind
 
 BY_SUFFIX: Final[dict[str, Kind]] = {
@@ -32,9 +32,9 @@ BY_SUFFIX: Final[dict[str, Kind]] = {
 
 
 def detect_kind(text: str, hint: str = "") -> Kind:
-    """Return what a text is. `hint` is the name of a file or a media type, where there is one.
+    """Return what a text is. `hint` is the name of a file or a media type, if there is one.
 
-    Only the first 16,000 characters are looked at, and whether the whole is JSON where it begins
+    Only the first 16,000 characters are looked at, and whether the whole is JSON if it begins
     so. What nothing speaks for is a log: it has lines.
     """
     named = BY_SUFFIX.get(hint.rpartition(".")[2].lower()) or BY_SUFFIX.get(hint.lower())
@@ -65,7 +65,7 @@ def is_json(text: str) -> bool:
     """Return whether a text is one JSON object or list."""
     if text[:200].lstrip()[:1] not in _JSON_OPENS or text[-200:].rstrip()[-1:] not in _JSON_ENDS:
         return False
-    return raw_json(text) is not None
+    return read_raw_json(text) is not None
 
 
 def is_json_lines(text: str) -> bool:

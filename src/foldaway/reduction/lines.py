@@ -30,11 +30,11 @@ def plain(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         if "\r" in text:
-            text = "\n".join([_overwritten(line) for line in text.split("\n")])
+            text = "\n".join([_apply_returns(line) for line in text.split("\n")])
     return text
 
 
-def _overwritten(line: str) -> str:
+def _apply_returns(line: str) -> str:
     if "\r" not in line:
         return line
     return line.rstrip("\r").rpartition("\r")[2]
@@ -50,11 +50,7 @@ _TAIL_CHARS = 65_536
 
 
 def places(
-    text: str,
-    sign: str,
-    start: int = 0,
-    stop: int | None = None,
-    follow: Regex[str] | None = None,
+    text: str, sign: str, start: int = 0, stop: int | None = None, follow: Regex[str] | None = None
 ) -> Iterator[tuple[int, int]]:
     """Yield the bounds of each line that holds a literal, before `follow`, in order, each once.
 
@@ -76,7 +72,7 @@ def places(
         at = text.find(sign, after, stop)
 
 
-def matches(
+def find_matches(
     text: str, sign: str, pattern: Regex[str], most: int
 ) -> Iterator[tuple[int, re.Match[str]]]:
     """Yield the first `most` lines that hold `sign` and match `pattern` from their start."""
@@ -135,8 +131,8 @@ _LEAST_CHARS = 32
 """A shorter text is not worth the look."""
 
 
-def raw_json(text: str | bytes) -> Raw | None:
-    """Return the JSON value that a text is, not parsed; None if it is no JSON."""
+def read_raw_json(text: str | bytes) -> Raw | None:
+    """Return the JSON value that a text is, not parsed; None if it is not JSON."""
     try:
         return msgspec.json.decode(text, type=Raw)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -146,11 +142,11 @@ def raw_json(text: str | bytes) -> Raw | None:
 def without_spaces(text: str) -> str:
     """Return a JSON text without whitespace outside of its strings; other text as it is.
 
-    Nothing is parsed and written anew: numbers, escapes, the order of keys and keys that stand
+    Nothing is parsed and written again: numbers, escapes, the order of keys and keys that stand
     twice are letter for letter those of the source.
     """
     if len(text) < _LEAST_CHARS or text.lstrip(" \t\n\r")[:1] not in ("{", "["):
         return text
-    if raw_json(text) is None:
+    if read_raw_json(text) is None:
         return text
     return _STRING_OR_SPACE.sub(lambda found: found.group(1) or "", text)

@@ -14,11 +14,11 @@ from foldaway.reduction.reduced import (
     ReductionDraft,
     ReductionRequest,
     Render,
+    clip_line,
     closing,
     fair_cap,
     gap,
     plural,
-    shortened,
 )
 from foldaway.reduction.signals import error_spans
 
@@ -53,9 +53,9 @@ def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Rend
     if not files or lines.in_pieces:
         return line_render(rank_lines(lines), ask.reference)
     total = sum(file.total for file in files)
-    matches = [_matches(file) for file in files]
+    matches = [_show_matches(file) for file in files]
     titled = [(file.path, found) for file, found in zip(files, matches, strict=True)]
-    show_others = _others_render(others, ask)
+    show_others = _render_others(others, ask)
     unread = (
         "" if len(lines.texts) == lines.total else f" in the parts read of {lines.total:,} lines"
     )
@@ -64,7 +64,7 @@ def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Rend
         head = f"{plural(total, noun)} in {plural(len(files), 'file')}{unread}"
         opening = show_others(budget_chars)
         room = budget_chars - len(head) - len(opening) - 90 - len(ask.reference or "")
-        taken = _taken(titled, room)
+        taken = _share_room(titled, room)
         named = [at for at, count in enumerate(taken) if count >= 0]
         body = [_show_file(files[at], matches[at][: taken[at]]) for at in named]
         shown = sum(
@@ -87,7 +87,7 @@ def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Rend
     return render
 
 
-def _others_render(others: Sequence[str], ask: ReductionRequest) -> Callable[[int], str]:
+def _render_others(others: Sequence[str], ask: ReductionRequest) -> Callable[[int], str]:
     """Return what gives the lines that are no matches or entries, within their share."""
     rest = "\n".join(others)
     reduced = reduce_log(rest, ReductionRequest(ask.room_chars, None))
@@ -101,7 +101,7 @@ def _others_render(others: Sequence[str], ask: ReductionRequest) -> Callable[[in
 
 def read_matches(lines: Lines) -> list[tuple[str, int, list[str]]]:
     """Return each file with how much was found in it, and the matches as they are shown."""
-    return [(file.path, file.total, _matches(file)) for file in _read_search(lines)[0]]
+    return [(file.path, file.total, _show_matches(file)) for file in _read_search(lines)[0]]
 
 
 def _sentence(name: str, count: int) -> str:
@@ -145,17 +145,17 @@ def _add(files: dict[str, _File], path: str, place: str, text: str) -> None:
     file.found.setdefault(text, []).append(place)
 
 
-def _matches(file: _File) -> list[str]:
+def _show_matches(file: _File) -> list[str]:
     """Return the matches as they are shown, e.g. "12, 17: return None"."""
     shown: list[str] = []
     for text, places in file.found.items():
         more = f", … {len(places) - _PLACES} more" if len(places) > _PLACES else ""
         where = ", ".join(places[:_PLACES]) + more if places[0] else ""
-        shown.append(shortened(f"{where}: {text}" if where else text, _MATCH_CHARS))
+        shown.append(clip_line(f"{where}: {text}" if where else text, _MATCH_CHARS))
     return shown
 
 
-def _taken(files: Sequence[tuple[str, list[str]]], room: int) -> list[int]:
+def _share_room(files: Sequence[tuple[str, list[str]]], room: int) -> list[int]:
     """Return how many matches of each file fit, -1 for a file that is not even named.
 
     Paths first; then the first match of every file, then the second, and so on.
@@ -210,7 +210,7 @@ def reduce_listing(text: str, ask: ReductionRequest) -> Render:
         folders.setdefault(folder, []).append(name)
     skipped = lines.total - len(lines.texts)
     root = _root(list(folders))
-    show_others = _others_render(others, ask)
+    show_others = _render_others(others, ask)
 
     def render(budget_chars: int) -> ReductionDraft:
         opening = show_others(budget_chars)

@@ -17,7 +17,7 @@ from foldaway.reduction.kinds import body_start, detect_kind
 from foldaway.reduction.lines import plain
 from foldaway.reduction.listings import read_matches
 from foldaway.reduction.ranking import reduce_log
-from foldaway.reduction.reduced import ReductionRequest, gap, plural, shortened
+from foldaway.reduction.reduced import ReductionRequest, clip_line, gap, plural
 from foldaway.reduction.signals import error_lines, exit_status, failing_tests, test_counts
 
 MOST_CHARS: Final = 4_000
@@ -43,16 +43,16 @@ def render_result(
 
     Values under names such as `password` are not shown. What is left out is said.
     """
-    title = f"**{_flat(name) or 'tool'}**"
+    title = f"**{_flatten(name) or 'tool'}**"
     value = _json_of(output)
     if failure := _failure_of(value):
-        return _page([f"{title} failed: {_inline(failure)}", *bullets(value)], most_chars)
+        return _page([f"{title} failed: {_quote_inline(failure)}", *bullets(value)], most_chars)
     if command := _first(arguments, _COMMANDS):
         return _process(title, command, output, most_chars)
     if _first(arguments, _WORKERS):
         return _subagent(title, arguments, output, most_chars)
     if value is not None:
-        return _page([f"{title}{_asked(arguments)}", *bullets(value)], most_chars)
+        return _page([f"{title}{_show_arguments(arguments)}", *bullets(value)], most_chars)
     if detect_kind(output) == "search":
         return _search(title, arguments, output)
     path = _first(arguments, _PATHS)
@@ -79,15 +79,15 @@ def bullets(value: object, depth: int = 0) -> list[str]:
     """Return a nested value as bullets: a few levels, a few items of each, the rest counted."""
     pad = "  " * depth
     if not isinstance(value, (dict, list)):
-        return [f"{pad}- {_inline(value)}"]
+        return [f"{pad}- {_quote_inline(value)}"]
     entries, noun = _entries(cast("dict[str, object] | list[object]", value))
     lines: list[str] = []
     for name, item in entries[:_ITEMS]:
-        label = f"{pad}- {_flat(name)}: " if name else f"{pad}- "
+        label = f"{pad}- {_flatten(name)}: " if name else f"{pad}- "
         if name and _SECRET.search(name):
             lines.append(f"{label}(hidden)")
         elif not isinstance(item, (dict, list)) or not item:
-            lines.append(f"{label}{_inline(cast('object', item))}")
+            lines.append(f"{label}{_quote_inline(cast('object', item))}")
         elif depth + 1 >= _DEEPEST:
             inner, of = _entries(cast("dict[str, object] | list[object]", item))
             lines.append(f"{label}{plural(len(inner), of)}")
@@ -99,9 +99,7 @@ def bullets(value: object, depth: int = 0) -> list[str]:
     return lines
 
 
-def _entries(
-    value: dict[str, object] | list[object],
-) -> tuple[list[tuple[str, object]], str]:
+def _entries(value: dict[str, object] | list[object]) -> tuple[list[tuple[str, object]], str]:
     """Return what is in a value, fields that matter first, and what one is called."""
     if isinstance(value, list):
         return [("", item) for item in value], "item"
@@ -112,17 +110,17 @@ def _entries(
 def _process(title: str, command: str, output: str, most_chars: int) -> str:
     code_ = exit_status(output)
     ended = "" if code_ is None else f": exit {code_}"
-    parts = [f"{title} {code(_flat(shortened(command, _INLINE_CHARS)))}{ended}"]
+    parts = [f"{title} {code(_flatten(clip_line(command, _INLINE_CHARS)))}{ended}"]
     counts = test_counts(output)
     if counts is not None:
         parts.append(f"- {counts.passed:,} passed, {counts.failed:,} failed")
     parts += [f"- failing: {code(name)}" for name in failing_tests(output, _SHOWN_ERRORS)]
     if code_ != 0:
         shown = error_lines(output, _SHOWN_ERRORS)
-        parts += [f"- {code(shortened(line, _VALUE_CHARS))}" for line in shown]
+        parts += [f"- {code(clip_line(line, _VALUE_CHARS))}" for line in shown]
     body = plain(output[body_start(output) :]).strip("\n")
     if body.strip():
-        parts.append(fenced(_bounded(body, most_chars)))
+        parts.append(fenced(_shorten(body, most_chars)))
     return "\n".join(parts)
 
 
@@ -130,10 +128,10 @@ def _subagent(title: str, arguments: Mapping[str, object], output: str, most_cha
     who, task = _first(arguments, _WORKERS), _first(arguments, _TASKS)
     errors = error_lines(output, 1)
     status = "failed" if output[:40].lower().startswith(("error", "<error")) else "finished"
-    parts = [f"{title} {code(_flat(who))} {status}: {_flat(shortened(task, _INLINE_CHARS))}"]
+    parts = [f"{title} {code(_flatten(who))} {status}: {_flatten(clip_line(task, _INLINE_CHARS))}"]
     if status == "failed" and errors:
-        parts.append(f"- {code(shortened(errors[0], _VALUE_CHARS))}")
-    parts.append(fenced(_bounded(plain(output).strip("\n"), most_chars), "markdown"))
+        parts.append(f"- {code(clip_line(errors[0], _VALUE_CHARS))}")
+    parts.append(fenced(_shorten(plain(output).strip("\n"), most_chars), "markdown"))
     return "\n".join(parts)
 
 
@@ -142,11 +140,11 @@ def _search(title: str, arguments: Mapping[str, object], output: str) -> str:
     files = read_matches(Lines(texts, range(len(texts)), len(texts)))
     total = sum(count for _, count, _ in files)
     found = f"{plural(total, 'match')} in {plural(len(files), 'file')}"
-    parts = [f"{title}{_asked(arguments)}: {found}"]
+    parts = [f"{title}{_show_arguments(arguments)}: {found}"]
     shown = [(path, match) for path, _, matches in files for match in matches[:2]]
     there = sum(len(matches) for _, _, matches in files)
     parts += [
-        f"- {code(path)} {code(shortened(match, _VALUE_CHARS))}"
+        f"- {code(path)} {code(clip_line(match, _VALUE_CHARS))}"
         for path, match in shown[:_SHOWN_MATCHES]
     ]
     missing = there - min(len(shown), _SHOWN_MATCHES)
@@ -160,10 +158,10 @@ def _file(
 ) -> str:
     text = plain(output).strip("\n")
     size = plural(text.count("\n") + 1, "line") if text else "no output"
-    what = f" {code(path)}" if path else _asked(arguments)
+    what = f" {code(path)}" if path else _show_arguments(arguments)
     parts = [f"{title}{what}: {size}"]
     if text.strip():
-        parts.append(fenced(_bounded(text, most_chars), path.rpartition(".")[2] if path else ""))
+        parts.append(fenced(_shorten(text, most_chars), path.rpartition(".")[2] if path else ""))
     return "\n".join(parts)
 
 
@@ -175,7 +173,7 @@ def _page(lines: list[str], most_chars: int) -> str:
     return "\n".join(lines)
 
 
-def _bounded(text: str, most_chars: int) -> str:
+def _shorten(text: str, most_chars: int) -> str:
     if len(text) <= most_chars:
         return text
     ask = ReductionRequest(most_chars, None)
@@ -194,7 +192,7 @@ def _json_of(output: str) -> object:
 
 
 def _failure_of(value: object) -> str:
-    """Return what a structured result says of its failure, "" where it did not fail."""
+    """Return what a structured result says of its failure, "" if it did not fail."""
     fields = _fields(value)
     for name in ("error", "errors", "exception"):
         found = fields.get(name)
@@ -210,10 +208,10 @@ def _fields(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-def _asked(arguments: Mapping[str, object]) -> str:
+def _show_arguments(arguments: Mapping[str, object]) -> str:
     """Return the short arguments of a call."""
     shown = [
-        f"{_flat(name)}={_flat(shortened(str(value), 40))}"
+        f"{_flatten(name)}={_flatten(clip_line(str(value), 40))}"
         for name, value in arguments.items()
         if isinstance(value, (str, int, float, bool)) and not _SECRET.search(name)
     ][:3]
@@ -230,17 +228,17 @@ def _first(arguments: Mapping[str, object], names: Sequence[str]) -> str:
     return ""
 
 
-def _inline(value: object) -> str:
+def _quote_inline(value: object) -> str:
     match value:
         case str():
-            return code(_flat(shortened(value, _VALUE_CHARS))) if value else "(empty)"
+            return code(_flatten(clip_line(value, _VALUE_CHARS))) if value else "(empty)"
         case None | bool() | int() | float():
             return msgspec.json.encode(value).decode()
         case _:
-            return code(_flat(shortened(str(value), _VALUE_CHARS)))
+            return code(_flatten(clip_line(str(value), _VALUE_CHARS)))
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """Return a text on one line, without what a terminal would act on."""
     shown = " ".join(plain(text[:4_000]).split())
     return "".join(char if char.isprintable() else "�" for char in shown)

@@ -19,10 +19,10 @@ from foldaway.reduction.reduced import (
     ReductionDraft,
     ReductionRequest,
     Render,
+    clip_line,
     closing,
     gap,
     plural,
-    shortened,
 )
 from foldaway.reduction.signals import (
     error_spans,
@@ -83,8 +83,8 @@ def rank_lines(lines: Lines, settings: RankSettings = PLAIN) -> Ranking:
     texts = lines.texts
     joined = "\n".join(texts)
     keys = joined.encode("utf-8", "surrogatepass").translate(None, b"0123456789").split(b"\n")
-    scores, shown, covers = _by_rarity(texts, keys, lines.places)
-    _by_place(texts, scores, settings.noise)
+    scores, shown, covers = _score_rarity(texts, keys, lines.places)
+    _score_places(texts, scores, settings.noise)
     starts = line_starts(texts)
     _raise_first(scores, keys, indices(starts, _warnings(joined)), settings.warning, NOISE)
     failures = indices(starts, error_spans(joined, _MOST_SPANS))
@@ -104,7 +104,7 @@ def rank_lines(lines: Lines, settings: RankSettings = PLAIN) -> Ranking:
     return ranking_of(lines, scores, {at: shown[at] for at in covers}, covers)
 
 
-def _by_rarity(
+def _score_rarity(
     texts: list[str], keys: list[bytes], numbers: Iterable[int]
 ) -> tuple[list[float], dict[int, str], dict[int, int]]:
     """Return scores by how often a line's shape occurs, and the runs that are folded."""
@@ -121,9 +121,9 @@ def _by_rarity(
             scores.append(0)
         elif key not in seen:
             seen.add(key)
-            scores.append((RARE if often[key] == 1 else FIRST) + scattered(at))
+            scores.append((RARE if often[key] == 1 else FIRST) + scatter(at))
         else:
-            scores.append(REPEATED + scattered(at))
+            scores.append(REPEATED + scatter(at))
         if key and key == last_key and number == last_number + 1:
             covers[opened] = covers.get(opened, 0) + 1
         else:
@@ -131,11 +131,11 @@ def _by_rarity(
         last_number = number
     covers = {at: count for at, count in covers.items() if count >= _FOLDED_FROM}
     for at, count in covers.items():
-        shown[at] = f"{shortened(texts[at], LINE_CHARS)} [+{count:,} alike]"
+        shown[at] = f"{clip_line(texts[at], LINE_CHARS)} [+{count:,} alike]"
     return scores, shown, covers
 
 
-def _by_place(texts: list[str], scores: list[float], noise: tuple[str, ...]) -> None:
+def _score_places(texts: list[str], scores: list[float], noise: tuple[str, ...]) -> None:
     """Raise what stands at the ends, lower what only says that things go on."""
     full = [at for at, score in enumerate(scores) if score > 0]
     for rank, at in enumerate(full[:_HEAD_LINES]):
@@ -166,7 +166,7 @@ def _raise_first(
     seen: set[bytes] = set()
     for at in found:
         key = keys[at].rpartition(b":: ")[2]  # without the file of a diagnostic
-        scores[at] = max(scores[at], (again if key in seen else first) + scattered(at))
+        scores[at] = max(scores[at], (again if key in seen else first) + scatter(at))
         seen.add(key)
 
 
@@ -209,7 +209,7 @@ _MISSES = 64
 
 
 class Ranking(Struct, frozen=True):
-    """Lines, best first, and what stands in for them."""
+    """Lines, best first, and what replaces them."""
 
     lines: Lines
     order: list[int]
@@ -239,7 +239,7 @@ def without(ranking: Ranking, hidden: Collection[int], shown: Mapping[int, str])
     return Ranking(ranking.lines, order, {**ranking.shown, **shown}, ranking.covers, ranking.notes)
 
 
-def scattered(at: int) -> float:
+def scatter(at: int) -> float:
     """Return a number in [0, 1) that spreads equally ranked lines over a text, three at a time."""
     return (at // 3 * 2_654_435_761 & 0xFFFF) / 0x10000
 
@@ -310,7 +310,7 @@ def _assemble(
             else:
                 parts.append(mark(absent))
                 missing += absent
-        parts.append(shown[at] if at in shown else shortened(lines.texts[at], LINE_CHARS))
+        parts.append(shown[at] if at in shown else clip_line(lines.texts[at], LINE_CHARS))
         previous = at + covers.get(at, 0)
         missing += previous - at
         place = lines.end(previous)

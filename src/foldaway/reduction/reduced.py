@@ -66,9 +66,9 @@ Reducer: TypeAlias = Callable[[str, ReductionRequest], Render | None]
 
 
 class TextReducer(Protocol):
-    """A reducer from elsewhere, such as a learned one, that stands in for ours.
+    """A reducer from elsewhere, such as a learned one, that replaces ours.
 
-    What it returns counts only where it is smaller than the text and within the budget.
+    What it returns counts only if it is smaller than the text and within the budget.
     """
 
     def __call__(self, text: str, kind: Kind, budget_tokens: int) -> str:
@@ -108,7 +108,7 @@ def is_only_marks(text: str) -> bool:
     return all(line.startswith(("[… ", "[left out: ")) or not line.strip() for line in lines)
 
 
-def shortened(line: str, most: int) -> str:
+def clip_line(line: str, most: int) -> str:
     """Return a line in `most` characters: start, how much is missing, end. Short ones stay."""
     size = len(line)
     if size <= most or size <= LEAST_CUT_CHARS:

@@ -22,7 +22,7 @@ from foldaway.reduction.ranking import (
     without,
     without_days,
 )
-from foldaway.reduction.reduced import ReductionDraft, ReductionRequest, Render, plural, shortened
+from foldaway.reduction.reduced import ReductionDraft, ReductionRequest, Render, clip_line, plural
 from foldaway.reduction.signals import failing_packages, failing_spans, failing_tests
 
 _TEST = RankSettings(
@@ -43,13 +43,13 @@ _MOST_NAMES = 400
 def reduce_test(text: str, ask: ReductionRequest) -> Render:
     """Read the output of a test runner.
 
-    Where not all lines that name a failing test fit, the names come first, as one list.
+    If not all lines that name a failing test fit, the names come first, as one list.
     """
     lines = read_lines(text, ask.room_chars)
     ranking = rank_lines(lines, _TEST)
     whole = line_render(ranking, ask.reference, dress=without_days)
     joined = "\n".join(lines.texts)
-    tests, packages = failing_tests(joined, _MOST_NAMES), failing_packages(joined, _MOST_NAMES)
+    tests, packages = (failing_tests(joined, _MOST_NAMES), failing_packages(joined, _MOST_NAMES))
     names = tuple(dict.fromkeys((*tests, *packages.values())))
     spans = [*failing_spans(joined, _MOST_NAMES), *((at, at) for at in packages)]
     named = set(indices(line_starts(lines.texts), spans))
@@ -60,7 +60,7 @@ def reduce_test(text: str, ask: ReductionRequest) -> Render:
         draft = whole(budget_chars)
         if all(name in draft.text for name in names):
             return draft
-        head = shortened(listed, budget_chars * 9 // 10)
+        head = clip_line(listed, budget_chars * 9 // 10)
         draft = rest(budget_chars - len(head))
         return replace(draft, text=f"{head}\n{draft.text}")
 
@@ -94,17 +94,17 @@ _DENSE = 0.6
 def reduce_build(text: str, ask: ReductionRequest) -> Render:
     """Read the output of a compiler, a linter or a package manager.
 
-    Where it is little else than diagnostics, they are shown by file.
+    If it is little else than diagnostics, they are shown by file.
     """
     lines = read_lines(text, ask.room_chars)
     full = [line for line in lines.texts if line.strip()]
     found = sum(1 for line in full if _DIAGNOSTIC.match(line))
     if found > _DENSE * len(full):
         return reduce_search(text, ask, noun="finding")
-    return line_render(_gathered(rank_lines(lines, _BUILD)), ask.reference)
+    return line_render(_gather(rank_lines(lines, _BUILD)), ask.reference)
 
 
-def _gathered(ranking: Ranking) -> Ranking:
+def _gather(ranking: Ranking) -> Ranking:
     """Return the ranking with one line for each message, and the other places behind it."""
     texts = ranking.lines.texts
     groups: dict[str, list[tuple[int, str, str]]] = {}
@@ -118,16 +118,16 @@ def _gathered(ranking: Ranking) -> Ranking:
     for (first, path, _), *others in groups.values():
         if others:
             places = _places(path, [(path, place) for _, path, place in others])
-            shown[first] = f"{shortened(texts[first], _MESSAGE_CHARS)} [also {places}]"
+            shown[first] = f"{clip_line(texts[first], _MESSAGE_CHARS)} [also {places}]"
             for at, _, _ in others:
                 hidden.update(range(at, at + 1 + _details(texts, at)))
         elif len(texts[first]) > _MESSAGE_CHARS:
-            shown[first] = shortened(texts[first], _MESSAGE_CHARS)
+            shown[first] = clip_line(texts[first], _MESSAGE_CHARS)
     return without(ranking, hidden, shown)
 
 
 def _places(path: str, others: Sequence[tuple[str, str]]) -> str:
-    """Return e.g. "12:5, 13:5, b.go:7:1", a path only where it differs from the one before."""
+    """Return e.g. "12:5, 13:5, b.go:7:1", a path only if it differs from the one before."""
     parts: list[str] = []
     size = 0
     for at, (other, place) in enumerate(others):
@@ -168,11 +168,11 @@ _ENDS = 4
 def reduce_trace(text: str, ask: ReductionRequest) -> Render:
     """Read one stack trace or many."""
     lines = read_lines(text, ask.room_chars)
-    ranking = _ranked(lines) if not lines.in_pieces else rank_lines(lines)
+    ranking = _rank(lines) if not lines.in_pieces else rank_lines(lines)
     return line_render(ranking, ask.reference)
 
 
-def _ranked(lines: Lines) -> Ranking:
+def _rank(lines: Lines) -> Ranking:
     texts = lines.texts
     scores = [0.0] * len(texts)
     frames: list[int] = []

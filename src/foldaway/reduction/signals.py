@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from foldaway._core import Regex
-from foldaway.reduction.lines import Signs, line_at, matches, places, plain
+from foldaway.reduction.lines import Signs, find_matches, line_at, places, plain
 from foldaway.reduction.shapes import (
     CODE_LINE,
     DETAIL,
@@ -36,7 +36,7 @@ def error_lines(text: str, most: int = 20) -> tuple[str, ...]:
     Without escape codes and outer blanks, each at most `SHOWN_CHARS` long; in JSON on one line,
     the piece around the failure. Source code that only mentions errors is mostly not taken.
     """
-    text = unfolded(text)
+    text = unfold_json(text)
     lines: dict[str, None] = {}
     for start, end in error_spans(text, 2 * most):
         line = plain(text[start:end]).strip()[:SHOWN_CHARS]
@@ -77,7 +77,7 @@ def has_diagnostics(text: str) -> bool:
 
 
 def exit_status(text: str) -> int | None:
-    """Return the exit status that a result reports at its head or tail, None where it does not."""
+    """Return the exit status that a result reports at its head or tail, None if it does not."""
     ends = (text[:_STATUS_CHARS], text[-_STATUS_CHARS:]) if len(text) > _STATUS_CHARS else (text,)
     for piece in ends:
         found = _EXIT.search(piece) if "xit" in piece else None
@@ -106,13 +106,13 @@ def changed_files(text: str, most: int = 200) -> tuple[str, ...]:
     """Return the files that a diff or patch changes, each once, in order."""
     names: dict[str, int] = {}
     for sign, pattern in _CHANGES:
-        for at, found in matches(text, sign, pattern, most):
+        for at, found in find_matches(text, sign, pattern, most):
             names.setdefault(found[1], at)
     names.pop("/dev/null", None)
     return tuple(sorted(names, key=names.__getitem__)[:most])
 
 
-def unfolded(text: str) -> str:
+def unfold_json(text: str) -> str:
     """Return JSON of few lines with the escaped line breaks in its strings as real ones."""
     head = text[:64].lstrip()[:1]
     if head in _JSON_HEADS and "\\n" in text and text.count("\n") * 500 < len(text):
@@ -207,10 +207,10 @@ class TestCounts(Struct, frozen=True):
 def failing_tests(text: str, most: int = 50) -> tuple[str, ...]:
     """Return the names of the first `most` tests that failed, each once, in order.
 
-    A Go package is named where no test in the text is.
+    A Go package is named if no test in the text is.
     """
     names: dict[str, int] = {}
-    for at, found in _failing_matches(text, most):
+    for at, found in _find_failing_matches(text, most):
         names.setdefault(plain(found[1]).strip(), at)
     if not names:
         for at, name in failing_packages(text, most).items():
@@ -221,30 +221,30 @@ def failing_tests(text: str, most: int = 50) -> tuple[str, ...]:
 
 def failing_spans(text: str, most: int) -> list[tuple[int, int]]:
     """Return the lines that name a test that failed."""
-    starts = {at for at, _ in _failing_matches(text, most)}
+    starts = {at for at, _ in _find_failing_matches(text, most)}
     return [(at, at) for at in sorted(starts)[:most]]
 
 
-def _failing_matches(text: str, most: int) -> Iterator[tuple[int, re.Match[str]]]:
+def _find_failing_matches(text: str, most: int) -> Iterator[tuple[int, re.Match[str]]]:
     for gate, rows in FAILING.items():
         for sign, pattern in rows if gate in text else ():
-            yield from matches(text, sign, pattern, most)
+            yield from find_matches(text, sign, pattern, most)
 
 
 def failing_packages(text: str, most: int) -> dict[int, str]:
     """Return the Go packages in which something failed, by where their line begins."""
-    return {at: found[1] for at, found in matches(text, "FAIL\t", _GO_PACKAGE, most)}
+    return {at: found[1] for at, found in find_matches(text, "FAIL\t", _GO_PACKAGE, most)}
 
 
 def test_counts(text: str) -> TestCounts | None:
-    """Return the counts that a test run reports, None where it reports none.
+    """Return the counts that a test run reports, None if it reports none.
 
     Go without `-v` reports packages, and they are counted.
     """
     spans = summary_spans(text)
     if spans:
         return _counts([_numbers_in(plain(text[start:end])) for start, end in spans])
-    return _go_counts(text)
+    return _count_go_results(text)
 
 
 def summary_spans(text: str) -> list[tuple[int, int]]:
@@ -308,25 +308,24 @@ SUMMARIES: Final[dict[str, tuple[tuple[tuple[str, ...], Regex[str]], ...]]] = {
     "ests": (
         (("Tests: ",), Regex(r"\s*Tests: +\d.* total")),
         (("Tests  ",), Regex(r"\s*Tests  +\d.*\(\d+\)")),
-        (("Tests run: ",), Regex(
-            r"(?:\[\w+\] *)?Tests run: \d+, Failures: \d+(?!.*Time elapsed)"
-        )),
+        (("Tests run: ",), Regex(r"(?:\[\w+\] *)?Tests run: \d+, Failures: \d+(?!.*Time elapsed)")),
         (("Tests: ",), Regex(r"Tests: \d+, Assertions: \d+")),
         ((" tests passed",), Regex(r"\s*\d+% tests passed, ")),
         ((" tests completed",), Regex(r"\d+ tests completed")),
     ),
-    "Ran ": (
-        (("Ran ", "FAILED (", "OK ("), Regex(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),
-    ),
+    "Ran ": ((("Ran ", "FAILED (", "OK ("), Regex(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),),
     "Passed:": ((("Passed:",), Regex(r".*Failed: +\d+, Passed: +\d+")),),
     " example": (((" example",), Regex(r"\d+ examples?, \d+ failures?")),),
     " pass": (
-        ((" pass", " fail", " skip", " pend"), Regex(
-            r"(?:# |ℹ )(?:pass|fail|skipped) \d+\s*$"
-            r"|\s*\d+ (?:pass|fail|skip|pend)(?:ed|ing|ped)?(?: \([^)]*\))?\s*$"
-        )),
+        (
+            (" pass", " fail", " skip", " pend"),
+            Regex(
+                r"(?:# |ℹ )(?:pass|fail|skipped) \d+\s*$"
+                r"|\s*\d+ (?:pass|fail|skip|pend)(?:ed|ing|ped)?(?: \([^)]*\))?\s*$"
+            ),
+        ),
     ),
-}  # fmt: skip
+}
 """A literal without which none of its rows is tried; in a row literals and what the lines with the
 counts look like: cargo, pytest, Jest, Vitest, Maven, PHPUnit, CTest, Gradle, unittest, .NET, RSpec,
 then Mocha, Bun, Playwright, Node and TAP."""
@@ -361,7 +360,7 @@ _GO_TEST = Regex(r"^--- (PASS|FAIL|SKIP): ", re.M)
 _GO_LINE = Regex(r"^(ok  |FAIL|\?   )\t\S", re.M)
 
 
-def _go_counts(text: str) -> TestCounts | None:
+def _count_go_results(text: str) -> TestCounts | None:
     if "--- PASS: " in text or "--- FAIL: " in text:
         found = _GO_TEST.findall(text)
         return TestCounts(found.count("PASS"), found.count("FAIL"), found.count("SKIP"))

@@ -10,7 +10,7 @@ import msgspec
 
 from foldaway._core import Regex
 from foldaway.reduction.excerpt import read_lines
-from foldaway.reduction.ranking import line_render, ranking_of, scattered
+from foldaway.reduction.ranking import line_render, ranking_of, scatter
 from foldaway.reduction.reduced import ReductionRequest, Render
 
 _FAILED = Regex(r"\b(?:error|failed|failure|fatal|critical|exception|timeout)\b", re.I)
@@ -29,14 +29,14 @@ def reduce_table(text: str, ask: ReductionRequest) -> Render:
     """Read rows of values with a mark between them."""
     lines = read_lines(text, ask.room_chars)
     rows = lines.texts
-    scores = [(10 + scattered(at)) if row.strip() else 0 for at, row in enumerate(rows)]
+    scores = [(10 + scatter(at)) if row.strip() else 0 for at, row in enumerate(rows)]
     for rank in range(min(_HEAD_ROWS, len(rows))):
         scores[rank] = 1000 - 100 * rank
     for rank in range(1, min(_TAIL_ROWS + 1, len(rows))):
         scores[-rank] = max(scores[-rank], 650 - 20 * rank)
     for at, row in enumerate(rows):
         if at > 0 and _FAILED.search(row):
-            scores[at] = max(scores[at], 700 + scattered(at))
+            scores[at] = max(scores[at], 700 + scatter(at))
     for at, far in _far_rows(rows).items():
         scores[at] = max(scores[at], 600 + min(far, 50))
     return line_render(
@@ -99,7 +99,7 @@ _STATUS = Regex(
 )
 
 
-def notable(rows: Sequence[bytes], most: int) -> list[int]:
+def choose_notable(rows: Sequence[bytes], most: int) -> list[int]:
     """Return the indices of the `most` rows, JSON each, that are worth showing, in order.
 
     First the ends, then rows that failed, a row of each status, rows with a number far from the
@@ -116,17 +116,17 @@ def notable(rows: Sequence[bytes], most: int) -> list[int]:
     wanted = [0, count - 1]
     failed = [at for at in looked_at if _FAILED_OBJECT.search(rows[at])]
     wanted += failed[: max(most // 3, 1)]
-    wanted += _one_of_each_status(rows, looked_at)
+    wanted += _choose_by_status(rows, looked_at)
     wanted += _far_objects(rows, looked_at)[: max(most // 5, 1)]
     wanted += [1, 2, count - 2]
     chosen = dict.fromkeys(at for at in wanted if 0 <= at < count)
     if len(chosen) < most:
         spread = range(0, count, max(count // (4 * most), 1))
-        chosen.update(dict.fromkeys(sorted(spread, key=scattered)))
+        chosen.update(dict.fromkeys(sorted(spread, key=scatter)))
     return sorted(list(chosen)[:most])
 
 
-def _one_of_each_status(rows: Sequence[bytes], looked_at: range) -> list[int]:
+def _choose_by_status(rows: Sequence[bytes], looked_at: range) -> list[int]:
     first: dict[bytes, int] = {}
     for at in looked_at:
         found = _STATUS.search(rows[at])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foldaway.search.finding import Postings, Row, ScannedText, find, scan
     from foldaway.search.query import parse_query
     from foldaway.search.snippets import snippet
-    from foldaway.search.text import clean, searchable
+    from foldaway.search.text import clean, extract_searchable
     from foldaway.search.values import (
         HIDDEN,
         Filters,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Wanted,
         Written,
     )
-    from foldaway.search.words import WORD, flat, folded, holds, places, stem, words_of
+    from foldaway.search.words import WORD, flatten, fold_text, has_term, places, stem, words_of
 
 
 __getattr__ = import_later(
@@ -31,8 +31,8 @@ __getattr__ = import_later(
         "finding": "Postings Row ScannedText find scan",
         "query": "parse_query",
         "snippets": "snippet",
-        "text": "clean searchable",
+        "text": "clean extract_searchable",
         "values": "Filters HIDDEN Match Reveal Revealed Sort Term Wanted Written",
-        "words": "WORD flat folded holds places stem words_of",
+        "words": "WORD flatten fold_text has_term places stem words_of",
     },
 )

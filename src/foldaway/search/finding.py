@@ -8,17 +8,17 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
-from foldaway.search.query import parse_query, parted
+from foldaway.search.query import parse_query, split_terms
 from foldaway.search.rank import REACH, Place, freshness, rarity, read, scores
 from foldaway.search.values import Match, Query, Term, Wanted
-from foldaway.search.words import flat, holds, places
+from foldaway.search.words import flatten, has_term, places
 
 NEWEST = 600
 """Of the messages that have all terms, how many are weighed against each other."""
 SORTED = 20_000
 """The same if they are listed by their time."""
 NEWEST_OF_ONE = 400
-"""The same for a single term, where not all of them need be there."""
+"""The same for a single term, if not all of them need be there."""
 NEWEST_SHOWN = 60
 """Instead of both if secrets are hidden: to hide those of one message takes some 50 µs. Of the
 questions of `bench/recall.py`, 100 find half a point more in one conversation of three."""
@@ -108,13 +108,13 @@ def find(index: Index, wanted: Wanted, most: int) -> list[Match]:
     """
     terms = tuple(term for term in wanted.query.terms if not term.small) or wanted.query.terms
     if not terms or wanted.sort != "relevance":
-        found = _listed(index, terms, wanted, most)
+        found = _list_matches(index, terms, wanted, most)
         if found or not terms:
             return found
-    return _ranked(index, wanted, terms, most)
+    return _rank_matches(index, wanted, terms, most)
 
 
-def _listed(index: Index, terms: tuple[Term, ...], wanted: Wanted, most: int) -> list[Match]:
+def _list_matches(index: Index, terms: tuple[Term, ...], wanted: Wanted, most: int) -> list[Match]:
     """Return the newest or oldest by their own time, which is not that of being stored."""
     oldest = wanted.sort == "oldest"
     found = index.having(terms, SORTED, oldest=oldest, checked=False)
@@ -153,7 +153,7 @@ class _Chosen(Struct, frozen=True):
     counts: Counter[str]
 
 
-def _ranked(index: Index, wanted: Wanted, terms: tuple[Term, ...], most: int) -> list[Match]:
+def _rank_matches(index: Index, wanted: Wanted, terms: tuple[Term, ...], most: int) -> list[Match]:
     """Weigh the candidates by the terms that they have, then read the best and those beside."""
     sentence = _is_sentence(wanted)
     weighed, terms = _weigh(index, wanted, terms, most, sentence=sentence)
@@ -198,9 +198,9 @@ def _weigh(
     Terms of scripts without blanks are parted if no message has them whole.
     """
     whole = index.having(terms, _limit(index, NEWEST, NEWEST_SHOWN), oldest=False)
-    terms = terms if whole.ids else parted(terms)
+    terms = terms if whole.ids else split_terms(terms)
     roots: set[str] = set()
-    complete = [*whole.ids, *_elsewhere(index, wanted, terms, whole, roots, most)]
+    complete = [*whole.ids, *_find_elsewhere(index, wanted, terms, whole, roots, most)]
     loosely = sentence or (len(roots) if wanted.lineages else len(whole.ids)) < most
     having: dict[int, float] = {}
     weights: list[float] = []
@@ -212,7 +212,7 @@ def _weigh(
         found = whole if is_all else index.having(asked, limit, oldest=False)
         weights.append(rarity(found.count, index.total()))
         if loosely and not is_all:
-            for message in (*found.ids, *_elsewhere(index, wanted, asked, found, roots, most)):
+            for message in (*found.ids, *_find_elsewhere(index, wanted, asked, found, roots, most)):
                 having[message] = having.get(message, 0.0) + weights[-1]
     everything = sum(weights)
     having.update(dict.fromkeys(complete, everything))
@@ -223,7 +223,7 @@ def _limit(index: Index, most: int, shown: int) -> int:
     return shown if index.hides else most
 
 
-def _elsewhere(
+def _find_elsewhere(
     index: Index, wanted: Wanted, terms: Sequence[Term], found: Postings, roots: set[str], most: int
 ) -> list[int]:
     """Return further messages, of other lineages, until there are `most`; note these in `roots`.
@@ -249,11 +249,13 @@ def _choose(index: Index, wanted: Wanted, having: dict[int, float], most: int) -
         first = _with_neighbours(rows, having)[: max(most, _READ)]
     else:
         known = {row.id: row for row in index.rows(best)}
-        some = _of_each([known[message] for message in best], NEWEST // most, NEWEST)
+        some = _limit_per_lineage([known[message] for message in best], NEWEST // most, NEWEST)
         rows = {(row.session, row.position): row for row in some}
         reads = max(most * _READ_OF_LINEAGE, _READ)
         ordered = [rows[place] for place in _with_neighbours(rows, having)]
-        first = [(row.session, row.position) for row in _of_each(ordered, reads // most, reads)]
+        first = [
+            (row.session, row.position) for row in _limit_per_lineage(ordered, reads // most, reads)
+        ]
     near = {
         (session, position + distance): None
         for session, position in first
@@ -267,7 +269,7 @@ def _choose(index: Index, wanted: Wanted, having: dict[int, float], most: int) -
     return _Chosen({**{place: rows[place] for place in first}, **beside}, counts)
 
 
-def _of_each(rows: Sequence[Row], each: int, most: int) -> list[Row]:
+def _limit_per_lineage(rows: Sequence[Row], each: int, most: int) -> list[Row]:
     """Return the first `most`, at most `each` of a lineage as long as others have some."""
     counts: Counter[str] = Counter()
     taken: list[Row] = []
@@ -300,7 +302,7 @@ def _is_sentence(wanted: Wanted) -> bool:
 
 
 def _clear(text: str, wanted: Wanted) -> bool:
-    return not any(holds(text, term) for term in wanted.query.without)
+    return not any(has_term(text, term) for term in wanted.query.without)
 
 
 def _match(row: Row, score: float, text: str, more: int) -> Match:
@@ -340,7 +342,7 @@ class _Scanned:
 
     def __init__(self, held: Sequence[ScannedText], query: Query) -> None:
         self._held = held
-        self._flats = [flat(one.text) for one in held]
+        self._flats = [flatten(one.text) for one in held]
         self._having: dict[Term, list[int]] = {}
         self._without = frozenset(at for term in query.without for at in self._with(term))
         self.hides = False

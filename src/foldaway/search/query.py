@@ -43,7 +43,7 @@ def parse_query(text: str) -> Query:
 
     `"words side by side"`, `begin*`, `-without`, `role:`, `source:`, `tool:`, `session:`,
     `since:` and `until:` (2026-01-31, in UTC) are understood. Anything else is a word, or a
-    substring where it has punctuation or digits within, such as `foo_bar.py` and `#10896`.
+    substring if it has punctuation or digits within, such as `foo_bar.py` and `#10896`.
     """
     text = clean(text[:MOST_CHARS])
     rest, filters = _filters(text)
@@ -56,13 +56,13 @@ def parse_query(text: str) -> Query:
             break
     return Query(
         text=text.strip(),
-        terms=_marked(tuple(terms.values())),
+        terms=_mark_small(tuple(terms.values())),
         without=tuple(without.values()),
         filters=filters,
     )
 
 
-def parted(terms: Sequence[Term]) -> tuple[Term, ...]:
+def split_terms(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return terms with runs of scripts without blanks in pieces of two characters.
 
     That is how long words of Chinese mostly are; nobody says where one ends.
@@ -82,7 +82,7 @@ def _terms(text: str) -> Iterator[tuple[Term, bool]]:
         if chunk is None:
             quoted = "".join(quote or "" for quote in quotes)
             if quoted.strip():
-                yield _quoted(quoted), minus == ""
+                yield _make_phrase(quoted), minus == ""
             continue
         wanted = True
         if len(chunk) > 1 and chunk[0] == "-" and (chunk[1].isalnum() or chunk[1] in "_#./@"):
@@ -91,7 +91,7 @@ def _terms(text: str) -> Iterator[tuple[Term, bool]]:
             yield term, wanted
 
 
-def _quoted(text: str) -> Term:
+def _make_phrase(text: str) -> Term:
     words = tuple(words_of(text))
     return Term(kind="phrase" if words else "substring", text=text, words=words, quoted=True)
 
@@ -103,12 +103,12 @@ def _read(chunk: str) -> Iterator[Term]:
     bare = _CLOSING.sub("", _OPENING.sub("", chunk)) or chunk
     bare = _POSSESSIVE.sub("", bare) or bare
     if _UNSPACED_RUN.search(bare) and not re.search(r"[\w\-][./\\:#@_][\w\-]", bare):
-        yield from _by_script(bare)
+        yield from _split_by_script(bare)
     else:
         yield _plain(bare)
 
 
-def _by_script(text: str) -> Iterator[Term]:
+def _split_by_script(text: str) -> Iterator[Term]:
     at = 0
     for found in _UNSPACED_RUN.finditer(text):
         if other := text[at : found.start()].strip():
@@ -128,9 +128,9 @@ def _plain(text: str) -> Term:
     return Term(kind="substring", text=text, words=words)
 
 
-def _marked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+def _mark_small(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     plain = [word for term in terms if not term.quoted for word in term.words]
-    small = _small_words(plain)
+    small = _find_small_words(plain)
 
     def is_small(term: Term) -> bool:
         if term.quoted or term.kind == "prefix":
@@ -148,7 +148,7 @@ def _filters(text: str) -> tuple[str, Filters]:
     def take(found: re.Match[str]) -> str:
         name, value = found[1].lower(), found[2] or found[3]
         if name in ("since", "until"):
-            moment = _moment(value, end=name == "until")
+            moment = _read_moment(value, end=name == "until")
             if moment is None:
                 return found[0]
             times[name] = moment
@@ -169,7 +169,7 @@ def _filters(text: str) -> tuple[str, Filters]:
     )
 
 
-def _moment(text: str, *, end: bool) -> float | None:
+def _read_moment(text: str, *, end: bool) -> float | None:
     """Return a date or time in UTC; the end of a day is the beginning of the next."""
     try:
         moment = datetime.fromisoformat(text)
@@ -243,7 +243,7 @@ _SMALL = tuple(frozenset(words.split()) for words in (
 as in the index: without accents."""
 
 
-def _small_words(words: list[str]) -> frozenset[str]:
+def _find_small_words(words: list[str]) -> frozenset[str]:
     """Return those of the words that are small in the language that has most of them.
 
     English where two are level. One word alone proves no other language in Latin letters: `die`.

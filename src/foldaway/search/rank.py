@@ -17,7 +17,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from foldaway.search.values import Term
-from foldaway.search.words import MOST_PLACES, flat, places, words_of
+from foldaway.search.words import MOST_PLACES, flatten, places, words_of
 
 Place: TypeAlias = tuple[int, int]
 """The key of a session within its index, and a position."""
@@ -70,7 +70,7 @@ def read(
 ) -> TermCounts:
     """Return what a text has of the terms; of a long one its beginning is read."""
     text = text[:_READ_CHARS]
-    flattened = flat(text)
+    flattened = flatten(text)
     counts: list[int] = []
     firsts: list[list[tuple[int, int]]] = []
     for term in terms:
@@ -87,7 +87,7 @@ def read(
             near += min(weights[one], weights[one + 1])
     before, fit = WEIGHTS[-1], 1.0
     if for_sentence:
-        before = ASKED if _asks(text) else TOLD
+        before = ASKED if _is_question(text) else TOLD
         fit += SPEAKER * _is_by_named_speaker(text, terms)
     return TermCounts(tuple(counts), near, len(text) / 6 + 1, before, fit)
 
@@ -129,7 +129,7 @@ def freshness(time: float, newest: float) -> float:
     return 0.5 ** (max(newest - time, 0.0) / _HALF_LIFE)
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     holds_mark = "?" in text or "？" in text or "؟" in text  # many times quicker than the pattern
     return holds_mark and _ASKS.search(text) is not None
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from foldaway.search.text import clean
 from foldaway.search.values import Term
-from foldaway.search.words import MOST_PLACES, flat, places
+from foldaway.search.words import MOST_PLACES, flatten, places
 
 _BLANKS = re.compile(r"\s+")
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\x80-\x9f]")
@@ -41,7 +41,7 @@ def snippet(text: str, terms: Sequence[Term], most: int = 240) -> Snippet:
     reader sees as one character is not parted.
     """
     text = _DIRECTIONS.sub("", clean(text))
-    start = _begin(text, _best(text, terms, most), most)
+    start = _begin(text, _find_best_window(text, terms, most), most)
     stop = _boundary(text, min(start + most, len(text)), forward=False)
     if stop <= start:
         stop = min(start + most, len(text))
@@ -49,9 +49,9 @@ def snippet(text: str, terms: Sequence[Term], most: int = 240) -> Snippet:
     return Snippet(piece, _marks(piece, terms), start == 0, stop >= len(text))
 
 
-def _best(text: str, terms: Sequence[Term], most: int) -> tuple[int, int]:
+def _find_best_window(text: str, terms: Sequence[Term], most: int) -> tuple[int, int]:
     """Return the first and last place of the window that holds the most different terms."""
-    flattened = flat(text)
+    flattened = flatten(text)
     spans = sorted(
         (start, stop, number)
         for number, term in enumerate(terms)
@@ -117,7 +117,7 @@ def _is_flag(char: str) -> bool:
 
 def _marks(piece: str, terms: Sequence[Term]) -> tuple[tuple[int, int], ...]:
     """Return the places of all terms, those that touch or overlap as one."""
-    flattened = flat(piece)
+    flattened = flatten(piece)
     merged: list[tuple[int, int]] = []
     for start, stop in sorted(
         span for term in terms if not term.small for span in places(piece, flattened, term)

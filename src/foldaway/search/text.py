@@ -43,7 +43,7 @@ class Searchable(Struct, frozen=True, gc=False):
     tools: tuple[str, ...]
 
 
-def searchable(message: Message) -> Searchable:
+def extract_searchable(message: Message) -> Searchable:
     """Return what a message is found by: its words, calls, results and reasoning.
 
     Of a call its name and the values of its arguments, not the syntax of JSON. Neither media nor
@@ -53,7 +53,7 @@ def searchable(message: Message) -> Searchable:
     tools: dict[str, None] = {}
     for part in message.parts:
         _take(part, pieces, tools)
-    return Searchable(bounded(clean("\n".join(pieces))), tuple(tools))
+    return Searchable(shorten_text(clean("\n".join(pieces))), tuple(tools))
 
 
 def clean(text: str) -> str:
@@ -72,7 +72,7 @@ def clean(text: str) -> str:
     return text
 
 
-def bounded(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text of at most `MOST_CHARS` characters: its beginning and its end."""
     if len(text) <= MOST_CHARS:
         return text
@@ -102,10 +102,10 @@ def _take(part: Part, pieces: list[str], tools: dict[str, None]) -> None:
 
 def _add(text: str, pieces: list[str]) -> None:
     if text:
-        pieces.append(_BASE64.sub(_kept, text) if _holds_run(text) else text)
+        pieces.append(_BASE64.sub(_keep_run, text) if _has_run(text) else text)
 
 
-def _holds_run(text: str) -> bool:
+def _has_run(text: str) -> bool:
     """Return what `_BASE64` would find, in a fraction of its time."""
     if len(text) < _LONG_RUN:
         return False
@@ -116,8 +116,8 @@ def _holds_run(text: str) -> bool:
     return b"\1" * _LONG_RUN in data.translate(_AS_RUN)
 
 
-def _kept(found: re.Match[str]) -> str:
-    """A long run is base64 where it mixes small letters, capitals and digits throughout."""
+def _keep_run(found: re.Match[str]) -> str:
+    """A long run is base64 if it mixes small letters, capitals and digits throughout."""
     run = found[0]
     sample = run[:200]
     mixed = (

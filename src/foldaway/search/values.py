@@ -24,7 +24,7 @@ class Term(Struct, frozen=True, kw_only=True, gc=False):
     text: str
     """As it was typed, without quotes and operators; never empty, no NUL, no lone surrogate."""
     words: tuple[str, ...] = ()
-    """The words that it falls into, in small letters; none where it is punctuation alone."""
+    """The words that it falls into, in small letters; none if it is punctuation alone."""
     quoted: bool = False
     """Whether it stood in quotes; then every hit has it."""
     small: bool = False

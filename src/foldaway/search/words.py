@@ -34,7 +34,7 @@ _STEP_4 = (
 )  # fmt: skip
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text in small letters, Latin letters without their accents."""
     if text.isascii():
         return text.lower()
@@ -43,7 +43,7 @@ def folded(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, folded: runs of letters and digits."""
-    return WORD.findall(folded(text))
+    return WORD.findall(fold_text(text))
 
 
 @lru_cache(maxsize=65_536)
@@ -52,7 +52,7 @@ def stem(word: str) -> str:
     if len(word) <= 2 or len(word) >= _MOST_CHARS or not word.isascii():
         return word
     word = _step_1c(_step_1b(_step_1a(word)))
-    return _step_5(_step_4(_replaced(_replaced(word, _STEP_2), _STEP_3)))
+    return _step_5(_step_4(_replace_ending(_replace_ending(word, _STEP_2), _STEP_3)))
 
 
 def _shape(word: str) -> str:
@@ -73,7 +73,7 @@ def _measure(word: str) -> int:
     return _shape(word).count("vc")
 
 
-def _short(word: str) -> bool:
+def _is_short(word: str) -> bool:
     """Whether it ends in consonant, vowel, consonant, the last of them not w, x or y."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"
 
@@ -90,23 +90,23 @@ def _step_1b(word: str) -> str:
     for ending in ("ed", "ing"):
         if _ends(word, ending):
             rest = word[: -len(ending)]
-            return _mended(rest) if "v" in _shape(rest) else word
+            return _restore_ending(rest) if "v" in _shape(rest) else word
     return word
 
 
-def _mended(word: str) -> str:
+def _restore_ending(word: str) -> str:
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c" and word[-1] not in "lsz":
         return word[:-1]
-    return word + "e" if _measure(word) == 1 and _short(word) else word
+    return word + "e" if _measure(word) == 1 and _is_short(word) else word
 
 
 def _step_1c(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and "v" in _shape(word[:-1]) else word
 
 
-def _replaced(word: str, endings: dict[str, str]) -> str:
+def _replace_ending(word: str, endings: dict[str, str]) -> str:
     for ending, other in endings.items():
         if _ends(word, ending):
             rest = word[: -len(ending)]
@@ -127,7 +127,7 @@ def _step_5(word: str) -> str:
     if word.endswith("e"):
         rest = word[:-1]
         measure = _measure(rest)
-        if measure > 1 or (measure == 1 and not _short(rest)):
+        if measure > 1 or (measure == 1 and not _is_short(rest)):
             word = rest
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
@@ -145,7 +145,7 @@ class _Letters(dict[int, str]):
 _LETTERS = _Letters()
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """Return a text in small letters without accents, each character at its place."""
     if text.isascii() or not _ACCENTED.search(text):
         small = text.lower()
@@ -154,13 +154,13 @@ def flat(text: str) -> str:
     return text.translate(_LETTERS)
 
 
-def holds(text: str, term: Term) -> bool:
+def has_term(text: str, term: Term) -> bool:
     """Return whether a text has the term."""
     if term.kind == "substring":
-        return term.text in text or _holds_small(text, term.text)
+        return term.text in text or _has_small_term(text, term.text)
     if term.kind == "prefix":
         return _pattern(term.text, True).search(text) is not None
-    return next(places(text, flat(text), term), None) is not None
+    return next(places(text, flatten(text), term), None) is not None
 
 
 def places(text: str, flattened: str, term: Term) -> Iterator[tuple[int, int]]:
@@ -171,7 +171,7 @@ def places(text: str, flattened: str, term: Term) -> Iterator[tuple[int, int]]:
     match term.kind:
         case "word":
             if len(term.words) == 1:
-                yield from _by_stem(flattened, term.words[0])
+                yield from _find_by_stem(flattened, term.words[0])
             else:
                 yield from _side_by_side(flattened, term.words)
         case "prefix":
@@ -191,7 +191,7 @@ def _pattern(text: str, at_word_start: bool) -> re.Pattern[str]:
     return re.compile((r"(?<![^\W_])" if at_word_start else "") + re.escape(text), re.IGNORECASE)
 
 
-def _by_stem(flattened: str, word: str) -> Iterator[tuple[int, int]]:
+def _find_by_stem(flattened: str, word: str) -> Iterator[tuple[int, int]]:
     wanted = stem(word)
     # A stem can differ from its word in the last letter: happi, happy.
     begin = wanted[:-1] if len(wanted) > 3 else wanted[:2] if len(wanted) == 3 else wanted
@@ -207,7 +207,7 @@ def _by_stem(flattened: str, word: str) -> Iterator[tuple[int, int]]:
 def _side_by_side(flattened: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     if not words:
         return
-    for start, end in _by_stem(flattened, words[0]):
+    for start, end in _find_by_stem(flattened, words[0]):
         at: int | None = end
         for word in words[1:]:
             found = WORD.search(flattened, at)
@@ -219,7 +219,7 @@ def _side_by_side(flattened: str, words: tuple[str, ...]) -> Iterator[tuple[int,
             yield start, at
 
 
-def _holds_small(text: str, wanted: str) -> bool:
+def _has_small_term(text: str, wanted: str) -> bool:
     """Bytes take any text at the speed of ASCII."""
     if wanted.isascii():
         return wanted.lower().encode() in text.encode("utf-8", "replace").lower()

@@ -13,7 +13,7 @@ from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes
 from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from foldaway.memory import MemoryProvider
-from foldaway.search import searchable
+from foldaway.search import extract_searchable
 from foldaway.sessions.leaving import project_at
 from foldaway.sessions.rows import INBOX, decoded, new_message
 from foldaway.sessions.wording import Words, erase_message, fold, is_by, is_by_user
@@ -25,7 +25,7 @@ from foldaway.stores import (
     Store,
     StoredMessage,
     is_store_file,
-    made_ready,
+    pack_messages,
     stores_in,
 )
 from foldaway.tokens import Estimator
@@ -284,7 +284,7 @@ class _Lines:
 
     def _split(self, rows: Sequence[StoredMessage], dialect: str) -> None:
         for message in decoded(rows, dialect):
-            text = searchable(message).text
+            text = extract_searchable(message).text
             lines = {fold(line): line for line in (*text.splitlines(), text)}
             self.texts |= {key: line for key, line in lines.items() if len(key) >= SOUGHT_CHARS}
 
@@ -327,7 +327,7 @@ def _changes(store: Store, held: Sequence[HeldPiece], words: Words) -> Iterator[
             made, message_tokens(made, counter), time=row.time, generated=row.generated,
             key="" if words.holds(row.key.encode()) else row.key,
         )  # fmt: skip
-        (ready,) = made_ready([new])
+        (ready,) = pack_messages([new])
         yield Rewording(row.owner_id, row.position, piece.key, ready)
 
 

@@ -15,7 +15,7 @@ from foldaway.search import (
     Sort,
     Term,
     Wanted,
-    flat,
+    flatten,
     parse_query,
     places,
     snippet,
@@ -195,7 +195,7 @@ def _hits(
 
 
 def _missing(text: str, terms: Sequence[Term]) -> tuple[str, ...]:
-    flattened = flat(text)
+    flattened = flatten(text)
     return tuple(
         term.text
         for term in terms

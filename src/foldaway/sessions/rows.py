@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.engine import answer_tokens_of, first_int, prompt_tokens_of
-from foldaway.search import clean, searchable
+from foldaway.search import clean, extract_searchable
 from foldaway.stores import NewMessage, SessionInfo, StoredMessage, TurnUsage
 from foldaway.transcript import Message, ToolCall, ToolResult
 
@@ -30,7 +30,7 @@ def new_message(
     `names` are the tools of earlier calls by their ids: most dialects do not name them again in a
     result. A message of results only is a tool's, whoever hands it over.
     """
-    found = searchable(message)
+    found = extract_searchable(message)
     role, tools = message.role, found.tools
     if results := [part for part in message.parts if isinstance(part, ToolResult)]:
         answered = (names[part.call_id] for part in results if part.call_id in names)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.engine import LoggingRedactor
 from foldaway.redaction import DEFAULT_KEY, HIDDEN_LINE, RedactionPolicy, Redactor
-from foldaway.search import HIDDEN, Reveal, Revealed, Written, searchable
+from foldaway.search import HIDDEN, Reveal, Revealed, Written, extract_searchable
 from foldaway.stores import Store
 from foldaway.transcript import Message, ToolCall
 
@@ -102,7 +102,7 @@ def _hidden_arguments(message: Message, show: Show) -> str:
         replace(part, arguments=show(part.arguments)) if isinstance(part, ToolCall) else part
         for part in message.parts
     )
-    return searchable(replace(message, parts=parts)).text
+    return extract_searchable(replace(message, parts=parts)).text
 
 
 def redactor_of(

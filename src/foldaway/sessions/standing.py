@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from foldaway._core import Report, __version__, log_event
 from foldaway.compaction import is_on_arrival
-from foldaway.dialects import CALL_ANSWERED, check, holds_only_results, repair
+from foldaway.dialects import CALL_ANSWERED, check, has_only_results, repair
 from foldaway.engine import Compressor
 from foldaway.errors import CannotRepair, UnknownSession
 from foldaway.sessions.rows import frame_of
@@ -105,7 +105,7 @@ def is_broken(store: Store, info: SessionInfo, messages: Sequence[Any]) -> bool:
 def leaves_calls_open(log: Sequence[Message]) -> bool:
     """Return whether the last step of a log has more calls than results."""
     at, results, calls = len(log), 0, 0
-    while at and holds_only_results(log[at - 1]):
+    while at and has_only_results(log[at - 1]):
         at -= 1
         results += len(log[at].parts)
     while at and log[at - 1].role == "assistant":

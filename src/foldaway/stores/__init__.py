@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from foldaway.stores.bodies import address_of, content_of, expand, pack, unpack
     from foldaway.stores.database import Row, Statements
     from foldaway.stores.erasing import HeldPiece, Rewording
-    from foldaway.stores.log import FIRST_ASK_CHARS, made_ready
+    from foldaway.stores.log import FIRST_ASK_CHARS, pack_messages
     from foldaway.stores.open import is_store_file, open_store, stores_in
     from foldaway.stores.rows import plain
     from foldaway.stores.sqlite.database import SqliteDatabase, clear_drafts, open_sqlite
@@ -57,7 +57,7 @@ __getattr__ = import_later(
         "foldaway.search.query": "parse_query",
         "foldaway.search.snippets": "snippet",
         "foldaway.search.values": "Wanted",
-        "log": "FIRST_ASK_CHARS made_ready",
+        "log": "FIRST_ASK_CHARS pack_messages",
         "open": "is_store_file open_store stores_in",
         "rows": "plain",
         "sqlite.database": "SqliteDatabase clear_drafts open_sqlite",

@@ -64,11 +64,11 @@ def unpack(
 ) -> tuple[bytes, bytes]:
     """Return a body and its text, in UTF-8, from a row of `bodies`.
 
-    Raises `zstandard.ZstdError` where it is damaged.
+    Raises `zstandard.ZstdError` if it is damaged.
     """
     content = content_of(tx, tenant, key, parts, packed)
     try:
-        return _parted(content)
+        return _split_content(content)
     except (IndexError, msgspec.DecodeError) as error:
         raise zstandard.ZstdError("not what was packed") from error
 
@@ -79,7 +79,7 @@ def unpack_written(tx: Statements, dialect: str, role: str, tools: str, *stored:
     return Written(dialect, body, text.decode(), tools != "" and role != "tool")
 
 
-def _parted(content: bytes) -> tuple[bytes, bytes]:
+def _split_content(content: bytes) -> tuple[bytes, bytes]:
     head, start = _from_varint(content, 0)
     stop = start + (head >> 1)
     body = content[start:stop]
@@ -125,7 +125,7 @@ def squeeze(content: bytes) -> bytes:
 
 
 def expand(packed: bytes) -> bytes:
-    """Return what `squeeze` was given; raise `zstandard.ZstdError` where it is damaged."""
+    """Return what `squeeze` was given; raise `zstandard.ZstdError` if it is damaged."""
     if packed[:1] == _ZSTD:
         return _tools().decompressor.decompress(memoryview(packed)[1:])
     if packed[:1] != _PLAIN:
@@ -158,7 +158,7 @@ def _content(body: bytes | Raw, text: str) -> tuple[bytes | Raw, ...]:
 
 
 def _place(body: bytes, quoted: bytes) -> int:
-    """Return where a text stands in its body, -1 where it does not.
+    """Return where a text stands in its body, -1 if it does not.
 
     Its beginning is looked for first: that costs a fraction, and mostly says it all.
     """

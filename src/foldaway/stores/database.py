@@ -157,7 +157,7 @@ class Database(Protocol):
     def replace_message(
         self, tx: Statements, session: int, position: int, row: MessageRow, /
     ) -> None:
-        """Write a message anew in log and indexes; its role and time stay."""
+        """Write a message again in log and indexes; its role and time stay."""
         ...
 
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
@@ -195,7 +195,7 @@ class Database(Protocol):
         """Give the room of what was deleted back; return what could not be done, in sentences.
 
         A file keeps no trace of it; a server may, unless it is done `fully`: then others wait
-        until its tables are written anew.
+        until its tables are written again.
         """
         ...
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from foldaway.stores.bodies import expand, pack, squeeze, unpack
 from foldaway.stores.database import BodyKey, MessageRow, Statements, Value
 from foldaway.stores.lineage import update
-from foldaway.stores.log import Ready, first_ask_of, in_chunks, message_row, pieces
-from foldaway.stores.rows import Found, Space, folded, owned
+from foldaway.stores.log import Ready, first_ask_of, message_row, pieces, split_in_chunks
+from foldaway.stores.rows import Found, Space, fetch_own, fold_titles
 
 Holds: TypeAlias = Callable[[bytes], bool]
 """Whether JSON, or a text in UTF-8, has the words."""
@@ -74,9 +74,7 @@ def look_through(
     were read.
     """
     read = space.database.read
-    row = read(lambda tx: tx.row(
-        "SELECT count(*) FROM bodies WHERE tenant = ?", (space.tenant,)
-    ))  # fmt: skip
+    row = read(lambda tx: tx.row("SELECT count(*) FROM bodies WHERE tenant = ?", (space.tenant,)))
     total, done, last = int(row[0]) if row else 0, 0, -1
     found: dict[BodyKey, bytes] = {}
     while page := read(lambda tx, last=last: _bodies_after(space, tx, last)):
@@ -103,8 +101,8 @@ def reword(
     names = [str(row[0]) for row in tx.rows(
         "SELECT id FROM sessions WHERE tenant = ? AND root = ? ORDER BY id", (space.tenant, root_id)
     )]  # fmt: skip
-    sessions = [owned(space, tx, name) for name in names]
-    first = _put(space, tx, sessions, changes)
+    sessions = [fetch_own(space, tx, name) for name in names]
+    first = _write_changes(space, tx, sessions, changes)
     views, touched = 0, list[str]()
     for session in sessions:
         at = first.get(session.key)
@@ -137,9 +135,7 @@ def descendants(space: Space, tx: Statements, ids: Iterable[str]) -> tuple[str, 
 # What has the words
 
 
-def _bodies_after(
-    space: Space, tx: Statements, last: int
-) -> list[tuple[BodyKey, bytes, bytes]]:  # fmt: skip
+def _bodies_after(space: Space, tx: Statements, last: int) -> list[tuple[BodyKey, bytes, bytes]]:
     """Return the next bodies with their texts; what was cut out of one has no text."""
     rows = tx.rows(
         "SELECT tenant, key, parts, packed, CASE WHEN key IN (SELECT part FROM parts WHERE"
@@ -154,14 +150,12 @@ def _bodies_after(
     return found
 
 
-def _users(
-    space: Space, tx: Statements, found: Mapping[BodyKey, bytes]
-) -> Iterator[HeldPiece]:  # fmt: skip
+def _users(space: Space, tx: Statements, found: Mapping[BodyKey, bytes]) -> Iterator[HeldPiece]:
     """Yield where bodies are used: by messages, by sessions, or by nobody. What was cut out of a
     body is found with it.
     """
     used: set[BodyKey] = set()
-    for some in in_chunks(list(found)):
+    for some in split_in_chunks(list(found)):
         marks = ", ".join("?" * len(some))
         for key, name, root, position in tx.rows(
             "SELECT m.body, s.id, s.root, m.position FROM messages m JOIN sessions s"
@@ -193,12 +187,12 @@ def _rows_holding(space: Space, tx: Statements, holds: Holds) -> Iterator[HeldPi
     for key, name, root, *texts in sessions:
         if _has(holds, texts):
             yield HeldPiece("session", name, root, 0, "\n".join(texts).encode())
-        for kind, number, *held in _beside(space, tx, key):
+        for kind, number, *held in _read_held_texts(space, tx, key):
             if any(holds(one) for one in held):
                 yield HeldPiece(kind, name, root, number, b"\n".join(held))
 
 
-def _beside(
+def _read_held_texts(
     space: Space, tx: Statements, key: int
 ) -> Iterator[tuple[HeldKind, int, *tuple[bytes, ...]]]:
     """Yield what a session has beside the bodies of its messages, a row at a time."""
@@ -231,10 +225,10 @@ def _has(holds: Holds, texts: Iterable[str]) -> bool:
 # What is taken out
 
 
-def _put(
+def _write_changes(
     space: Space, tx: Statements, sessions: Sequence[Found], changes: Sequence[Rewording]
 ) -> dict[int, int]:
-    """Write messages anew; return the first changed position of each log that has one of them.
+    """Write messages again; return the first changed position of each log that has one of them.
 
     A message that is not the one that was looked at stays as it is.
     """
@@ -271,7 +265,7 @@ def _clear(
     if _has(holds, [info.first_ask]):
         new["first_ask"] = ""
     if new:
-        new["folded"] = folded(*(str(new.get(one, getattr(info, one))) for one in _FOLDED))
+        new["folded"] = fold_titles(*(str(new.get(one, getattr(info, one))) for one in _FOLDED))
     frame = tx.row(
         "SELECT b.tenant, b.key, b.parts, b.packed FROM sessions s JOIN bodies b"
         " ON b.tenant = s.tenant AND b.key = s.frame WHERE s.tenant = ? AND s.key = ?",
@@ -282,9 +276,10 @@ def _clear(
     if new:
         update(space, tx, session.key, new)
     places = [
-        (kind, at) for kind, at, *held in _beside(space, tx, session.key)
+        (kind, at)
+        for kind, at, *held in _read_held_texts(space, tx, session.key)
         if kind in ("pin", "message") and any(map(holds, held))
-    ]  # fmt: skip
+    ]
     for kind, at in places:
         table, column = ("pins", "note") if kind == "pin" else ("messages", "key")
         tx.run(
@@ -309,16 +304,18 @@ def _drop_views(
         "SELECT number, previous, length FROM views WHERE tenant = ? AND session = ?", own
     )
     held = {
-        (kind, number) for kind, number, *data in _beside(space, tx, session.key)
+        (kind, number)
+        for kind, number, *data in _read_held_texts(space, tx, session.key)
         if kind in ("view", "state") and any(map(holds, data))
-    }  # fmt: skip
+    }
     if at is None and not held:
         return None
     before = {int(number): int(previous) for number, previous, _ in rows}
     going = {
-        int(number) for number, _, length in rows
+        int(number)
+        for number, _, length in rows
         if ("view", number) in held or (at is not None and length > at)
-    }  # fmt: skip
+    }
 
     def left(number: int) -> int:
         while number in going:
@@ -384,5 +381,5 @@ def _count_again(space: Space, tx: Statements, session: Found) -> None:
         "SELECT title FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, session.key)
     )
     title = str(row[0]) if row else ""
-    new: dict[str, Value] = {"tokens": tokens, "first_ask": ask, "folded": folded(title, ask)}
+    new: dict[str, Value] = {"tokens": tokens, "first_ask": ask, "folded": fold_titles(title, ask)}
     update(space, tx, session.key, new)

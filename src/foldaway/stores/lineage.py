@@ -16,7 +16,7 @@ from foldaway.errors import (
 )
 from foldaway.stores.bodies import pack
 from foldaway.stores.database import BodyKey, Row, Statements, Value
-from foldaway.stores.log import clip, in_chunks, pieces, tokens_of
+from foldaway.stores.log import clip, pieces, split_in_chunks, tokens_of
 from foldaway.stores.rows import (
     LEAN,
     SELECT,
@@ -24,9 +24,9 @@ from foldaway.stores.rows import (
     Space,
     as_found,
     as_lean,
-    folded,
-    found,
-    owned,
+    fetch,
+    fetch_own,
+    fold_titles,
     plain,
 )
 from foldaway.stores.values import Descent, NewSession, Page, SessionFilter, SessionInfo
@@ -40,10 +40,10 @@ def create(
     space: Space, tx: Statements, new: NewSession, *, parent_id: str = "", descent: Descent = "",
     at: int | None = None,
 ) -> SessionInfo:  # fmt: skip
-    """Make a session. A branch shares its parent's log up to `at`, the whole where it is None."""
+    """Make a session. A branch shares its parent's log up to `at`, the whole if it is None."""
     if not parent_id:
         return insert(space, tx, new, None, descent="", at=0).info
-    parent = owned(space, tx, parent_id)
+    parent = fetch_own(space, tx, parent_id)
     length = parent.info.length
     shared = (length if at is None else at) if descent in _SHARING else 0
     if not 0 <= shared <= length:
@@ -54,7 +54,7 @@ def create(
             update(space, tx, child.key, {"view": 1, "compactions": parent.info.compactions})
             copy_state(space, tx, parent, child)
         copy_pins(space, tx, parent, child)
-    return found(space, tx, child.info.id).info
+    return fetch(space, tx, child.info.id).info
 
 
 def insert(
@@ -69,7 +69,7 @@ def insert(
     name = plain(new.id) or f"{stamp}-{secrets.token_hex(4)}"
     _refuse_known(space, tx, new, name)
     heir = parent.info if parent and descent in _SHARING else None
-    title = plain(new.title) or _next_title(space, tx, parent, descent)
+    title = plain(new.title) or _number_title(space, tx, parent, descent)
     first_ask = heir.first_ask if heir and at else ""
     row: dict[str, Value] = {
         "key": database.new_key(tx), "tenant": tenant, "id": name,
@@ -82,14 +82,14 @@ def insert(
         "cwd": plain(new.cwd) or (heir.cwd if heir else ""), "mode": new.mode, "started": started,
         "updated": started, "ended": None, "end_reason": "", "length": at, "view": 0,
         "compactions": 0, "tokens": tokens_of(space, tx, parent, at) if parent and at else 0,
-        "first_ask": first_ask, "folded": folded(title, first_ask),
+        "first_ask": first_ask, "folded": fold_titles(title, first_ask),
         "frame": _frame(space, tx, new.frame, parent if heir else None),
     }  # fmt: skip
     tx.run(
         f"INSERT INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
         list(row.values()),
     )
-    child = found(space, tx, name)
+    child = fetch(space, tx, name)
     if parent and at:
         shared = clip(pieces(space, tx, parent.key, parent.info.length), at)
         tx.many(
@@ -126,21 +126,21 @@ def find(
     With `among`, sessions that ran in other folders do not exist: they are neither found nor named.
     """
     name = plain(text)
-    limit, values = _in_folders("s.cwd", among)
+    limit, values = _match_folders("s.cwd", among)
     for condition, value in (("s.id = ?", name), ("s.source_id = ? AND s.source_id <> ''", name)):
         rows = tx.rows(
             f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.updated DESC",
             (space.tenant, value, *values),
         )
         if rows:
-            return _the_one(space, tx, text, rows)
+            return _pick_session(space, tx, text, rows)
     for condition, given in _SHORT_NAMES if name else ():
         rows = tx.rows(
             f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.id",
             (space.tenant, *(len(name) if one is int else name for one in given), *values),
         )
         if rows:
-            return _the_one(space, tx, text, rows)
+            return _pick_session(space, tx, text, rows)
     if name == _LAST:
         rows = tx.rows(
             f"{SELECT} WHERE s.tenant = ? AND s.kind = 'main' AND {limit}"
@@ -148,7 +148,7 @@ def find(
             (space.tenant, *values),
         )
         if rows:
-            return _the_one(space, tx, text, rows)
+            return _pick_session(space, tx, text, rows)
     raise UnknownSession(text)
 
 
@@ -160,8 +160,8 @@ _SHORT_NAMES: tuple[tuple[str, tuple[type, ...]], ...] = (
 _LAST = "last"
 
 
-def by_source(space: Space, tx: Statements, source: str, source_id: str) -> SessionInfo | None:
-    """Return the session that a source knows by this id, None where there is none."""
+def find_by_source(space: Space, tx: Statements, source: str, source_id: str) -> SessionInfo | None:
+    """Return the session that a source knows by this id, None if there is none."""
     row = tx.row(
         f"{SELECT} WHERE s.tenant = ? AND s.source = ? AND s.source_id = ? AND s.source_id <> ''",
         (space.tenant, plain(source), plain(source_id)),
@@ -169,7 +169,7 @@ def by_source(space: Space, tx: Statements, source: str, source_id: str) -> Sess
     return None if row is None else as_found(space, tx, row).info
 
 
-def named_by_path(space: Space, tx: Statements, source: str, key: str) -> list[str]:
+def list_path_ids(space: Space, tx: Statements, source: str, key: str) -> list[str]:
     """Return source ids that are absolute paths, of sessions that hold a message of this key."""
     rows = tx.rows(
         "SELECT s.source_id FROM sessions s WHERE s.tenant = ? AND s.source = ?"
@@ -183,7 +183,7 @@ def named_by_path(space: Space, tx: Statements, source: str, key: str) -> list[s
 
 def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequence[str]) -> None:
     """Give a session another source id, and its own messages these keys by their position."""
-    session = owned(space, tx, name)
+    session = fetch_own(space, tx, name)
     _refuse_source(space, tx, session.info.source, source_id)
     update(space, tx, session.key, {"source_id": plain(source_id)})
     tx.many(
@@ -192,7 +192,9 @@ def adopt(space: Space, tx: Statements, name: str, source_id: str, keys: Sequenc
     )
 
 
-def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
+def list_page(
+    space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str
+) -> Page:
     """Return sessions that were in use between `since` and `until`, the last used first."""
     conditions, values = _conditions_of_list(space, wanted)
     if after:
@@ -210,7 +212,7 @@ def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, af
 
 
 def count(space: Space, tx: Statements, wanted: SessionFilter) -> int:
-    """Return how many sessions `listed` has on all pages."""
+    """Return how many sessions `list_page` has on all pages."""
     conditions, values = _conditions_of_list(space, wanted)
     row = tx.row(f"SELECT count(*) FROM sessions s WHERE {' AND '.join(conditions)}", values)
     return int(row[0]) if row else 0
@@ -247,12 +249,12 @@ def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo,
     """Return all sessions of the same root, in order of their start."""
     rows = tx.rows(
         f"{SELECT} WHERE s.tenant = ? AND s.root = ? ORDER BY s.started, s.id",
-        (space.tenant, found(space, tx, session_id).info.root_id),
+        (space.tenant, fetch(space, tx, session_id).info.root_id),
     )
     return tuple(as_found(space, tx, row).info for row in rows)
 
 
-def begun_anew(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo, ...]:
+def list_replacements(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo, ...]:
     """Return the sessions that were begun in the place of one of this root."""
     rows = tx.rows(
         f"{SELECT} WHERE s.tenant = ? AND s.descent = 'reset' AND s.parent IN"
@@ -264,7 +266,7 @@ def begun_anew(space: Space, tx: Statements, root_id: str) -> tuple[SessionInfo,
 
 def newest_leaf(space: Space, tx: Statements, session_id: str) -> SessionInfo:
     """Return where a session goes on: the newest child by compression, to the end."""
-    info = found(space, tx, session_id).info
+    info = fetch(space, tx, session_id).info
     while True:
         row = tx.row(
             f"{SELECT} WHERE s.tenant = ? AND s.parent = ? AND s.parent <> ''"
@@ -282,7 +284,7 @@ def leaves(
     """Return each session, and where it goes on; both without their frames."""
     found: dict[str, SessionInfo] = {}
     rotated: set[str] = set()
-    for some in in_chunks(list(dict.fromkeys(map(plain, ids)))):
+    for some in split_in_chunks(list(dict.fromkeys(map(plain, ids)))):
         marks = ", ".join("?" * len(some))
         rows = tx.rows(
             f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id IN ({marks})",
@@ -305,7 +307,7 @@ def change(
     model: str | None, dialect: str | None, frame: bytes | None,
 ) -> SessionInfo:  # fmt: skip
     """Set what is not None."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     values: dict[str, Value] = {
         name: plain(value)
         for name, value in (
@@ -317,24 +319,24 @@ def change(
         if value is not None
     }
     if title is not None:
-        values["folded"] = folded(plain(title), session.info.first_ask)
+        values["folded"] = fold_titles(plain(title), session.info.first_ask)
     if frame is not None:
         values["frame"] = _frame(space, tx, frame, None)
     if values:
         update(space, tx, session.key, values)
-    return found(space, tx, session_id).info
+    return fetch(space, tx, session_id).info
 
 
 def end(space: Space, tx: Statements, session_id: str, reason: str) -> None:
     """Mark a session as ended; it can still be read, searched and reopened."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     ended = space.database.now(tx)
     update(space, tx, session.key, {"ended": ended, "end_reason": plain(reason)})
 
 
 def reopen(space: Space, tx: Statements, session_id: str) -> None:
     """Take back that a session has ended."""
-    update(space, tx, owned(space, tx, session_id).key, {"ended": None, "end_reason": ""})
+    update(space, tx, fetch_own(space, tx, session_id).key, {"ended": None, "end_reason": ""})
 
 
 def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> None:
@@ -347,7 +349,7 @@ def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> 
 
 
 def _frame(space: Space, tx: Statements, frame: bytes, parent: Found | None) -> BodyKey:
-    """Return the key of a frame, of the parent's where there is none, or None."""
+    """Return the key of a frame, of the parent's if there is none, or None."""
     if frame:
         return space.database.put_bodies(tx, [pack(frame, "")])[0]
     row = parent and tx.row(
@@ -372,7 +374,7 @@ def _refuse_source(space: Space, tx: Statements, source: str, source_id: str) ->
         raise Conflict(str(known[0]), f"it has the source id {source_id!r} already")
 
 
-def _the_one(space: Space, tx: Statements, text: str, rows: list[Row]) -> SessionInfo:
+def _pick_session(space: Space, tx: Statements, text: str, rows: list[Row]) -> SessionInfo:
     if len(rows) > 1:
         raise AmbiguousSession(text, [str(row[0]) for row in rows[:_MOST_NAMED]])
     return as_found(space, tx, rows[0]).info
@@ -398,7 +400,7 @@ def _conditions(
     if wanted.root_id:
         add("root = ?", plain(wanted.root_id))
     if wanted.folders is not None:
-        limit, among = _in_folders(f"{row}.cwd", wanted.folders)
+        limit, among = _match_folders(f"{row}.cwd", wanted.folders)
         conditions.append(limit)
         values.extend(among)
     if wanted.text:
@@ -407,7 +409,7 @@ def _conditions(
     return conditions, values
 
 
-def _in_folders(column: str, among: tuple[str, ...] | None) -> tuple[str, tuple[Value, ...]]:
+def _match_folders(column: str, among: tuple[str, ...] | None) -> tuple[str, tuple[Value, ...]]:
     """Return the condition that a session ran in one of these folders, and its values."""
     if among is None:
         return "1 = 1", ()
@@ -416,7 +418,7 @@ def _in_folders(column: str, among: tuple[str, ...] | None) -> tuple[str, tuple[
     return f"{column} IN ({', '.join('?' * len(among))})", among
 
 
-def _next_title(space: Space, tx: Statements, parent: Found | None, descent: Descent) -> str:
+def _number_title(space: Space, tx: Statements, parent: Found | None, descent: Descent) -> str:
     """Return the parent's title with the next free number of the lineage."""
     if parent is None or not parent.info.title or descent == "delegation":
         return ""
@@ -435,7 +437,7 @@ def _base(title: str) -> tuple[str, int]:
 
 
 def copy_view(space: Space, tx: Statements, parent: Found, child: Found) -> int:
-    """Give a child its parent's view, where that covers no more than what is shared.
+    """Give a child its parent's view, if that covers no more than what is shared.
 
     Return its number there, 0 where the child begins with the log as it is.
     """

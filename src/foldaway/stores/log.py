@@ -19,12 +19,12 @@ from foldaway.stores.rows import (
     Found,
     Head,
     Space,
-    folded,
-    found,
+    fetch,
+    fold_titles,
     head,
     ids_of,
-    known_row,
     plain,
+    read_row,
     refuse_closed,
 )
 from foldaway.stores.values import Line, NewMessage, OutlineRow, StoredMessage, Stretch, TokenSum
@@ -53,7 +53,7 @@ class Ready(Struct, frozen=True, gc=False):
     message: NewMessage
 
 
-def made_ready(messages: Sequence[NewMessage]) -> list[Ready]:
+def pack_messages(messages: Sequence[NewMessage]) -> list[Ready]:
     """Return messages with their bodies packed."""
     ready: list[Ready] = []
     for message in messages:
@@ -79,7 +79,7 @@ def append(
     start = session.length
     if references:
         give_out(space, tx, session.key, references)
-    new = _unknown(space, tx, session, ready)
+    new = _list_unknown(space, tx, session, ready)
     if not new:
         return range(start, start)
     if expect is not None and expect != start:
@@ -96,13 +96,13 @@ def append(
 def read(
     space: Space, tx: Statements, session_id: str, start: int, stop: int | None
 ) -> list[StoredMessage]:
-    """Return the messages from `start` up to `stop`, of whoever owns them."""
-    session = found(space, tx, session_id)
+    """Return the messages from `start` up to `stop`, of anyone who owns them."""
+    session = fetch(space, tx, session_id)
     length = session.info.length
     owners = clip(pieces(space, tx, session.key, length), length if stop is None else stop, start)
     names = ids_of(space, tx, {piece.owner for piece in owners})
     return [
-        message for piece in owners for message in _of_owner(space, tx, piece, names[piece.owner])
+        message for piece in owners for message in _read_own(space, tx, piece, names[piece.owner])
     ]
 
 
@@ -127,9 +127,9 @@ def outline(
         ):
             if called not in tools:  # few tools are called many times
                 tools[called] = _from_json(called)
-            found.append(OutlineRow(
-                position, role, tools[called], time, tokens, bool(generated), owner_id
-            ))  # fmt: skip
+            found.append(
+                OutlineRow(position, role, tools[called], time, tokens, bool(generated), owner_id)
+            )
     return found
 
 
@@ -153,7 +153,7 @@ def sums(
 
 def keys(space: Space, tx: Statements, session_id: str) -> frozenset[str]:
     """Return all keys of a log."""
-    session = found(space, tx, session_id)
+    session = fetch(space, tx, session_id)
     return frozenset(
         row[0]
         for piece in pieces(space, tx, session.key, session.info.length)
@@ -219,7 +219,7 @@ def give_out(space: Space, tx: Statements, key: int, references: Iterable[Refere
     )
 
 
-def _unknown(
+def _list_unknown(
     space: Space, tx: Statements, session: Head, ready: Sequence[Ready]
 ) -> Sequence[Ready]:
     """Return what the log does not hold yet, each key once."""
@@ -228,7 +228,7 @@ def _unknown(
         return ready
     known: set[str] = set()
     for piece in pieces(space, tx, session.key, session.length):
-        for some in in_chunks(wanted):
+        for some in split_in_chunks(wanted):
             rows = tx.rows(
                 "SELECT key FROM messages WHERE tenant = ? AND session = ? AND key <> ''"
                 f" AND key IN ({', '.join('?' * len(some))}) AND position >= ? AND position < ?",
@@ -274,7 +274,7 @@ def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow
         tx.run(
             "UPDATE sessions SET length = ?, tokens = ?, updated = ?, first_ask = ?, folded = ?"
             " WHERE tenant = ? AND key = ?",
-            (length, tokens, now, ask, folded(session.title, ask), space.tenant, session.key),
+            (length, tokens, now, ask, fold_titles(session.title, ask), space.tenant, session.key),
         )
     else:
         tx.run(
@@ -296,7 +296,7 @@ def first_ask_of(rows: Sequence[MessageRow]) -> str:
     return ""
 
 
-def _of_owner(space: Space, tx: Statements, piece: Piece, owner_id: str) -> list[StoredMessage]:
+def _read_own(space: Space, tx: Statements, piece: Piece, owner_id: str) -> list[StoredMessage]:
     rows = tx.rows(
         "SELECT m.position, m.role, m.tools, m.time, m.key, m.tokens, m.generated, b.tenant,"
         " b.key, b.parts, b.packed FROM messages m JOIN bodies b ON b.tenant = m.tenant"
@@ -320,7 +320,7 @@ def _of_owner(space: Space, tx: Statements, piece: Piece, owner_id: str) -> list
     ]
 
 
-def glance(space: Space, tx: Statements, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
+def read_lines(space: Space, tx: Statements, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
     """Return the messages of each stretch; one that several share is read once."""
     logs = {name: _log(space, tx, name) for name in {one.session_id for one in wanted}}
     asked: list[list[Piece]] = []
@@ -349,7 +349,7 @@ def owners(space: Space, tx: Statements, session_id: str) -> tuple[tuple[str, in
 
 def _log(space: Space, tx: Statements, session_id: str) -> list[Piece]:
     """Return who owns which messages of a log."""
-    key, length = known_row(
+    key, length = read_row(
         space, tx, session_id, "SELECT key, length FROM sessions WHERE tenant = ? AND id = ?"
     )
     return pieces(space, tx, key, length)
@@ -358,7 +358,7 @@ def _log(space: Space, tx: Statements, session_id: str) -> list[Piece]:
 def _lines(space: Space, tx: Statements, wanted: Sequence[Piece]) -> dict[tuple[int, int], Line]:
     """Return messages by their owners and positions."""
     found: dict[tuple[int, int], Line] = {}
-    for some in in_chunks(_merged(wanted)):
+    for some in split_in_chunks(_merge_pieces(wanted)):
         # in this order: SQLite would read all messages first
         rows = tx.rows(
             f"WITH p (owner, start, stop) AS (VALUES {', '.join(['(?, ?, ?)'] * len(some))})"
@@ -379,7 +379,7 @@ def _lines(space: Space, tx: Statements, wanted: Sequence[Piece]) -> dict[tuple[
     return found
 
 
-def _merged(wanted: Sequence[Piece]) -> list[Piece]:
+def _merge_pieces(wanted: Sequence[Piece]) -> list[Piece]:
     """Return the same messages in as few pieces as can be."""
     merged: list[Piece] = []
     for piece in sorted(wanted, key=lambda one: (one.owner, one.start)):
@@ -391,7 +391,7 @@ def _merged(wanted: Sequence[Piece]) -> list[Piece]:
     return merged
 
 
-def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
+def split_in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield values by as many as one statement takes."""
     for start in range(0, len(values), _AT_ONCE):
         yield values[start : start + _AT_ONCE]

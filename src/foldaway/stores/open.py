@@ -40,7 +40,7 @@ def open_store(
             remedy="use letters, digits, dots, dashes and underscores",
         )
     if scheme := _SCHEME.match(place):
-        return _on_server(place, scheme[1].lower(), profile, tenant, read_only=read_only)
+        return _open_server(place, scheme[1].lower(), profile, tenant, read_only=read_only)
     from foldaway.stores.sqlite.database import open_sqlite
     from foldaway.stores.sqlite.opening import MEMORY
 
@@ -65,15 +65,15 @@ def stores_in(path: str) -> Iterator[Store]:
     from foldaway.stores.sqlite.database import open_sqlite
 
     with closing(open_sqlite(path, read_only=True)) as database:
-        tenants = database.read(lambda tx: tx.rows(
-            "SELECT tenant FROM sessions UNION SELECT tenant FROM bodies"
-        ))  # fmt: skip
+        tenants = database.read(
+            lambda tx: tx.rows("SELECT tenant FROM sessions UNION SELECT tenant FROM bodies")
+        )
     for (tenant,) in tenants:
         with Store(open_sqlite(path, tenant=tenant, read_only=True), profile="default") as store:
             yield store
 
 
-def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:
+def _open_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:
     if scheme not in _SERVERS:
         raise StoreUnavailable(
             f"{scheme}://…",

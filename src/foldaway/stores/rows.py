@@ -73,30 +73,30 @@ class Head(Struct, frozen=True, gc=False):
     first_ask: str
 
 
-def found(space: Space, tx: Statements, session_id: str) -> Found:
+def fetch(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id; raise `UnknownSession`."""
     sql = f"{SELECT} WHERE s.tenant = ? AND s.id = ?"
-    return as_found(space, tx, known_row(space, tx, session_id, sql))
+    return as_found(space, tx, read_row(space, tx, session_id, sql))
 
 
-def owned(space: Space, tx: Statements, session_id: str) -> Found:
+def fetch_own(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id without its frame, for this transaction alone to change."""
     sql = f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}"
-    return as_lean(space, known_row(space, tx, session_id, sql))
+    return as_lean(space, read_row(space, tx, session_id, sql))
 
 
 def head(space: Space, tx: Statements, session_id: str) -> Head:
     """Return what an append needs of a session, for this transaction alone to change."""
-    return Head(*known_row(space, tx, session_id, _HEAD + space.database.for_update))
+    return Head(*read_row(space, tx, session_id, _HEAD + space.database.for_update))
 
 
 def key_of(space: Space, tx: Statements, session_id: str) -> int:
     """Return the number of a session; raise `UnknownSession`."""
     sql = "SELECT key FROM sessions WHERE tenant = ? AND id = ?"
-    return int(known_row(space, tx, session_id, sql)[0])
+    return int(read_row(space, tx, session_id, sql)[0])
 
 
-def known_row(space: Space, tx: Statements, session_id: str, sql: str) -> Row:
+def read_row(space: Space, tx: Statements, session_id: str, sql: str) -> Row:
     """Return the row of a session that `sql` asks for by tenant and id; raise `UnknownSession`."""
     row = tx.row(sql, (space.tenant, plain(session_id)))
     if row is None:
@@ -151,7 +151,7 @@ def plain(text: str) -> str:
     return _UNSPEAKABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def folded(title: str, first_ask: str) -> str:
+def fold_titles(title: str, first_ask: str) -> str:
     """Return what a filter by text looks at, letter case aside."""
     return f"{title}\n{first_ask}".casefold()
 
@@ -178,7 +178,7 @@ def redaction_numbers(tx: Statements, tenant: str) -> list[int]:
 
 
 def put_redaction_numbers(tx: Statements, tenant: str, key: Sequence[int]) -> None:
-    """Write a key where there is none. All writers begin with the same row, and wait there."""
+    """Write a key if there is none. All writers begin with the same row, and wait there."""
     tx.many(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
         list(zip(_names(tenant), key, strict=False)),

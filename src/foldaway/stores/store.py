@@ -14,11 +14,11 @@ import zstandard
 from foldaway._core import Reference
 from foldaway.errors import StoreUnavailable
 from foldaway.search import Match, Reveal, Wanted
-from foldaway.stores import erasing, lineage, log, upkeep, views
+from foldaway.stores import erasing, lineage, log, maintenance, views
 from foldaway.stores.database import Database, Statements
 from foldaway.stores.rows import (
     Space,
-    found,
+    fetch,
     make_redaction_key,
     put_windows,
     read_redaction_key,
@@ -89,22 +89,22 @@ class Store:
         source id within its source, is taken. A session that it `replaces` is erased with it;
         `Conflict` if that was appended to or compacted since.
         """
-        ready = log.made_ready(messages)
+        ready = log.pack_messages(messages)
 
         def work(tx: Statements) -> SessionInfo:
             if replaces is not None:
-                upkeep.take_out(self._space, tx, replaces)
+                maintenance.take_out(self._space, tx, replaces)
             info = lineage.create(self._space, tx, new, parent_id=parent_id, descent=descent, at=at)
             if not ready:
                 return info
             log.append(self._space, tx, info.id, ready, None)
-            return found(self._space, tx, info.id).info
+            return fetch(self._space, tx, info.id).info
 
         return self._write(work)
 
     def session(self, session_id: str) -> SessionInfo:
         """Return a session as it stands; raise `UnknownSession`."""
-        return self._read(lambda tx: found(self._space, tx, session_id).info)
+        return self._read(lambda tx: fetch(self._space, tx, session_id).info)
 
     def find(self, text: str, *, folders: tuple[str, ...] | None = None) -> SessionInfo:
         """Return the session of an id, a source id, the beginning or end of an id, or a title.
@@ -120,11 +120,11 @@ class Store:
 
     def by_source(self, source: str, source_id: str) -> SessionInfo | None:
         """Return the session that a source knows by this id, None if there is none."""
-        return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
+        return self._read(lambda tx: lineage.find_by_source(self._space, tx, source, source_id))
 
     def named_by_path(self, source: str, key: str) -> list[str]:
         """Return source ids that are absolute paths, of sessions with a message of this key."""
-        return self._read(lambda tx: lineage.named_by_path(self._space, tx, source, key))
+        return self._read(lambda tx: lineage.list_path_ids(self._space, tx, source, key))
 
     def adopt(self, session_id: str, source_id: str, keys: Sequence[str] = ()) -> None:
         """Give a session another source id, and its own messages these keys by their position."""
@@ -135,9 +135,9 @@ class Store:
 
         `after` is `Page.next` of the page before.
         """
-        return self._read(lambda tx: lineage.listed(
-            self._space, tx, wanted, most=most, after=after
-        ))  # fmt: skip
+        return self._read(
+            lambda tx: lineage.list_page(self._space, tx, wanted, most=most, after=after)
+        )
 
     def all_sessions(self, wanted: SessionFilter) -> Iterator[SessionInfo]:
         """Yield what `sessions` returns, page by page to the last."""
@@ -158,7 +158,7 @@ class Store:
 
     def begun_anew(self, root_id: str) -> tuple[SessionInfo, ...]:
         """Return the sessions that were begun in the place of one of this root (`reset`)."""
-        return self._read(lambda tx: lineage.begun_anew(self._space, tx, root_id))
+        return self._read(lambda tx: lineage.list_replacements(self._space, tx, root_id))
 
     def newest_leaf(self, session_id: str) -> SessionInfo:
         """Return where a session goes on: its newest child by compression, to the end."""
@@ -193,11 +193,11 @@ class Store:
         log holds is passed over. `Conflict` if something is new and the log has not `expect`
         messages, or the session goes on in a child.
         """
-        ready = log.made_ready(messages)
+        ready = log.pack_messages(messages)
 
-        return self._write(lambda tx: log.append(
-            self._space, tx, session_id, ready, expect, references
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: log.append(self._space, tx, session_id, ready, expect, references)
+        )
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
         """Return messages of a log, those shared with an ancestor included."""
@@ -213,7 +213,7 @@ class Store:
 
     def glance(self, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
         """Return the messages of each stretch with the texts that a search sees, all at once."""
-        return self._read(lambda tx: log.glance(self._space, tx, wanted))
+        return self._read(lambda tx: log.read_lines(self._space, tx, wanted))
 
     def leaves(self, ids: Sequence[str]) -> dict[str, tuple[SessionInfo, SessionInfo]]:
         """Return each session that there is, and `newest_leaf` of it; both without a frame."""
@@ -248,17 +248,17 @@ class Store:
         `Conflict` where the current view is not number `expect`, `LeaseLost` where the lease of
         `fence` is over, `InvalidView` if it covers more than the log.
         """
-        return self._write(lambda tx: views.commit(
-            self._space, tx, session_id, new, expect=expect, fence=fence
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: views.commit(self._space, tx, session_id, new, expect=expect, fence=fence)
+        )
 
     def undo(
         self, session_id: str, *, expect: int | None = None, fence: int | None = None
     ) -> SessionInfo:
         """Swap the view before back in; `NothingToUndo` where the log is shown as it is."""
-        return self._write(lambda tx: views.undo(
-            self._space, tx, session_id, expect=expect, fence=fence
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: views.undo(self._space, tx, session_id, expect=expect, fence=fence)
+        )
 
     def rotate(
         self, session_id: str, child: NewSession, new: NewView, *, expect: int,
@@ -290,16 +290,14 @@ class Store:
 
     def sent(self, session_id: str) -> bytes:
         """Return how the view of now was sent, nothing if it was not yet."""
-        return self._read(lambda tx: views.sent(self._space, tx, session_id))
+        return self._read(lambda tx: views.read_sent(self._space, tx, session_id))
 
     def places(self, ref: str, *, session_id: str = "") -> tuple[Place, ...]:
         """Return where a reference leads.
 
         In one session also what its ancestors gave out for the log that it shares with them.
         """
-        return self._read(lambda tx: views.places(
-            self._space, tx, ref, session_id=session_id
-        ))  # fmt: skip
+        return self._read(lambda tx: views.places(self._space, tx, ref, session_id=session_id))
 
     def references(self, session_id: str) -> tuple[Reference, ...]:
         """Return all references of a session by position, as `places` finds each of them."""
@@ -348,7 +346,7 @@ class Store:
 
         With `reveal` nothing that is found, nor its order, depends on what it does not show.
         """
-        return self._sound(lambda: self._database.match(wanted, most, reveal))
+        return self._guard_call(lambda: self._database.match(wanted, most, reveal))
 
     def erase(self, ids: Sequence[str], *, vacuum: bool = True) -> Erased:
         """Delete sessions for good.
@@ -357,7 +355,7 @@ class Store:
         the files; without it deleted words and pages stay there until they are written over.
         """
         before = self._database.stored_bytes()
-        gone = self._write(lambda tx: upkeep.erase(self._space, tx, ids))
+        gone = self._write(lambda tx: maintenance.erase(self._space, tx, ids))
         if vacuum:
             self._database.reclaim()
         return Erased(
@@ -374,7 +372,7 @@ class Store:
         try:
             yield from erasing.look_through(self._space, holds, tell)
         except zstandard.ZstdError as error:
-            raise self._damaged() from error
+            raise self._damage_error() from error
 
     def reword(
         self, root_id: str, changes: Sequence[erasing.Rewording], holds: Callable[[bytes], bool],
@@ -387,9 +385,9 @@ class Store:
         is left the log is shown, by a view with the items `blank`. `mend` takes the words out of a
         frame.
         """
-        return self._write(lambda tx: erasing.reword(
-            self._space, tx, root_id, changes, holds, mend, blank
-        ))  # fmt: skip
+        return self._write(
+            lambda tx: erasing.reword(self._space, tx, root_id, changes, holds, mend, blank)
+        )
 
     def descendants(self, ids: Sequence[str]) -> tuple[str, ...]:
         """Return sessions and all that came from them, in whatever way."""
@@ -399,7 +397,7 @@ class Store:
         """Delete what nothing refers to, and rewrite indexes and files; on a server others wait
         meanwhile. Return what could not be done, in sentences.
         """
-        self._write(lambda tx: upkeep.sweep(self._space, tx))
+        self._write(lambda tx: maintenance.sweep(self._space, tx))
         return self._database.reclaim(fully=True)
 
     def files(self) -> tuple[str, ...]:
@@ -408,11 +406,11 @@ class Store:
 
     def owned_alone(self, session_ids: Sequence[str]) -> int:
         """Return how many messages `erase` would take out: those that no other session shares."""
-        return self._read(lambda tx: upkeep.owned_alone(self._space, tx, session_ids))
+        return self._read(lambda tx: maintenance.count_unshared(self._space, tx, session_ids))
 
     def lineages(self) -> list[LineageSize]:
         """Return the sessions of each root with their size, the one used longest ago first."""
-        return self._read(lambda tx: upkeep.lineages(self._space, tx))
+        return self._read(lambda tx: maintenance.lineages(self._space, tx))
 
     def redaction_key(self) -> str:
         """Return what makes the placeholders of this store: 32 digits, random, never changed.
@@ -442,11 +440,11 @@ class Store:
 
     def health(self, deep: bool = False) -> Health:
         """Return how the store is; `deep` reads every page and every body."""
-        return upkeep.health(self._space, deep=deep)
+        return maintenance.health(self._space, deep=deep)
 
     def complete_index(self, most: int | None = None) -> int:
         """Index the substrings of at most `most` messages that lack it; return how many."""
-        return self._sound(lambda: self._database.complete_index(most))
+        return self._guard_call(lambda: self._database.complete_index(most))
 
     def close(self) -> None:
         """Let go of the file or server; the store opens it again when it is used."""
@@ -459,18 +457,18 @@ class Store:
         self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
-        return self._sound(lambda: self._database.read(work))
+        return self._guard_call(lambda: self._database.read(work))
 
     def _write(self, work: Callable[[Statements], T]) -> T:
-        return self._sound(lambda: self._database.write(work))
+        return self._guard_call(lambda: self._database.write(work))
 
-    def _sound(self, call: Callable[[], T]) -> T:
+    def _guard_call(self, call: Callable[[], T]) -> T:
         try:
             return call()
         except zstandard.ZstdError as error:
-            raise self._damaged() from error
+            raise self._damage_error() from error
 
-    def _damaged(self) -> StoreUnavailable:
+    def _damage_error(self) -> StoreUnavailable:
         return StoreUnavailable(
             self._database.where,
             "a message in it is damaged",

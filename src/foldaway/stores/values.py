@@ -12,7 +12,7 @@ from foldaway.search import Written
 
 Descent: TypeAlias = Literal["", "compression", "branch", "delegation", "reset"]
 """Why a session has a parent: `compression` goes on after it was compacted; `branch` goes another
-way from one of its messages; `delegation` is a subagent's; `reset` begins anew in its place."""
+way from one of its messages; `delegation` is a subagent's; `reset` begins again in its place."""
 
 SessionKind: TypeAlias = Literal["main", "subagent", "tool"]
 """Who talks: a person, or another agent or a tool; the latter are found only on request."""
@@ -29,7 +29,7 @@ class NewSession(Struct, frozen=True, kw_only=True):
     goal: str = ""
     model: str = ""
     source: str = ""
-    """Where it comes from: the agent that wrote it, or the host's own name."""
+    """Its origin: the agent that wrote it, or the host's own name."""
     source_id: str = ""
     """The id that the source gave it, or one made from its file; unique within a source."""
     kind: SessionKind = "main"
@@ -37,7 +37,7 @@ class NewSession(Struct, frozen=True, kw_only=True):
     started: float | None = None
     """When it began, in seconds since 1970; None is now, by the clock of the database."""
     frame: bytes = b""
-    """What stands outside the message list, as JSON: system text, tools."""
+    """What is outside the message list, as JSON: system text, tools."""
     mode: Literal["in-place", "rotate"] = "in-place"
 
 
@@ -96,7 +96,7 @@ class NewMessage(Struct, frozen=True, kw_only=True):
     time: float | None = None
     """When it was written; None is now, by the clock of the database."""
     key: str = ""
-    """Unique within the session where it is not empty: a second append of it is passed over."""
+    """Unique within the session if it is not empty: a second append of it is passed over."""
     tokens: int = 0
     generated: bool = False
     """Whether another agent's compaction wrote it, not a person, model or tool."""
@@ -171,7 +171,7 @@ class NewView(Struct, frozen=True, kw_only=True):
     """The compaction state that goes with it; opaque to the store."""
     report: bytes = b""
     references: tuple[Reference, ...] = ()
-    """Those that this compaction gave out anew."""
+    """Those that this compaction gave out for the first time."""
     reason: ViewReason = "compaction"
 
 
@@ -293,4 +293,4 @@ class Health(Struct, frozen=True, kw_only=True):
     unindexed: int = 0
     """Messages whose substring index is not complete yet."""
     problems: tuple[str, ...] = ()
-    """What an integrity check found; empty where all is well."""
+    """What an integrity check found; empty if all is well."""

@@ -17,7 +17,7 @@ from foldaway.stores.bodies import expand, squeeze
 from foldaway.stores.database import Row, Statements, Value
 from foldaway.stores.lineage import copy_pins, copy_state, copy_view, insert, update
 from foldaway.stores.log import give_out
-from foldaway.stores.rows import Found, Space, found, key_of, owned, plain, refuse_closed
+from foldaway.stores.rows import Found, Space, fetch, fetch_own, key_of, plain, refuse_closed
 from foldaway.stores.values import (
     Held,
     Lease,
@@ -44,17 +44,17 @@ def commit(
     space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
 ) -> SessionInfo:
     """Swap a view in. The messages and their index are not touched."""
-    session = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    session = _require_ready(space, tx, session_id, new, expect=expect, fence=fence)
     number = _write(space, tx, session.key, new, previous=session.info.view)
     _swap(space, tx, session, number, compactions=session.info.compactions + 1)
-    return found(space, tx, session_id).info
+    return fetch(space, tx, session_id).info
 
 
 def undo(
     space: Space, tx: Statements, session_id: str, *, expect: int | None, fence: int | None
 ) -> SessionInfo:
     """Swap the view before back in; what was undone stays for the record."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     info = session.info
     refuse_lost(space, tx, session, fence)
     refuse_closed(space, tx, session.info)
@@ -69,7 +69,7 @@ def undo(
     previous = int(row[0]) if row else 0
     fewer = max(0, info.compactions - 1) if previous else 0
     _swap(space, tx, session, previous, compactions=fewer)
-    return found(space, tx, session_id).info
+    return fetch(space, tx, session_id).info
 
 
 def rotate(
@@ -77,7 +77,7 @@ def rotate(
     fence: int | None,
 ) -> SessionInfo:  # fmt: skip
     """End a session and go on in a child that shares its whole log and begins with a view."""
-    parent = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    parent = _require_ready(space, tx, session_id, new, expect=expect, fence=fence)
     made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
     copied = copy_view(space, tx, parent, made)  # so that an undo shows what was before
     number = _write(space, tx, made.key, new, previous=copied)
@@ -86,14 +86,14 @@ def rotate(
     copy_pins(space, tx, parent, made)
     ended = space.database.now(tx)
     update(space, tx, parent.key, {"ended": ended, "end_reason": "compression"})
-    return found(space, tx, made.info.id).info
+    return fetch(space, tx, made.info.id).info
 
 
 def view(
     space: Space, tx: Statements, session_id: str, number: int | None, *, lean: bool
 ) -> StoredView | None:
-    """Return a view, the current one where none is named; None where that is the log as it is."""
-    session = found(space, tx, session_id)
+    """Return a view, the current one if none is named; None if that is the log as it is."""
+    session = fetch(space, tx, session_id)
     row = tx.row(
         f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
         " WHERE tenant = ? AND session = ? AND number = ?",
@@ -107,7 +107,7 @@ def views(space: Space, tx: Statements, session_id: str, *, lean: bool) -> tuple
     rows = tx.rows(
         f"SELECT {_LEAN if lean else _COLUMNS} FROM views"
         " WHERE tenant = ? AND session = ? ORDER BY number",
-        (space.tenant, found(space, tx, session_id).key),
+        (space.tenant, fetch(space, tx, session_id).key),
     )
     return tuple(map(_as_view, rows))
 
@@ -124,7 +124,7 @@ def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[
             (space.tenant, plain(ref)),
         )
         return tuple(_as_place(row) for row in rows)
-    asked = session = found(space, tx, session_id)
+    asked = session = fetch(space, tx, session_id)
     limit = asked.info.length
     while True:
         row = tx.row(
@@ -137,14 +137,14 @@ def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[
         limit = min(limit, session.info.forked_at)
         if not limit or not session.info.parent_id:
             return ()
-        session = found(space, tx, session.info.parent_id)
+        session = fetch(space, tx, session.info.parent_id)
 
 
 def references(space: Space, tx: Statements, session_id: str) -> tuple[Reference, ...]:
     """Return all references of a session by position, and those that its ancestors gave out for
     the log that it shares with them.
     """
-    session = found(space, tx, session_id)
+    session = fetch(space, tx, session_id)
     limit = session.info.length
     given: dict[str, Reference] = {}
     while True:
@@ -157,14 +157,14 @@ def references(space: Space, tx: Statements, session_id: str) -> tuple[Reference
         limit = min(limit, session.info.forked_at)
         if not limit or not session.info.parent_id:
             return tuple(sorted(given.values(), key=lambda one: (one.positions, one.ref)))
-        session = found(space, tx, session.info.parent_id)
+        session = fetch(space, tx, session.info.parent_id)
 
 
-def _ready_for(
+def _require_ready(
     space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
 ) -> Found:
     """Return the session where a new view may be swapped in; raise what stands against it."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     refuse_lost(space, tx, session, fence)
     refuse_closed(space, tx, session.info)
     _refuse_other_view(session.info, expect)
@@ -221,7 +221,7 @@ def acquire(
     """Return a lease, or who has it. One that has expired is taken over, and so is one of the same
     holder: its answer may have been lost. `gone` is a holder whose process has ended.
     """
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     clock = space.database.ticks(tx)
     row = tx.row(
         "SELECT fence, holder, epoch, expires FROM leases WHERE tenant = ? AND session = ?",
@@ -246,28 +246,28 @@ def acquire(
 def renew(space: Space, tx: Statements, lease: Lease) -> bool:
     """Return whether the lease was still ours, and prolong it then.
 
-    Also one that has expired, where nobody took it over meanwhile.
+    Also one that has expired, if nobody took it over meanwhile.
     """
     clock = space.database.ticks(tx)
     changed = tx.run(
         "UPDATE leases SET expires = ?, epoch = ? WHERE tenant = ? AND session = ? AND fence = ?"
         " AND holder = ?",
-        (clock.seconds + lease.ttl, clock.epoch, *_mine(space, tx, lease)),
+        (clock.seconds + lease.ttl, clock.epoch, *_match_lease(space, tx, lease)),
     )
     return changed > 0
 
 
 def release(space: Space, tx: Statements, lease: Lease) -> None:
-    """Give a lease back; nothing happens where it is not ours any more."""
+    """Give a lease back; nothing happens if it is not ours any more."""
     tx.run(
         "UPDATE leases SET holder = '' WHERE tenant = ? AND session = ? AND fence = ?"
         " AND holder = ?",
-        _mine(space, tx, lease),
+        _match_lease(space, tx, lease),
     )
 
 
 def refuse_lost(space: Space, tx: Statements, session: Found, fence: int | None) -> None:
-    """Raise `LeaseLost` where another lease followed the one of `fence`, or it was given back."""
+    """Raise `LeaseLost` if another lease followed the one of `fence`, or it was given back."""
     if fence is None:
         return
     row = tx.row(
@@ -278,7 +278,7 @@ def refuse_lost(space: Space, tx: Statements, session: Found, fence: int | None)
         raise LeaseLost(session.info.id)
 
 
-def _mine(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, str]:
+def _match_lease(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, str]:
     return space.tenant, key_of(space, tx, lease.session_id), lease.fence, lease.holder
 
 
@@ -286,7 +286,7 @@ def save_state(
     space: Space, tx: Statements, session_id: str, state: bytes, view: int | None = None
 ) -> None:
     """Keep a state in the place of the one before, unless the view is no longer number `view`."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     if view is not None and session.info.view != view:
         return
     tx.run(
@@ -297,7 +297,7 @@ def save_state(
 
 
 def state(space: Space, tx: Statements, session_id: str) -> bytes:
-    """Return the state that was kept last, nothing where there is none."""
+    """Return the state that was kept last, nothing if there is none."""
     row = tx.row(
         "SELECT state FROM states WHERE tenant = ? AND session = ?",
         (space.tenant, key_of(space, tx, session_id)),
@@ -310,7 +310,7 @@ def pin(space: Space, tx: Statements, session_id: str, position: int, note: str)
     if len(note) > NOTE_CHARS:
         said = f"the note has {len(note):,} characters; at most {NOTE_CHARS:,} are kept: shorten it"
         raise InvalidSetting("note", len(note), f"at most {NOTE_CHARS:,} characters", message=said)
-    session = found(space, tx, session_id)
+    session = fetch(space, tx, session_id)
     if not 0 <= position < session.info.length:
         raise UnknownPosition(session.info.id, position, session.info.length - 1)
     tx.run(
@@ -321,7 +321,7 @@ def pin(space: Space, tx: Statements, session_id: str, position: int, note: str)
 
 
 def unpin(space: Space, tx: Statements, session_id: str, position: int) -> None:
-    """Take a pin away; nothing happens where there is none."""
+    """Take a pin away; nothing happens if there is none."""
     tx.run(
         "DELETE FROM pins WHERE tenant = ? AND session = ? AND position = ?",
         (space.tenant, key_of(space, tx, session_id), position),
@@ -339,7 +339,7 @@ def pins(space: Space, tx: Statements, session_id: str) -> tuple[Pin, ...]:
 
 def add_usage(space: Space, tx: Statements, session_id: str, usage: tuple[TurnUsage, ...]) -> None:
     """Keep what requests cost, in this order."""
-    key = owned(space, tx, session_id).key
+    key = fetch_own(space, tx, session_id).key
     row = tx.row(
         "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
         (space.tenant, key),
@@ -376,7 +376,7 @@ def usage(space: Space, tx: Statements, session_id: str, last: int | None) -> tu
 
 def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: int) -> None:
     """Keep how the view was sent, unless that is no longer number `view`."""
-    session = owned(space, tx, session_id)
+    session = fetch_own(space, tx, session_id)
     if session.info.view == view:
         tx.run(
             "UPDATE views SET sent = ? WHERE tenant = ? AND session = ? AND number = ?",
@@ -384,9 +384,9 @@ def save_sent(space: Space, tx: Statements, session_id: str, sent: bytes, view: 
         )
 
 
-def sent(space: Space, tx: Statements, session_id: str) -> bytes:
+def read_sent(space: Space, tx: Statements, session_id: str) -> bytes:
     """Return how the view of now was sent, nothing if it was not yet."""
-    session = found(space, tx, session_id)
+    session = fetch(space, tx, session_id)
     row = tx.row(
         "SELECT sent FROM views WHERE tenant = ? AND session = ? AND number = ?",
         (space.tenant, session.key, session.info.view),

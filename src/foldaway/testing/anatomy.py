@@ -44,25 +44,25 @@ class Target(Struct, frozen=True):
     choose: Choose
 
     def one_of(self, places: list[Any]) -> Any:
-        """Return one of the places, or None where there is none."""
+        """Return one of the places, or None if there is none."""
         return places[self.choose(len(places))] if places else None
 
 
-def at(value: Any, path: Path) -> Any:
+def get_at(value: Any, path: Path) -> Any:
     """Return what stands at `path`."""
     for key in path:
         value = value[key]
     return value
 
 
-def put(value: Any, path: Path, new: Any) -> None:
+def set_at(value: Any, path: Path, new: Any) -> None:
     """Replace what stands at `path`."""
-    at(value, path[:-1])[path[-1]] = new
+    get_at(value, path[:-1])[path[-1]] = new
 
 
 def remove(value: Any, path: Path) -> None:
     """Delete what stands at `path`, and a message that held nothing else."""
-    holder = at(value, path[:-1])
+    holder = get_at(value, path[:-1])
     del holder[path[-1]]
     if len(path) == 3 and not holder:
         del value[path[0]]
@@ -85,7 +85,9 @@ def paths_of(value: Any, path: Path = ()) -> list[Path]:
 def texts_of(value: Any) -> list[Path]:
     """Return the paths of all words: strings under the keys that hold words in any dialect."""
     return [
-        path for path in paths_of(value) if path[-1] in _WORDS and isinstance(at(value, path), str)
+        path
+        for path in paths_of(value)
+        if path[-1] in _WORDS and isinstance(get_at(value, path), str)
     ]
 
 

@@ -19,10 +19,10 @@ from foldaway.testing.anatomy import (
     Path,
     Spot,
     Target,
-    at,
+    get_at,
     paths_of,
-    put,
     remove,
+    set_at,
     texts_of,
 )
 
@@ -54,7 +54,7 @@ class Breakage(Struct, frozen=True):
 def apply(
     name: str, provider: str, items: list[Any], choose: Choose = lambda count: 0
 ) -> list[Any] | None:
-    """Return a broken deep copy of the valid list `items`; None where there is nothing to break."""
+    """Return a broken deep copy of the valid list `items`; None if there is nothing to break."""
     breakage = BREAKAGES.get(name)
     if breakage is None:
         raise UnknownName("breakage", name, tuple(BREAKAGES))
@@ -85,7 +85,7 @@ def _dropped_call(target: Target) -> bool:
     return _drop(target, target.anatomy.calls(target.items))
 
 
-def _at_one(places: Places) -> Callable[[Callable[[Target, Any], None]], Spoil]:
+def _break_one_of(places: Places) -> Callable[[Callable[[Target, Any], None]], Spoil]:
     """Break one of these places; a list without any stays whole."""
 
     def decorate(do: Callable[[Target, Any], None]) -> Spoil:
@@ -105,22 +105,22 @@ def _results(target: Target) -> list[Any]:
     return list(target.anatomy.results(target.items))
 
 
-@_at_one(_results)
-def _repeated_result(target: Target, spot: Spot) -> None:
-    holder, place = at(target.items, spot.path[:-1]), spot.path[-1]
+@_break_one_of(_results)
+def _repeat_result(target: Target, spot: Spot) -> None:
+    holder, place = get_at(target.items, spot.path[:-1]), spot.path[-1]
     holder.insert(place, deepcopy(holder[place]))
 
 
-def _duplicated_id(target: Target) -> bool:
+def _duplicate_id(target: Target) -> bool:
     calls = target.anatomy.calls(target.items)
     if len(calls) < 2:
         return False
     first = target.choose(len(calls) - 1)
-    old = at(target.items, calls[first + 1].id_path)
-    new = at(target.items, calls[first].id_path)
+    old = get_at(target.items, calls[first + 1].id_path)
+    new = get_at(target.items, calls[first].id_path)
     for spot in [calls[first + 1], *target.anatomy.results(target.items)]:
-        if at(target.items, spot.id_path) == old:
-            put(target.items, spot.id_path, new)
+        if get_at(target.items, spot.id_path) == old:
+            set_at(target.items, spot.id_path, new)
     return True
 
 
@@ -137,9 +137,9 @@ def _field(
         if not path:
             return False
         if values:
-            put(target.items, path, values[0])
+            set_at(target.items, path, values[0])
         else:
-            del at(target.items, path[:-1])[path[-1]]
+            del get_at(target.items, path[:-1])[path[-1]]
         return True
 
     return spoil
@@ -150,7 +150,7 @@ def _with_role(target: Target) -> list[Any]:
 
 
 def _role(*values: Any) -> Spoil:
-    @_at_one(_with_role)
+    @_break_one_of(_with_role)
     def spoil(target: Target, item: Any) -> None:
         if values:
             item[target.anatomy.role_key] = values[target.choose(len(values))]
@@ -170,7 +170,7 @@ def _with_words(target: Target) -> list[Any]:
 
 
 def _content(value: Any) -> Spoil:
-    @_at_one(_with_words)
+    @_break_one_of(_with_words)
     def spoil(target: Target, item: Any) -> None:
         item[target.anatomy.content_key] = deepcopy(value)
 
@@ -178,9 +178,9 @@ def _content(value: Any) -> Spoil:
 
 
 def _text(new: Callable[[str], str]) -> Spoil:
-    @_at_one(lambda target: texts_of(target.items))
+    @_break_one_of(lambda target: texts_of(target.items))
     def spoil(target: Target, path: Path) -> None:
-        put(target.items, path, new(at(target.items, path)))
+        set_at(target.items, path, new(get_at(target.items, path)))
 
     return spoil
 
@@ -192,12 +192,12 @@ def _not_an_object(target: Target) -> bool:
     return True
 
 
-@_at_one(lambda target: target.items)
+@_break_one_of(lambda target: target.items)
 def _private_key(target: Target, item: Any) -> None:
     item["_foldaway_private"] = {"tokens": 12}
 
 
-def _swapped(target: Target) -> bool:
+def _swap_calls(target: Target) -> bool:
     items = target.items
     if len(items) < 2:
         return False
@@ -206,7 +206,7 @@ def _swapped(target: Target) -> bool:
     return True
 
 
-def _repeated_message(target: Target) -> bool:
+def _repeat_message(target: Target) -> bool:
     place = target.choose(len(target.items))
     target.items.insert(place, deepcopy(target.items[place]))
     return True
@@ -219,8 +219,8 @@ def _cut_front(target: Target) -> bool:
     return True
 
 
-@_at_one(_results)
-def _late_result(target: Target, spot: Spot) -> None:
+@_break_one_of(_results)
+def _delay_result(target: Target, spot: Spot) -> None:
     made = {"role": "user", target.anatomy.content_key: "and then?"}
     if target.anatomy.content_key == "parts":
         made = {"role": "user", "parts": [{"text": "and then?"}]}
@@ -231,19 +231,20 @@ def _result_messages(target: Target) -> list[Any]:
     return sorted({spot.path[0] for spot in target.anatomy.results(target.items)}, key=int)
 
 
-@_at_one(_result_messages)
+@_break_one_of(_result_messages)
 def _results_after_text(target: Target, index: int) -> None:
     target.items[index]["content"].insert(0, {"type": "text", "text": "meanwhile"})
 
 
 def _with_several_results(target: Target) -> list[Any]:
     return [
-        index for index in _result_messages(target)
+        index
+        for index in _result_messages(target)
         if sum(block["type"] == "tool_result" for block in target.items[index]["content"]) > 1
-    ]  # fmt: skip
+    ]
 
 
-@_at_one(_with_several_results)
+@_break_one_of(_with_several_results)
 def _results_split(target: Target, index: int) -> None:
     first, *rest = target.items[index]["content"]
     target.items[index : index + 1] = [
@@ -259,12 +260,12 @@ def _blocks_of_type(target: Target, kind: str) -> list[Any]:
     ]  # fmt: skip
 
 
-@_at_one(lambda target: _blocks_of_type(target, "thinking"))
-def _unsigned_thinking(target: Target, block: Any) -> None:
+@_break_one_of(lambda target: _blocks_of_type(target, "thinking"))
+def _unsign_thinking(target: Target, block: Any) -> None:
     del block["signature"]
 
 
-@_at_one(lambda target: _blocks_of_type(target, "text"))
+@_break_one_of(lambda target: _blocks_of_type(target, "text"))
 def _empty_text_block(target: Target, block: Any) -> None:
     block["text"] = ("", " \n")[target.choose(2)]
 
@@ -277,27 +278,28 @@ def _server_calls(target: Target) -> list[Any]:
     ]  # fmt: skip
 
 
-@_at_one(_server_calls)
+@_break_one_of(_server_calls)
 def _server_tool_parted(target: Target, found: Any) -> None:
     blocks, place = found
     del blocks[place + target.choose(min(2, len(blocks) - place))]
 
 
-def _too_many_cache_markers(target: Target) -> bool:
+def _add_cache_markers(target: Target) -> bool:
     blocks = [
-        block for kind in ("text", "tool_use", "tool_result")
+        block
+        for kind in ("text", "tool_use", "tool_result")
         for block in _blocks_of_type(target, kind)
-    ]  # fmt: skip
+    ]
     for block in blocks:
         block["cache_control"] = {"type": "ephemeral"}
     return len(blocks) > 4
 
 
-@_at_one(_results)
+@_break_one_of(_results)
 def _image_in_tool_message(target: Target, spot: Spot) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     words = {"type": "text", "text": "a picture"}
-    at(target.items, spot.path)["content"] = ([image], [words, image])[target.choose(2)]
+    get_at(target.items, spot.path)["content"] = ([image], [words, image])[target.choose(2)]
 
 
 def _reasoning_places(target: Target) -> list[Any]:
@@ -305,19 +307,21 @@ def _reasoning_places(target: Target) -> list[Any]:
     return [index for index, item in enumerate(items) if item.get("type") == "reasoning"]
 
 
-@_at_one(_reasoning_places)
+@_break_one_of(_reasoning_places)
 def _reasoning_alone(target: Target, index: int) -> None:
     del target.items[index + 1 :]
 
 
-@_at_one(lambda target: paths_of(target.items))
-def _odd_value(target: Target, path: Path) -> None:
-    put(target.items, path, deepcopy(_JUNK[target.choose(len(_JUNK))]))
+@_break_one_of(lambda target: paths_of(target.items))
+def _set_odd_value(target: Target, path: Path) -> None:
+    set_at(target.items, path, deepcopy(_JUNK[target.choose(len(_JUNK))]))
 
 
-@_at_one(lambda target: [path for path in paths_of(target.items) if isinstance(path[-1], str)])
-def _lost_key(target: Target, path: Path) -> None:
-    del at(target.items, path[:-1])[path[-1]]
+@_break_one_of(
+    lambda target: [path for path in paths_of(target.items) if isinstance(path[-1], str)]
+)
+def _lose_key(target: Target, path: Path) -> None:
+    del get_at(target.items, path[:-1])[path[-1]]
 
 
 _JUNK: tuple[Any, ...] = (None, True, 7, -1.5, "", "junk", [], {}, [None], {"type": 3}, [[]])
@@ -330,8 +334,8 @@ def _table(*breakages: Breakage) -> Mapping[str, Breakage]:
 BREAKAGES: Mapping[str, Breakage] = _table(
     Breakage("dropped-result", _dropped_result, _ALL, _APIS),
     Breakage("dropped-call", _dropped_call, _ALL, _APIS),
-    Breakage("repeated-result", _repeated_result, _APIS, _APIS),
-    Breakage("duplicated-id", _duplicated_id, _WITH_IDS),
+    Breakage("repeated-result", _repeat_result, _APIS, _APIS),
+    Breakage("duplicated-id", _duplicate_id, _WITH_IDS),
     Breakage("missing-call-id", _field("calls", "id_path"), _WITH_IDS, _WITH_IDS),
     Breakage("missing-result-id", _field("results", "id_path"), _WITH_IDS, _WITH_IDS),
     Breakage("null-id", _field("calls", "id_path", None), _WITH_IDS, _WITH_IDS),
@@ -351,18 +355,18 @@ BREAKAGES: Mapping[str, Breakage] = _table(
     Breakage("lone-surrogate", _text(lambda text: f"{text}\ud83d"), _ALL, _ALL),
     Breakage("not-an-object", _not_an_object, _ALL, _ALL),
     Breakage("private-key", _private_key, _ALL, frozenset({"strict", "anthropic"})),
-    Breakage("swapped", _swapped),
-    Breakage("repeated-message", _repeated_message),
+    Breakage("swapped", _swap_calls),
+    Breakage("repeated-message", _repeat_message),
     Breakage("cut-front", _cut_front),
-    Breakage("odd-value", _odd_value),
-    Breakage("lost-key", _lost_key),
-    Breakage("late-result", _late_result, _APIS, _CHAT | {"anthropic", "gemini"}),
+    Breakage("odd-value", _set_odd_value),
+    Breakage("lost-key", _lose_key),
+    Breakage("late-result", _delay_result, _APIS, _CHAT | {"anthropic", "gemini"}),
     Breakage("results-after-text", _results_after_text, _ANTHROPIC, _ANTHROPIC),
     Breakage("results-split", _results_split, _ANTHROPIC, _ANTHROPIC),
-    Breakage("unsigned-thinking", _unsigned_thinking, _ANTHROPIC, _ANTHROPIC),
+    Breakage("unsigned-thinking", _unsign_thinking, _ANTHROPIC, _ANTHROPIC),
     Breakage("empty-text-block", _empty_text_block, _ANTHROPIC, _ANTHROPIC),
     Breakage("server-tool-parted", _server_tool_parted, _ANTHROPIC, _ANTHROPIC),
-    Breakage("too-many-cache-markers", _too_many_cache_markers, _ANTHROPIC, _ANTHROPIC),
+    Breakage("too-many-cache-markers", _add_cache_markers, _ANTHROPIC, _ANTHROPIC),
     Breakage("image-in-tool-message", _image_in_tool_message, _CHAT, _CHAT),
     Breakage("reasoning-alone", _reasoning_alone, _RESPONSES, _RESPONSES),
-)  # fmt: skip
+)

@@ -54,14 +54,14 @@ def talk(*steps: Step) -> Talk:
     """Return the conversation of `steps`; consecutive results form one message.
 
     Calls without an id get `call_1`, `call_2`, … in order; a result without one answers the oldest
-    call that has no answer yet. Raises `ValueError` where no call is open.
+    call that has no answer yet. Raises `ValueError` if no call is open.
     """
     messages: list[Message] = []
     pending: deque[str] = deque()
     made = 0
     for step in steps:
         if isinstance(step, ToolResult):
-            _add_result(messages, _matched(step, pending))
+            _add_result(messages, _match_result(step, pending))
             continue
         parts: list[Part] = []
         for part in step.parts:
@@ -121,7 +121,7 @@ def _parts(content: tuple[str | Part, ...]) -> tuple[Part, ...]:
     return tuple(Text(part) if isinstance(part, str) else part for part in content)
 
 
-def _matched(step: ToolResult, pending: deque[str]) -> ToolResult:
+def _match_result(step: ToolResult, pending: deque[str]) -> ToolResult:
     if step.call_id:
         if step.call_id in pending:
             pending.remove(step.call_id)
@@ -145,18 +145,18 @@ def _write_chat(messages: Sequence[Message]) -> list[Any]:
         if message.role == "tool":
             wire.extend(
                 {"role": "tool", "tool_call_id": part.call_id, "content": _chat(part.parts) or ""}
-                for part in _of(message.parts, ToolResult)
+                for part in _parts_of(message.parts, ToolResult)
             )
             continue
         made: dict[str, Any] = {"role": message.role, "content": _chat(message.parts)}
-        calls = _of(message.parts, ToolCall)
+        calls = _parts_of(message.parts, ToolCall)
         if calls:
             made["tool_calls"] = [
                 {"id": part.id, "type": "function",
                  "function": {"name": part.name, "arguments": part.arguments}}
                 for part in calls
             ]  # fmt: skip
-        thoughts = "\n".join(part.text for part in _of(message.parts, Thinking))
+        thoughts = "\n".join(part.text for part in _parts_of(message.parts, Thinking))
         if thoughts:
             made["reasoning_content"] = thoughts
         wire.append(made)
@@ -186,7 +186,7 @@ def _write_responses(messages: Sequence[Message]) -> list[Any]:
     wire: list[Any] = []
     for message in messages:
         words = [part for part in message.parts if isinstance(part, (Text, Media))]
-        for thought in _of(message.parts, Thinking):
+        for thought in _parts_of(message.parts, Thinking):
             wire.append(_reasoning(thought, len(wire)))
         if words:
             speaker = "output" if message.role == "assistant" else "input"
@@ -210,7 +210,7 @@ def _reasoning(thought: Thinking, number: int) -> dict[str, Any]:
 
 def _output(part: ToolResult) -> Any:
     if all(isinstance(inner, Text) for inner in part.parts):
-        return "\n".join(inner.text for inner in _of(part.parts, Text))
+        return "\n".join(inner.text for inner in _parts_of(part.parts, Text))
     return [_input_block(inner, "input") for inner in part.parts]
 
 
@@ -271,7 +271,9 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
 
 def _write_gemini(messages: Sequence[Message]) -> list[Any]:
     """Return Gemini contents; a thinking's signature stands on the first call after it."""
-    names = {part.id: part.name for message in messages for part in _of(message.parts, ToolCall)}
+    names = {
+        part.id: part.name for message in messages for part in _parts_of(message.parts, ToolCall)
+    }
     return [
         {"role": "model" if message.role == "assistant" else "user",
          "parts": _gemini_parts(message, names)}
@@ -294,7 +296,7 @@ def _gemini_parts(message: Message, names: Mapping[str, str]) -> list[dict[str, 
                 signature = ""
             case ToolResult():
                 key = "error" if part.is_error else "output"
-                response = {key: "\n".join(inner.text for inner in _of(part.parts, Text))}
+                response = {key: "\n".join(inner.text for inner in _parts_of(part.parts, Text))}
                 name = names.get(part.call_id, "unknown")
                 made.append({"functionResponse": {"name": name, "response": response}})
             case Text():
@@ -314,12 +316,12 @@ _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "t
 def _write_sharegpt(messages: Sequence[Message]) -> list[Any]:
     """Return turns of `from` and `value`; media have no form and raise `ValueError`."""
     return [
-        {"from": _SPEAKERS[message.role], "value": "\n".join(map(_tagged, message.parts))}
+        {"from": _SPEAKERS[message.role], "value": "\n".join(map(_tag, message.parts))}
         for message in messages
     ]
 
 
-def _tagged(part: Part) -> str:
+def _tag(part: Part) -> str:
     match part:
         case Text():
             return part.text
@@ -329,18 +331,18 @@ def _tagged(part: Part) -> str:
             value = {"name": part.name, "arguments": json.loads(part.arguments)}
             return f"<tool_call>\n{json.dumps(value, ensure_ascii=False)}\n</tool_call>"
         case ToolResult():
-            inner = "\n".join(text.text for text in _of(part.parts, Text))
+            inner = "\n".join(text.text for text in _parts_of(part.parts, Text))
             return f"<tool_response>\n{inner}\n</tool_response>"
         case _:
             raise ValueError(f"no place for a {type(part).__name__} in ShareGPT")
 
 
-def _of(parts: Sequence[Part], kind: type[P]) -> list[P]:
+def _parts_of(parts: Sequence[Part], kind: type[P]) -> list[P]:
     return [part for part in parts if isinstance(part, kind)]
 
 
 def _plain(blocks: list[Any]) -> Any:
-    """Return the text alone where there is nothing else."""
+    """Return the text alone if there is nothing else."""
     if not blocks:
         return ""
     only = len(blocks) == 1 and blocks[0].get("type") == "text"

@@ -18,9 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-Api: TypeAlias = Literal[
-    "chat", "responses", "compact", "embeddings", "messages", "count_tokens"
-]  # fmt: skip
+Api: TypeAlias = Literal["chat", "responses", "compact", "embeddings", "messages", "count_tokens"]
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
@@ -109,11 +107,7 @@ def openai_error(
 
 
 def anthropic_error(
-    status: int,
-    kind: str,
-    message: str = "an error",
-    *,
-    headers: Mapping[str, str] | None = None,
+    status: int, kind: str, message: str = "an error", *, headers: Mapping[str, str] | None = None
 ) -> Sends:
     """Return an error as Anthropic sends it."""
     body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
@@ -359,7 +353,7 @@ def _content(body: Mapping[str, Any], says: Says) -> tuple[list[dict[str, Any]],
     text = {"type": "text", "text": says.text, "citations": None}
     if body.get("compaction"):
         return [block], "compaction"
-    edit = _due_edit(body, says)
+    edit = _choose_edit(body, says)
     if edit is None:
         return [text], _STOP[says.stopped]
     if edit.get("pause_after_compaction"):
@@ -367,7 +361,7 @@ def _content(body: Mapping[str, Any], says: Says) -> tuple[list[dict[str, Any]],
     return [block, text], _STOP[says.stopped]
 
 
-def _due_edit(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | None:
+def _choose_edit(body: Mapping[str, Any], says: Says) -> Mapping[str, Any] | None:
     for edit in (body.get("context_management") or {}).get("edits") or []:
         if edit.get("type") == "compact_20260112":
             trigger = (edit.get("trigger") or {}).get("value", DEFAULT_TRIGGER_TOKENS)

@@ -112,7 +112,7 @@ class ModelServer:
         ]
         config = uvicorn.Config(
             Starlette(routes=routes),
-            http=_tracking(self._connections),
+            http=_track_connections(self._connections),
             ws="none",
             loop="asyncio",
             lifespan="off",
@@ -265,7 +265,7 @@ def _reset_on_close(transport: asyncio.Transport) -> None:
     held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def _tracking(connections: _Connections) -> type[asyncio.Protocol]:
+def _track_connections(connections: _Connections) -> type[asyncio.Protocol]:
     """Return uvicorn's protocol, noting its connections: ASGI gives no way to break one."""
 
     class Tracked(H11Protocol):

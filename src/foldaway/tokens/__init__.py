@@ -76,7 +76,7 @@ class Calibration(Struct, frozen=True):
         """
         if estimated_tokens <= 0 or reported_tokens <= 0:
             return self
-        known = self._of(model)
+        known = self._ratio_of(model)
         single = min(max(reported_tokens / estimated_tokens, LOWEST_RATIO), HIGHEST_RATIO)
         recent = (*known.recent, single)[-KEPT_OBSERVATIONS:]
         updated = replace(known, ratio=_smooth(recent), samples=known.samples + 1, recent=recent)
@@ -91,9 +91,9 @@ class Calibration(Struct, frozen=True):
 
     def ratio(self, model: str) -> float:
         """Return the factor between an estimate and the model's own count."""
-        return self._of(model).ratio
+        return self._ratio_of(model).ratio
 
-    def _of(self, model: str) -> ModelRatio:
+    def _ratio_of(self, model: str) -> ModelRatio:
         return next((known for known in self.models if known.model == model), ModelRatio(model))
 
 
@@ -165,9 +165,4 @@ def _load_tiktoken(model: str) -> _Tiktoken:
         ) from error
 
 
-__getattr__ = import_later(
-    __name__,
-    {
-        "estimate": "TABLES",
-    },
-)
+__getattr__ = import_later(__name__, {"estimate": "TABLES"})

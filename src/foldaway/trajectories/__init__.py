@@ -30,20 +30,16 @@ if TYPE_CHECKING:
         Summaries,
         TrajectoryPolicy,
     )
-    from foldaway.trajectories.reading import RecordSource, find_sources, one_line, read_records
+    from foldaway.trajectories.reading import RecordSource, find_sources, join_lines, read_records
     from foldaway.trajectories.stats import QUANTILES, Stats, sample, stats_of
     from foldaway.trajectories.verification import (
         Fault,
-        over_target_sentence,
+        describe_over_target,
         read_over_target,
         verify,
     )
 
-__all__ = [
-    "Metrics",
-    "TrajectoryPolicy",
-    "compress_trajectory",
-]
+__all__ = ["Metrics", "TrajectoryPolicy", "compress_trajectory"]
 
 
 __getattr__ = import_later(
@@ -56,8 +52,8 @@ __getattr__ = import_later(
         "model_client": "Spent",
         "policy": "Artifacts BINS BatchSettings Counted Format LEAST_SUMMARY_TOKENS Metrics "
         "RequestLimits Summaries TrajectoryPolicy",
-        "reading": "RecordSource find_sources one_line read_records",
+        "reading": "RecordSource find_sources join_lines read_records",
         "stats": "QUANTILES Stats sample stats_of",
-        "verification": "Fault over_target_sentence read_over_target verify",
+        "verification": "Fault describe_over_target read_over_target verify",
     },
 )

@@ -15,7 +15,7 @@ from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.tokens import MESSAGE_OVERHEAD_TOKENS, Estimator
 from foldaway.trajectories.counting import (
     TurnCosts,
-    outside_tokens,
+    count_outside_turns,
     record_tokens,
     turn_chars,
     turn_tokens,
@@ -38,7 +38,7 @@ from foldaway.trajectories.summaries import (
     WrittenSummary,
     frame_summary,
     region_summary,
-    smallest_text,
+    smallest_summary,
     sum_counts,
 )
 from foldaway.transcript import Message, Text, Transcript
@@ -111,12 +111,14 @@ def _fold(
     if policy.count == "all":
         costs.count_all()
     if not costs.exceed(target):
-        return given, _unchanged("under target", costs)
+        return given, _measure_unchanged("under target", costs)
     messages = recognize(given.messages)
     noted = with_notice(given) if policy.notice else given
     outside = costs.outside + _notice_tokens(given, noted, costs, counter)
     room = RecordRoom(
-        target - outside, policy.allowed_summary_tokens, lambda turns: _smallest(turns, counter)
+        target - outside,
+        policy.allowed_summary_tokens,
+        lambda turns: _find_smallest(turns, counter),
     )
     chosen = choose_regions(
         messages,
@@ -127,10 +129,12 @@ def _fold(
         alternates=profile_for(dialect).has(ROLES_ALTERNATE),
     )
     if chosen is None:
-        return given, _unchanged("nothing to fold", costs, _over(given, costs))
+        return given, _measure_unchanged(
+            "nothing to fold", costs, _describe_over_target(given, costs)
+        )
     over = None
     if room.least_of(chosen) > room.tokens:
-        over = _over(given, costs, chosen.regions, outside + room.least_of(chosen))
+        over = _describe_over_target(given, costs, chosen.regions, outside + room.least_of(chosen))
         chosen = _first_alone(chosen, costs)
     budgets = _budgets(room, chosen, costs)
     written = {
@@ -144,8 +148,8 @@ def _fold(
         over = OverTarget(after, "its summary is longer than it was asked to be")
     if not costs.exceed(after):
         if over and not costs.exceed(over.least_tokens):
-            over = _over(given, costs)
-        return given, replace(_unchanged("nothing to fold", costs, over), **counts)
+            over = _describe_over_target(given, costs)
+        return given, replace(_measure_unchanged("nothing to fold", costs, over), **counts)
     return made, Metrics(
         outcome="compressed",
         turns_before=len(given.messages),
@@ -168,7 +172,9 @@ class OverTarget(Struct, frozen=True):
     because: str
 
 
-def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over: OverTarget | None = None) -> Metrics:
+def _measure_unchanged(
+    outcome: RecordOutcome, costs: TurnCosts, over: OverTarget | None = None
+) -> Metrics:
     """Return the metrics of a record that stays as it is."""
     turns, tokens = len(costs), costs.count_all()
     return Metrics(
@@ -183,7 +189,7 @@ def _unchanged(outcome: RecordOutcome, costs: TurnCosts, over: OverTarget | None
     )
 
 
-def _over(
+def _describe_over_target(
     given: Transcript, costs: TurnCosts, regions: Sequence[Region] = (), least_tokens: int = 0
 ) -> OverTarget:
     """Say what a record needs at least, and which of the turns outside the regions needs most of
@@ -217,8 +223,8 @@ def _budgets(room: RecordRoom, chosen: FoldedRegions, costs: TurnCosts) -> tuple
     return (min(budget, max(folded // 2, LEAST_SUMMARY_TOKENS)),)
 
 
-def _smallest(turns: int, counter: TokenCounter) -> int:
-    return MESSAGE_OVERHEAD_TOKENS + counter.count(smallest_text(turns))
+def _find_smallest(turns: int, counter: TokenCounter) -> int:
+    return MESSAGE_OVERHEAD_TOKENS + counter.count(smallest_summary(turns))
 
 
 def _replace_regions(
@@ -242,7 +248,7 @@ def _notice_tokens(
     for at, (new, old) in enumerate(zip(noted.messages, given.messages, strict=True)):
         if new is not old:
             return turn_tokens(new, given.dialect, counter) - costs[at]
-    return outside_tokens(noted, counter) - costs.outside
+    return count_outside_turns(noted, counter) - costs.outside
 
 
 def _write_summary(
@@ -253,8 +259,8 @@ def _write_summary(
     Nobody is asked if there is no room for more than the smallest summary.
     """
     turns = region.stop - region.start
-    if budget <= _smallest(turns, tools.counter):
-        return WrittenSummary(smallest_text(turns))
+    if budget <= _find_smallest(turns, tools.counter):
+        return WrittenSummary(smallest_summary(turns))
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
     asked = WrittenSummary(text="") if tools.write is None else tools.write(messages, region, room)
     if asked.text:

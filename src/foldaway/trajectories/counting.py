@@ -74,7 +74,7 @@ def _value(message: Message, dialect: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def outside_tokens(transcript: Transcript, counter: TokenCounter) -> int:
+def count_outside_turns(transcript: Transcript, counter: TokenCounter) -> int:
     """Return the tokens of the system prompt and tools beside the turns."""
     if transcript.dialect == SHAREGPT:
         body = transcript.frame.body or {}
@@ -87,7 +87,7 @@ def record_tokens(transcript: Transcript, counter: TokenCounter) -> int:
     """Return the tokens of a whole record, every turn counted."""
     dialect = transcript.dialect
     turns = (turn_tokens(message, dialect, counter) for message in transcript.messages)
-    return outside_tokens(transcript, counter) + sum(turns)
+    return count_outside_turns(transcript, counter) + sum(turns)
 
 
 def _field_tokens(value: Any, counter: TokenCounter) -> int:
@@ -109,7 +109,7 @@ class TurnCosts:
     __slots__ = ("_counter", "_known", "_order", "_partly", "_transcript", "counted", "outside")
 
     def __init__(self, transcript: Transcript, counter: TokenCounter) -> None:
-        self.outside = outside_tokens(transcript, counter)
+        self.outside = count_outside_turns(transcript, counter)
         """The tokens of system text and tools beside the turns."""
         self.counted = self.outside
         """The tokens of all that was counted so far: the record costs at least this."""
@@ -223,7 +223,7 @@ def counter_for(spec: str) -> TokenCounter:
     if not spec:
         return Estimator()
     is_file = spec.endswith(".json") or os.path.exists(spec)
-    return Remembering(_from_file(spec) if is_file else _by_name(spec))
+    return Remembering(_from_file(spec) if is_file else _load_counter(spec))
 
 
 class _Exact(Protocol):
@@ -279,7 +279,7 @@ def _from_file(path: str) -> _Exact:
     return counter_of(f"tokenizers, {os.path.basename(path)}", loaded)
 
 
-def _by_name(name: str) -> _Exact:
+def _load_counter(name: str) -> _Exact:
     try:
         return exact_counter(name)
     except ExactCountingUnavailable as error:

@@ -76,7 +76,7 @@ def write_synced(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise _refused(path, error) from None
+        raise _folder_error(path, error) from None
 
 
 def write_json(path: Path, value: Struct) -> None:
@@ -84,7 +84,7 @@ def write_json(path: Path, value: Struct) -> None:
     write_synced(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
 
 
-def _refused(path: Path, error: OSError) -> NotWritable:
+def _folder_error(path: Path, error: OSError) -> NotWritable:
     return NotWritable(str(path), f"cannot be written ({error.strerror or error})", remedy=GO_ON)
 
 
@@ -257,7 +257,7 @@ class AttemptNote:
             with self._path.open("ab") as file:
                 file.write(b"-\n")
         except OSError as error:
-            raise _refused(self._path, error) from None
+            raise _folder_error(self._path, error) from None
         died = f"{DEATHS} processes died on it{how}"
         return {at: died for at, count in deaths.items() if count >= DEATHS}
 

@@ -93,7 +93,7 @@ class ModelClient:
 
     def ask(self, question: ModelQuestion) -> Future[ModelAnswer]:
         """Return the answer to come; it may end in `BatchStopped`."""
-        return asyncio.run_coroutine_threadsafe(self._once(question), self._start())
+        return asyncio.run_coroutine_threadsafe(self._answer_once(question), self._start())
 
     def close(self) -> None:
         """Let go of everything that is under way."""
@@ -114,8 +114,8 @@ class ModelClient:
             self._thread.start()
         return self._loop
 
-    async def _once(self, question: ModelQuestion) -> ModelAnswer:
-        """Answer a question, together with whoever else asks the same."""
+    async def _answer_once(self, question: ModelQuestion) -> ModelAnswer:
+        """Answer a question, together with anyone else who asks the same."""
         key = answer_key(self._settings.who, question)
         task = self._asked.get(key)
         if task is None:
@@ -323,7 +323,7 @@ class RateLimit:
         """Return the seconds until a request of `tokens` may begin, 0 if it may now."""
         while self._counted and self._counted[0][0] <= now:
             self._tokens -= self._counted.popleft()[1]
-        until = max(self._not_before, self._free_at(tokens))
+        until = max(self._not_before, self._find_free_time(tokens))
         return max(until - now, 0.0)
 
     def begin(self, now: float, tokens: int) -> None:
@@ -331,7 +331,7 @@ class RateLimit:
         self._counted.append((now + _MINUTE, tokens))
         self._tokens += tokens
 
-    def _free_at(self, tokens: int) -> float:
+    def _find_free_time(self, tokens: int) -> float:
         """Return when enough of what was counted is over; 0 if enough is free."""
         limits, counted = self._limits, self._counted
         free_at = 0.0

@@ -139,7 +139,7 @@ class Metrics(Struct, frozen=True, kw_only=True):
     dropped: int = 0
     """Sentences of the model that were taken out."""
     contradicted: int = 0
-    """Sentences that were taken out because the turns say otherwise how things stand."""
+    """Sentences that were taken out because the turns say otherwise."""
     stripped: int = 0
     """Generated turns that were taken out."""
 

@@ -64,7 +64,7 @@ def require_ray(address: str, settings: BatchSettings) -> None:
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        _knock(address)
+        _check_address(address)
     except OSError as error:
         raise _no_ray(address, error) from None
 
@@ -91,7 +91,7 @@ def do_on_ray(
     checkpoints = folder.absolute() / STATE / _CHECKPOINTS
     batch = RayBatch(
         sources=tuple(replace(one, path=os.path.abspath(one.path)) for one in sources),
-        settings=replace(settings, tokenizer=_absolute(settings.tokenizer)),
+        settings=replace(settings, tokenizer=_resolve_tokenizer(settings.tokenizer)),
         folder=folder.absolute(),
         checkpoints=str(checkpoints),
         work=work,
@@ -105,7 +105,7 @@ def do_on_ray(
         shutil.rmtree(checkpoints, ignore_errors=True)
 
 
-def _absolute(tokenizer: str) -> str:
+def _resolve_tokenizer(tokenizer: str) -> str:
     """Return the path of a tokenizer file from everywhere; a name of a vocabulary as it is."""
     return os.path.abspath(tokenizer) if os.path.isfile(tokenizer) else tokenizer
 
@@ -142,7 +142,7 @@ def _init(ray: Any, address: str, workers: int | None) -> None:
         cores = (workers or os.cpu_count() or 1) + 1
         options |= {"num_cpus": cores, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
-        with _silent():
+        with _silence_stderr():
             ray.init(address or LOCAL, **options)
     # whatever Ray raises if nobody answers, or the machine is too small
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -155,7 +155,7 @@ def _no_ray(address: str, error: Exception) -> NotReadable:
     return NotReadable(what, where=address or "this machine", remedy=remedy)
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raise `OSError` if nobody listens at an address: Ray would try for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
@@ -163,7 +163,7 @@ def _knock(address: str) -> None:
 
 
 @contextmanager
-def _silent() -> Generator[None]:
+def _silence_stderr() -> Generator[None]:
     """Let nothing through to standard error: Ray's core says there that it was told to be quiet."""
     kept, nowhere = os.dup(_STDERR), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, _STDERR)

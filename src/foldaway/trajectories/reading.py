@@ -85,7 +85,7 @@ def find_sources(
     found: list[RecordSource] = []
     for name in names:
         path = Path(name)
-        inside = list(_inside(path, on_skip)) if path.is_dir() else [_file(path)]
+        inside = list(_read_folder(path, on_skip)) if path.is_dir() else [_file(path)]
         if not inside:
             raise NotReadable("holds no records", where=name, remedy=f"expected {_KNOWN}")
         found.extend(inside)
@@ -102,7 +102,7 @@ def _file(path: Path) -> RecordSource:
     return RecordSource(str(path), path.name, form, path.stat().st_size)
 
 
-def _inside(folder: Path, on_skip: Callable[[str], None]) -> Iterator[RecordSource]:
+def _read_folder(folder: Path, on_skip: Callable[[str], None]) -> Iterator[RecordSource]:
     for where, folders, files in os.walk(folder):
         if STATE in folders and MANIFEST in files:
             folders[:], files = [], [name for name in files if name.startswith("part-")]
@@ -276,7 +276,7 @@ def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRe
         if is_native_value(value):
             yield from _sessions(read_value(value, source.path), source)
             return
-        many = isinstance(value, list) and all(map(_holds_turns, cast("list[Any]", value)))
+        many = isinstance(value, list) and all(map(_has_turns, cast("list[Any]", value)))
         pieces = [bytes(piece) for piece in split_list(data)] if many else [data.strip()]
     except NotReadable as error:
         yield RawRecord(source.name, 1, b"", str(error))
@@ -285,7 +285,7 @@ def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRe
         yield RawRecord(source.name, number, piece)
 
 
-def _holds_turns(value: Any) -> bool:
+def _has_turns(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     body = cast("dict[str, Any]", value)
@@ -339,7 +339,7 @@ def import_parquet() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def one_line(record: bytes) -> bytes:
+def join_lines(record: bytes) -> bytes:
     """Return a record without line breaks: one from a JSON file may be on many lines."""
     return dump_bytes(parse(record)) if b"\n" in record or b"\r" in record else record
 
@@ -358,9 +358,7 @@ class Shard(Struct, frozen=True):
 
 
 def read_shards(
-    sources: Iterable[RecordSource],
-    settings: BatchSettings,
-    on_bytes: OnBytes = lambda _: None,
+    sources: Iterable[RecordSource], settings: BatchSettings, on_bytes: OnBytes = lambda _: None
 ) -> Iterator[Shard]:
     """Yield the shards of a batch: the same input is always cut in the same places."""
     records = read_records(sources, on_bytes)

@@ -35,13 +35,13 @@ def refuse_unreadable(transcript: Transcript, max_turns: int) -> None:
         if message.role != "assistant":
             continue
         for part in message.parts:
-            if type(part) is Text and (tag := _nested(part.text)):
+            if type(part) is Text and (tag := _find_nested_tag(part.text)):
                 raise NotReadable(
                     f"a <{tag}> opens inside a <{tag}>", where=f"{_path(transcript)}[{at}]"
                 )
 
 
-def _nested(text: str) -> str:
+def _find_nested_tag(text: str) -> str:
     """Return the first tag that is opened inside itself and closed there, "" if there is none.
 
     Words may name a tag without opening one, so what is never closed is not nested.

@@ -105,7 +105,7 @@ def choose_regions(
 
 def _stretches(messages: Sequence[Message], keep_last: int) -> Iterator[list[int]]:
     """Yield the edges of groups in each stretch that holds no protected turn, its ends included."""
-    protected = _protected(messages, keep_last)
+    protected = _find_protected(messages, keep_last)
     edges: list[int] = []
     for start, stop in pairwise([*Groups(messages).starts, len(messages)]):
         if protected.isdisjoint(range(start, stop)):
@@ -118,7 +118,7 @@ def _stretches(messages: Sequence[Message], keep_last: int) -> Iterator[list[int
         yield edges
 
 
-def _protected(messages: Sequence[Message], keep_last: int) -> set[int]:
+def _find_protected(messages: Sequence[Message], keep_last: int) -> set[int]:
     firsts: dict[str, int] = {}
     for at, message in enumerate(messages):
         if message.origin != "summary":

@@ -47,7 +47,7 @@ from foldaway.trajectories.reading import (
     RawRecord,
     Shard,
     find_sources,
-    one_line,
+    join_lines,
     pack_rows,
     read_records,
 )
@@ -246,7 +246,7 @@ def _write(path: Path, lines: Sequence[bytes], form: Format = "jsonl") -> None:
 def _pack(lines: Sequence[bytes], form: Format, name: str) -> bytes:
     if form == "parquet":
         return pack_rows([parse(line) for line in lines], name)
-    data = b"".join(one_line(line) + b"\n" for line in lines)
+    data = b"".join(join_lines(line) + b"\n" for line in lines)
     match form:
         case "jsonl":
             return data

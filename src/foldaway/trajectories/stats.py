@@ -93,10 +93,10 @@ def sample(records: Iterable[RawRecord], number: int, seed: int) -> list[RawReco
     elsewhere change little. Only the sample is kept in memory.
     """
     readable = ((at, record) for at, record in enumerate(records) if not record.problem)
-    drawn = heapq.nsmallest(number, readable, key=lambda one: (_lot(one[1], seed), one[0]))
+    drawn = heapq.nsmallest(number, readable, key=lambda one: (_draw_lot(one[1], seed), one[0]))
     return [record for _, record in sorted(drawn, key=lambda one: one[0])]
 
 
-def _lot(record: RawRecord, seed: int) -> bytes:
+def _draw_lot(record: RawRecord, seed: int) -> bytes:
     place = f"{seed} {record.line} {record.source}".encode("utf-8", "surrogatepass")
     return blake2b(place, digest_size=8).digest()

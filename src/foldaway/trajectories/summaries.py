@@ -28,7 +28,7 @@ from foldaway.summarizers import Material
 from foldaway.summarizers.asking import Asking, begin, take
 from foldaway.summarizers.gate import Checked, check, evidence_of
 from foldaway.trajectories.region import Region
-from foldaway.transcript import Message, is_ask, whole
+from foldaway.transcript import Message, is_ask, whole_view
 
 ATTEMPTS = 3
 """How often the same is asked if the answer is of no use."""
@@ -128,7 +128,9 @@ def _read_facts(
     """Return the facts of the folded turns, for a summary of about `tokens`."""
     counter, redact = readings.counter, readings.redact
     folded = messages[region.start : region.stop]
-    index = FrozenLog(folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN)
+    index = FrozenLog(
+        folded, whole_view(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
+    )
     ledger = update(Ledger(), index.facts(0, len(folded)))
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
@@ -172,7 +174,7 @@ def frame_summary(
             break
         # less than was taken, or the same entries would come again
         room = min(room - excess, by_length.count(body) - 1)
-    return smallest_text(region.stop - region.start)
+    return smallest_summary(region.stop - region.start)
 
 
 class _CountsStart:
@@ -267,7 +269,7 @@ def region_material(
     facts = _read_facts(messages, region, readings, summary_tokens)
     material = Material(
         log=messages,
-        view=whole(len(messages)),
+        view=whole_view(len(messages)),
         state=CompactionState(carried=facts.carried),
         partition=Partition(region.start, region.stop, (), 0),
         ledger=facts.ledger,
@@ -309,10 +311,10 @@ def ask_model(
 
 def write_left_out(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
     """Say in the frame of a summary how many turns there were, and nothing else."""
-    return WrittenSummary(text=smallest_text(region.stop - region.start))
+    return WrittenSummary(text=smallest_summary(region.stop - region.start))
 
 
-def smallest_text(turns: int) -> str:
+def smallest_summary(turns: int) -> str:
     """Return the smallest summary: its frame, and how many turns were left out."""
     said = f"{turns:,} turns were left out here." if turns > 1 else "One turn was left out here."
     return summary_text(said, "", brief=True)

@@ -207,7 +207,7 @@ class ByWords:
         self._pieces_of = split.pieces.findall
         self._most = self._room = most_bytes
         self._known: dict[str, int] = {}
-        """Words and pieces. It only grows, and then makes way for a new one: whoever counts
+        """Words and pieces. It only grows, and then makes way for a new one: anyone who counts
         meanwhile keeps the old."""
         self._before: dict[str, int] = {}
         """What was known before that: what is asked for again is taken over."""

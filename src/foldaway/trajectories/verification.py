@@ -44,7 +44,7 @@ class Fault(Struct, frozen=True):
     """Whether all is as the batch says, and it says that the record is over its target."""
 
 
-def over_target_sentence(row: MetricsRow, target: int) -> str:
+def describe_over_target(row: MetricsRow, target: int) -> str:
     """Say by how much a record is over its target, and why."""
     why = f": {row.over_because}" if row.over_because else ""
     return f"costs {row.tokens_after:,} tokens of {target:,}{why}"
@@ -90,7 +90,7 @@ def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault
             for what in given.differences(record, row, report) if given else ():
                 yield Fault(where, what)
             if row.still_over_limit:
-                what = over_target_sentence(row, job.policy.target_tokens)
+                what = describe_over_target(row, job.policy.target_tokens)
                 yield Fault(where, f"{what} ({row.source}:{row.line})", over_target=True)
     if next(shards, None) is not None:
         yield Fault(REPORT, f"tells of {report.total.records:,} records, the input has more")
@@ -154,15 +154,15 @@ def _differences(
         if not row.regions and made.messages != given.messages:
             yield "was changed without a fold"
         elif row.regions:
-            yield from _outside_regions(made, given, row.regions)
-    if _unpaired(made) > _unpaired(given):
+            yield from _compare_outside(made, given, row.regions)
+    if _count_unpaired(made) > _count_unpaired(given):
         yield "parts a call from its result"
-    fresh = _broken(made) - _broken(given)
+    fresh = _broken_rules(made) - _broken_rules(given)
     if fresh:
         yield f"breaks {', '.join(sorted(fresh))}, which its input does not"
 
 
-def _outside_regions(
+def _compare_outside(
     made: Transcript, given: Transcript, regions: Sequence[tuple[int, int]]
 ) -> Iterator[str]:
     """Yield how turns outside the folds differ; system text before the first may have a notice."""
@@ -184,12 +184,12 @@ def _wires(messages: Sequence[Message], *, notice: bool) -> list[Any]:
     return [one.wire for one in messages if not notice or one.role != "system"]
 
 
-def _unpaired(transcript: Transcript) -> int:
+def _count_unpaired(transcript: Transcript) -> int:
     found = survey(transcript.messages)
     return found.call_of.count(-1) + found.answer_of.count(-1)
 
 
-def _broken(transcript: Transcript) -> set[str]:
+def _broken_rules(transcript: Transcript) -> set[str]:
     return {one.rule for one in check_transcript(transcript, profile_for(transcript.dialect))}
 
 

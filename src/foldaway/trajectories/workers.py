@@ -182,9 +182,9 @@ class _Worker(Generic[R]):
         def reply(coming: Future[ModelAnswer]) -> None:
             if coming.cancelled():
                 return
-            # the process that asked may be gone: whoever does its shard again finds the answer
+            # the process that asked may be gone: anyone who does its shard again finds the answer
             with closing, contextlib.suppress(OSError):
-                pipe.send(_piped_answer(piped.number, coming))
+                pipe.send(_read_piped_answer(piped.number, coming))
 
         self._client.ask(piped.question).add_done_callback(reply)
 
@@ -203,7 +203,7 @@ class _Worker(Generic[R]):
         self._process.join()
 
 
-def _piped_answer(number: int, coming: Future[ModelAnswer]) -> PipedAnswer:
+def _read_piped_answer(number: int, coming: Future[ModelAnswer]) -> PipedAnswer:
     error = coming.exception()
     if error is None:
         return PipedAnswer(number, coming.result())
@@ -255,7 +255,7 @@ class WorkerPipe:
             return coming.result()
 
     def receive(self) -> WorkerTask | None:
-        """Return the next task, None at the end; answers go to whoever waits for them."""
+        """Return the next task, None at the end; answers go to anyone who waits for them."""
         try:
             while isinstance(found := self._pipe.recv(), PipedAnswer):
                 coming = self._waiting.pop(found.number)

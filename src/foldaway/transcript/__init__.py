@@ -34,7 +34,7 @@ from foldaway.transcript.view import (
     grow,
     render,
     rewrite,
-    whole,
+    whole_view,
 )
 
 __all__ = [
@@ -42,5 +42,5 @@ __all__ = [
     "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
     "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
     "bare_message", "extend", "groups", "grow",
-    "is_ask", "render", "rewrite", "survey", "texts", "whole",
+    "is_ask", "render", "rewrite", "survey", "texts", "whole_view",
 ]  # fmt: skip

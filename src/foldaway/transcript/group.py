@@ -62,10 +62,10 @@ class Groups(Sequence[Group]):
                     opened.setdefault(part.id, []).append(at)
                     waiting[at] = waiting.get(at, 0) + 1
                 elif type(part) is ToolResult:
-                    bound = min(bound, self._answered(part.call_id, at))
+                    bound = min(bound, self._find_answered(part.call_id, at))
                 elif type(part) is Thinking:
                     thinks = True
-            binds_next = thinks and _only_reasons(message)
+            binds_next = thinks and _has_only_reasoning(message)
             if bound == at:
                 starts.append(at)
             else:
@@ -74,8 +74,8 @@ class Groups(Sequence[Group]):
             at += 1
         self._binds_next, self.total = binds_next, at
 
-    def _answered(self, call_id: str, at: int) -> int:
-        """Return where the call stands that a result answers; `at` where there is none."""
+    def _find_answered(self, call_id: str, at: int) -> int:
+        """Return where the call stands that a result answers; `at` if there is none."""
         waiting = self._open.get(call_id)
         if not waiting:
             return at
@@ -115,7 +115,7 @@ def groups(messages: Iterable[Message]) -> Groups:
     return Groups(messages)
 
 
-def _only_reasons(message: Message) -> bool:
+def _has_only_reasoning(message: Message) -> bool:
     return all(
         isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.strip())
         for part in message.parts

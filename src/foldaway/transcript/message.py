@@ -33,7 +33,7 @@ Payload: TypeAlias = dict[str, Any]
 class Flaw(Struct, frozen=True, gc=False):
     """What was off in the shape of a payload, noted while decoding.
 
-    The decoder reads on with the nearest legal meaning; encoding the message anew is the repair,
+    The decoder reads on with the nearest legal meaning; encoding the message again is the repair,
     unless `mendable` is false.
     """
 
@@ -150,7 +150,7 @@ class Message(Struct, frozen=True, gc=False):
         return replace(self, parts=parts, intact=False, flaws=())
 
     def rewritten(self) -> Message:
-        """Return this message to be encoded anew from its parts, with the rest of its payload."""
+        """Return this message to be encoded again from its parts, with the rest of its payload."""
         return replace(self, intact=False, flaws=())
 
 
@@ -189,7 +189,7 @@ class Frame(Struct, frozen=True, gc=False):
         return f"$.{self.key}" if self.key else "$"
 
     def setting(self, name: str) -> Any:
-        """Return a field of the request body, None where there is none."""
+        """Return a field of the request body, None if there is none."""
         return None if self.body is None else self.body.get(name)
 
 

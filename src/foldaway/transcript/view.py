@@ -32,7 +32,7 @@ class Rewritten(Struct, frozen=True, gc=False, tag="rewritten"):
 
 
 class Folded(Struct, frozen=True, gc=False, tag="folded"):
-    """A range of the log that `messages` (a summary; none where it was merged) stand for."""
+    """A range of the log that `messages` (a summary; none if it was merged) stand for."""
 
     start: int
     stop: int
@@ -46,7 +46,7 @@ Item: TypeAlias = Kept | Rewritten | Folded
 class View(Struct, frozen=True):
     """Items that cover every position of a log of `length` messages exactly once, in order.
 
-    Construction raises `InvalidView` where they do not: silent loss cannot be written down.
+    Construction raises `InvalidView` if they do not: silent loss cannot be written down.
     """
 
     items: tuple[Item, ...]
@@ -67,7 +67,7 @@ class View(Struct, frozen=True):
             raise InvalidView(what, position=min(at, self.length))
 
 
-def whole(length: int) -> View:
+def whole_view(length: int) -> View:
     """Return the view that keeps a log of `length` messages as it is."""
     return View((Kept(0, length),) if length else (), length)
 

@@ -12,11 +12,11 @@ from foldaway.compaction.index import FrozenLog, LogReading
 from foldaway.facts.ledger import Fact, Ledger, update
 from foldaway.testing import talk
 from foldaway.tokens import Estimator
-from foldaway.transcript import Message, whole
+from foldaway.transcript import Message, whole_view
 
 
 def _facts_in(log: Sequence[Message], redact: Redact = str) -> list[Fact]:
-    index = FrozenLog(log, whole(len(log)), LogReading(Estimator(), Policy(), redact))
+    index = FrozenLog(log, whole_view(len(log)), LogReading(Estimator(), Policy(), redact))
     return index.facts(0, len(log))
 
 

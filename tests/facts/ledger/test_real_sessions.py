@@ -27,7 +27,7 @@ from foldaway.facts.summary import SECTIONS, parse_summary, render_summary
 from foldaway.facts.tools import arguments_given
 from foldaway.reduction.lines import plain
 from foldaway.tokens import Estimator
-from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole
+from foldaway.transcript import Message, Text, ToolCall, ToolResult, whole_view
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SESSIONS = Path(os.environ.get("FOLDAWAY_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
@@ -58,7 +58,7 @@ def sessions(path: Path, most_chars: int) -> Iterator[Sequence[Message]]:
 
 
 def read(log: Sequence[Message]) -> tuple[Sequence[Message], list[Fact]]:
-    index = FrozenLog(log, whole(len(log)), LogReading(Estimator(), Policy()))
+    index = FrozenLog(log, whole_view(len(log)), LogReading(Estimator(), Policy()))
     return log, index.facts(0, len(log))
 
 

@@ -16,17 +16,17 @@ from foldaway.lab.report.verdict import (
     MAIN_SCORES,
     ScoreDifference,
     basis_of,
-    behind,
     compare_at_budget,
     compare_strategies,
     describe_over_budget,
     drift_changes,
-    drifts,
+    drifts_of,
     format_difference,
     format_sign,
     join_names,
     list_losses,
-    own,
+    list_own,
+    list_rivals,
     write_headline,
 )
 from foldaway.lab.results import MeanInterval, ScoreRow, mean_interval
@@ -166,7 +166,7 @@ def test_too_few_sessions_give_no_verdict(make_run: Make) -> None:
     found = compare_at_budget(run.summary.lines, compare_strategies(run.rows), 0.2, MAIN_SCORES)
     assert all(one.standing == "too few" for finding in found for one in finding.against)
     assert "nothing can be said" in write_headline(found, "bound")
-    assert behind(run.summary, compare_strategies(run.rows), "coding") == []
+    assert list_rivals(run.summary, compare_strategies(run.rows), "coding") == []
 
 
 def test_losses_are_those_of_the_intervals(make_run: Make) -> None:
@@ -182,8 +182,8 @@ def test_losses_are_those_of_the_intervals(make_run: Make) -> None:
     assert "stale values" in coding
     assert "bound recall" not in coding
     assert "over it" not in coding
-    assert behind(run.summary, found, "coding", "over")
-    assert not any("copy4" in one for one in behind(run.summary, found, "coding", "adversary"))
+    assert list_rivals(run.summary, found, "coding", "over")
+    assert not any("copy4" in one for one in list_rivals(run.summary, found, "coding", "adversary"))
 
 
 def test_drift_stands_on_the_same_sessions(make_run: Make) -> None:
@@ -194,7 +194,7 @@ def test_drift_stands_on_the_same_sessions(make_run: Make) -> None:
         for row in run.rows
         if not (row.part == "drift" and row.steps == 8 and row.session == "coding/0")
     ]
-    for points in drifts(rows, "bound").values():
+    for points in drifts_of(rows, "bound").values():
         assert {at.sessions for at in points.values()} == {6}
     most, by = drift_changes(rows, "bound")["coding", "foldaway"]
     assert (most, by.sessions) == (8, 6)
@@ -202,7 +202,7 @@ def test_drift_stands_on_the_same_sessions(make_run: Make) -> None:
 
 def test_the_agents_own_summary_is_held_against(make_run: Make) -> None:
     """In as many tokens: one sentence for each family and main score."""
-    said = own(compare_strategies(make_run().rows))
+    said = list_own(compare_strategies(make_run().rows))
     assert len(said) == 4
     assert all("Foldaway is ahead, +" in sentence for sentence in said)
 

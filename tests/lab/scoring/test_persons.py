@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.testing.rows import each_row
 
-from foldaway.lab.scoring.persons import person_words, said_by_persons
+from foldaway.lab.scoring.person_words import extract_person_words, person_words
 from foldaway.lab.scoring.session import Message
 
 
@@ -35,11 +35,11 @@ def test_the_body_of_a_command_or_skill_is_a_hosts() -> None:
     typed = user("<command-message>pr</command-message>\n<command-name>/pr</command-name>")
     launched = {"role": "tool", "tool_call_id": "c", "content": "Launching skill: ship"}
     log = [typed, user("Generate a PR title."), launched, user("# Ship\nPush it.")]
-    assert [said.text for said in said_by_persons(log)] == ["/pr"]
+    assert [said.text for said in extract_person_words(log)] == ["/pr"]
 
 
 def test_what_a_shell_of_swe_agent_printed_is_not_a_persons() -> None:
     """It ends with the prompt; so does the task, which is one's first message."""
     prompt = "(Open file: n/a)\n(Current directory: /w)\nbash-$"
     log = [user(f"Solve this issue.\n{prompt}"), user(f"[File: a.py]\n1:x\n{prompt}")]
-    assert [said.at for said in said_by_persons(log)] == [0]
+    assert [said.at for said in extract_person_words(log)] == [0]

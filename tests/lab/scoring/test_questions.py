@@ -19,7 +19,7 @@ from foldaway.lab.scoring.needed import Elsewhere, PreparedSession, prepare
 from foldaway.lab.scoring.questions import is_answered, questions_at
 from foldaway.lab.scoring.score import case_at, score
 from foldaway.lab.scoring.session import LabSession, Message
-from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.strategies import append_only, keep_tail, text_view
 from halves.oracle import oracle_of
 
@@ -86,7 +86,7 @@ def test_the_log_answers_all_and_nothing_answers_none(
 def test_the_answer_is_old_and_not_given_away() -> None:
     """It is in the log, but neither in its last fifth, nor in the prompt, nor in the question."""
     found = questions_at(prepared([*LOG, *FILLER]), 60)
-    source = one_line("\n".join(prepared([*LOG, *FILLER]).texts[:60]))
+    source = to_line("\n".join(prepared([*LOG, *FILLER]).texts[:60]))
     for one in found:
         assert one.answer in source
         assert one.answer not in source[len(source) * 4 // 5 :]
@@ -101,7 +101,7 @@ def test_an_answer_without_its_cue_does_not_count(kind: str) -> None:
     """The bare answer and one far from its cue are not enough."""
     found = questions_at(prepared([*LOG, *FILLER]), 60)
     one = next(one for one in found if one.kind == kind)
-    cue = one_line(one.cue)
+    cue = to_line(one.cue)
     assert is_answered(f"{cue}: {one.answer}", one)
     assert not is_answered(one.answer, one)
     assert not is_answered(f"{cue} {'. ' * 400} {one.answer}", one)
@@ -119,7 +119,7 @@ def test_the_same_log_is_asked_the_same() -> None:
 def test_any_text_can_be_asked_about(rows: list[tuple[str, str]]) -> None:
     """Whatever messages say, the log answers what is asked about it."""
     ready = prepared([{"role": role, "content": text} for role, text in rows])
-    source = one_line("\n".join(ready.texts))
+    source = to_line("\n".join(ready.texts))
     assert all(is_answered(source, one) for one in questions_at(ready, len(rows)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.testing.rows import each_row
 
-from foldaway.lab.scoring.record import claimed_files, kind_of_heading, read_view, sections_of
+from foldaway.lab.scoring.record import kind_of_heading, read_claimed_files, read_view, sections_of
 
 
 @each_row(
@@ -21,7 +21,7 @@ from foldaway.lab.scoring.record import claimed_files, kind_of_heading, read_vie
 )  # fmt: skip
 def test_changed_files_are_read_in_any_layout(section: str, claims: set[str]) -> None:
     """A path with words, words with paths, or bare paths under a heading that says it."""
-    assert claimed_files(section) == claims
+    assert read_claimed_files(section) == claims
 
 
 def test_headings_are_read_by_their_words() -> None:

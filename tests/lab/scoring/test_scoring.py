@@ -15,12 +15,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
 from foldaway.lab.results import mean_interval
 from foldaway.lab.scoring.facts import contexts, facts_in, is_bound, is_present, kind_of
-from foldaway.lab.scoring.files import same_file, summary_facts, touched_files
-from foldaway.lab.scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
-from foldaway.lab.scoring.record import claimed_files
+from foldaway.lab.scoring.files import find_touched_files, is_same_file, summary_facts
+from foldaway.lab.scoring.needed import Elsewhere, find_copied_grams, needed_facts, prepare
+from foldaway.lab.scoring.record import read_claimed_files
 from foldaway.lab.scoring.session import LabSession
-from foldaway.lab.scoring.shell import touched_by
-from foldaway.lab.scoring.signals import constraints, one_line, open_errors, without_colors
+from foldaway.lab.scoring.shell import find_touched
+from foldaway.lab.scoring.signals import constraints, open_errors, to_line, without_colors
 from foldaway.lab.strategies import PLAIN, choose_strategies, lines_of
 from halves.split import SPLIT_FILE, read_split
 
@@ -139,7 +139,7 @@ def test_a_key_is_context_of_its_value() -> None:
 )
 def test_what_a_command_touches(command: str, sure: set[str], unsure: set[str]) -> None:
     """Redirections, moves, deletions and edits in place are seen; quoted text is not."""
-    found = touched_by(command)
+    found = find_touched(command)
     assert found.sure == sure
     assert found.unsure - found.sure == unsure
 
@@ -147,7 +147,7 @@ def test_what_a_command_touches(command: str, sure: set[str], unsure: set[str]) 
 @given(st.text(alphabet="ab.> <|&;'\"\\$(){}\n`=/-#", max_size=120))
 def test_no_command_line_breaks_the_parser(command: str) -> None:
     """Whatever the text, an answer comes back."""
-    assert touched_by(command, "/w") is not None
+    assert find_touched(command, "/w") is not None
 
 
 def test_touched_files_are_those_of_calls_that_succeeded() -> None:
@@ -163,7 +163,7 @@ def test_touched_files_are_those_of_calls_that_succeeded() -> None:
         *call("exec_command", "aborted by user after 21.0s", cmd="rm -f kept.go"),
         *call("Write", None, file_path="/r/pending.go"),
     ]  # fmt: skip
-    found = touched_files(messages)
+    found = find_touched_files(messages)
     assert found.sure == {"/r/new.go", "/r/old.go", "p.go"}
     assert found.unsure == {"a.go", "b.go", "kept.go", "/r/pending.go"}
 
@@ -176,14 +176,14 @@ def test_an_editor_without_a_path_touches_the_open_file() -> None:
         ),
         *call("shell", "File updated", command="edit 1:2\nx\nend_of_edit"),
     ]
-    assert touched_files(messages).sure == {"/t/a.py"}
+    assert find_touched_files(messages).sure == {"/t/a.py"}
 
 
 def test_names_of_one_file() -> None:
     """An absolute and a relative name mean one file; a shared ending of a name does not."""
-    assert same_file("/r/src/a.go", "src/a.go")
-    assert same_file("./a.go", "a.go")
-    assert not same_file("/r/src/ba.go", "a.go")
+    assert is_same_file("/r/src/a.go", "src/a.go")
+    assert is_same_file("./a.go", "a.go")
+    assert not is_same_file("/r/src/ba.go", "a.go")
 
 
 def test_a_success_of_the_same_command_settles_its_errors() -> None:
@@ -255,9 +255,9 @@ def test_copied_grams_are_words_that_the_agent_writes_again() -> None:
     """Four words in a row count; four words that everybody has do not."""
     messages = [user("rename alpha beta gamma delta now and then"), agent("alpha beta gamma delta")]
     prepared = prepare(LabSession("s", "codex", "a/b", messages))
-    assert copied_grams(prepared, 1, NOTHING) == ["alpha beta gamma delta"]
+    assert find_copied_grams(prepared, 1, NOTHING) == ["alpha beta gamma delta"]
     common = Elsewhere(frozenset(), frozenset({"alpha", "beta", "gamma", "delta"}))
-    assert copied_grams(prepared, 1, common) == []
+    assert find_copied_grams(prepared, 1, common) == []
 
 
 def test_claims_are_read_from_the_section_on_files() -> None:
@@ -267,7 +267,7 @@ def test_claims_are_read_from_the_section_on_files() -> None:
         "- src/a.go: created, changed 3 times, read [m12]\n- src/b.go: read [m13]\n"
         "- c d.txt: deleted [m14]\n\n## Critical context\n- e.go: written"
     )
-    assert claimed_files(summary) == {"src/a.go", "c d.txt"}
+    assert read_claimed_files(summary) == {"src/a.go", "c d.txt"}
 
 
 def test_the_marks_of_a_summary_are_no_facts() -> None:
@@ -313,5 +313,5 @@ def test_an_interval_holds_its_mean() -> None:
 
 def test_white_space_and_color_do_not_count() -> None:
     """Lines are compared on one line, without terminal colors."""
-    assert one_line("\x1b[31mFAIL\x1b[0m\t a \n b") == "FAIL a b"
+    assert to_line("\x1b[31mFAIL\x1b[0m\t a \n b") == "FAIL a b"
     assert is_present(without_colors("\x1b[31mERROR\x1b[0m x"), "ERROR")

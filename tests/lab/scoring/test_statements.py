@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.lab.results import ScoreRow, pooled_share, statement_lines
-from foldaway.lab.scoring.persons import person_words, said_by_persons
+from foldaway.lab.results import ScoreRow, pool_shares, statement_lines
+from foldaway.lab.scoring.person_words import extract_person_words, person_words
 from foldaway.lab.scoring.session import Message
 from foldaway.lab.scoring.statements import judge
 from foldaway.lab.scoring.steps import steps_of
@@ -292,7 +292,7 @@ def test_what_a_host_puts_in_is_not_a_persons(text: str) -> None:
     """By its shape alone; the request before it stays the newest, and must be live."""
     assert person_words(text) == ""
     log = [ASK, agent("On it."), user(text)]
-    assert [said.at for said in said_by_persons(log)] == [0]
+    assert [said.at for said in extract_person_words(log)] == [0]
     folded = "## Historical task snapshot\n- The user wrote: Please make the parser faster."
     assert verdicts(log, folded, "request", tail=[user(text)]) == ([], [False])
     assert verdicts(log, folded, "request", tail=[ASK, user(text)]) == ([], [True])
@@ -505,7 +505,7 @@ def test_counts_are_pooled_and_drawn_by_session() -> None:
     assert line.precision is not None
     assert (line.precision.part, line.precision.whole) == (13, 16)
     assert line.precision.low < 13 / 16 < line.precision.high
-    assert pooled_share([(0, 0)]) is None
+    assert pool_shares([(0, 0)]) is None
 
 
 @given(st.text(alphabet="#-* `:;,.ab\n[]m1<>/", max_size=300))

@@ -24,7 +24,7 @@ def note(event: str, given: tuple[Any, ...]) -> None:
 
 def main() -> None:
     sys.addaudithook(note)
-    from foldaway.memory.external.found import external_named
+    from foldaway.memory.external.registry import external_named
     from foldaway.memory.manager import MemoryLimits, MemoryManager
     from foldaway.memory.provider import MemoryProvider, MemoryTurn
 

@@ -12,8 +12,8 @@ import pytest
 
 from foldaway.config import external_memory, open_memory, open_store, read_settings
 from foldaway.errors import FoldawayError, InvalidSetting, MissingExtra, UnknownName
-from foldaway.memory.external.found import external_named
 from foldaway.memory.external.mcp import McpMemory
+from foldaway.memory.external.registry import external_named
 from foldaway.memory.manager import MemoryManager
 from foldaway.memory.provider import MemoryProvider
 from foldaway.sessions.session import Session

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.memory.files.entries import entries_of, parse, render, rewrite, tidy
+from foldaway.memory.files.entries import entries_of, parse, render, rewrite, strip_line_ends
 from foldaway.memory.files.history import to_bytes, to_text
 
 LINES = st.sampled_from([
@@ -26,7 +26,7 @@ FILES = st.lists(st.tuples(LINES, NEWLINES), max_size=14).map(
 )
 FILES = st.tuples(st.sampled_from(["", "\ufeff"]), FILES, LINES | st.just("")).map("".join)
 TEXTS = FILES | st.text(max_size=60)
-CONTENTS = (TEXTS | st.lists(LINES, max_size=6).map("\n".join)).map(tidy).filter(bool)
+CONTENTS = (TEXTS | st.lists(LINES, max_size=6).map("\n".join)).map(strip_line_ends).filter(bool)
 
 
 def texts(text: str) -> list[str]:
@@ -73,7 +73,7 @@ def test_a_change_of_one_entry_leaves_the_others(
 @given(TEXTS)
 def test_tidying_twice_is_tidying_once(text: str) -> None:
     """So an entry keeps its id."""
-    assert tidy(tidy(text)) == tidy(text)
+    assert strip_line_ends(strip_line_ends(text)) == strip_line_ends(text)
 
 
 @each_row(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from foldaway.search.query import parse_query
 from foldaway.search.values import Filters, Query, Term, Wanted
-from foldaway.search.words import holds, stem, words_of
+from foldaway.search.words import has_term, stem, words_of
 from foldaway.stores.open import open_store
-from foldaway.stores.postgres.index import MORE, folded, lexemes, pairs
+from foldaway.stores.postgres.index import MORE, fold_case, lexemes, pairs
 from foldaway.stores.postgres.matching import PostgresIndex
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession
@@ -39,7 +39,7 @@ def store(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
 
 def has(text: str, term: Term) -> bool:
     """A word is had by its stem, whether its accents are seen as part of their letters or not."""
-    if holds(text, term):
+    if has_term(text, term):
         return True
     stems = [stem(word) for word in term.words]
     return term.kind == "word" and len(stems) == 1 and stems[0] in map(stem, words_of(text))
@@ -127,7 +127,7 @@ def test_a_text_with_nul_and_half_a_pair_is_stored_and_found(store: Store) -> No
 @given(st.text(), st.text(), st.text())
 def test_a_piece_of_a_text_is_a_piece_of_its_folded_text(one: str, two: str, three: str) -> None:
     """So that a substring can be looked for in folded texts."""
-    assert folded(one + two + three) == folded(one) + folded(two) + folded(three)
+    assert fold_case(one + two + three) == fold_case(one) + fold_case(two) + fold_case(three)
 
 
 @given(st.text(alphabet="日本語テストa "))

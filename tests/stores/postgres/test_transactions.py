@@ -12,7 +12,7 @@ import pytest
 from tests.testing.postgres_server import PostgresServer
 
 from foldaway.stores.database import Statements
-from foldaway.stores.log import append, made_ready
+from foldaway.stores.log import append, pack_messages
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import Erased, Held, Lease, NewMessage, NewSession, NewView
@@ -112,7 +112,7 @@ def test_erasing_waits_for_an_append_of_the_same_content(
     """A body that somebody is about to refer to is not swept away with an erased session."""
     going, kept = store.create(NEW).id, store.create(NEW).id
     store.append(going, [said("shared")])
-    ready = made_ready([said("shared")])
+    ready = pack_messages([said("shared")])
 
     def work(tx: Statements) -> Future[Erased]:
         append(store._space, tx, kept, ready, None)

@@ -24,7 +24,7 @@ from foldaway.facts import (
 )
 from foldaway.facts.ledger import Around, Ledger, summarize, tokens_per_char
 from foldaway.tokens import Estimator
-from foldaway.transcript import Message, texts, whole
+from foldaway.transcript import Message, texts, whole_view
 
 _WHOLE_BYTES = 5 << 18
 """A file of lines that is longer is not read as a whole: 1.2 MB take 270 ms of CPU
@@ -87,7 +87,7 @@ def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str 
     """
     log, counter = recognize(messages), Estimator()
     reading = LogReading(counter, Policy())
-    index = FrozenLog(log, whole(len(log)), reading, lines_of=_LINES_OF_CHARS)
+    index = FrozenLog(log, whole_view(len(log)), reading, lines_of=_LINES_OF_CHARS)
     ledger = index.ledger(len(log), Ledger(), 0)
     room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
     record = summarize(ledger, Around(room_chars=room, focus=focus))

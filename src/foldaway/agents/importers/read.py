@@ -48,13 +48,13 @@ from foldaway.dialects import (
     GZIP,
     LIST_KEYS,
     Limits,
-    bounded_lines,
-    broken_gzip,
+    clip_lines,
+    depth_error,
+    gzip_error,
+    measure_unpacked,
     parse,
-    too_deep,
-    too_large,
-    too_long,
-    unpacked_size,
+    size_error,
+    skip_note,
 )
 from foldaway.errors import NotReadable
 from foldaway.transcript import Payload
@@ -154,7 +154,7 @@ def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
     if found.kind != "records":
         return found.kind != "messages"
     stream.seek(0)
-    return is_one_session(bounded_lines(stream, limits))
+    return is_one_session(clip_lines(stream, limits))
 
 
 def is_one_session(lines: Iterable[bytes]) -> bool:
@@ -179,7 +179,7 @@ def is_native_value(value: Any) -> bool:
 def _size(stream: BinaryIO, limits: Limits) -> int:
     """Return how many bytes a stream holds, decompressed, and rewind it."""
     if isinstance(stream, gzip.GzipFile):
-        return unpacked_size(stream, limits)
+        return measure_unpacked(stream, limits)
     size = stream.seek(0, SEEK_END)
     stream.seek(0)
     return size
@@ -208,9 +208,9 @@ def _read(
     notes: list[Note] = []
 
     def skip(number: int) -> None:
-        notes.append(Note("too long", f"line {number}", too_long(limits)))
+        notes.append(Note("too long", f"line {number}", skip_note(limits)))
 
-    lines = bounded_lines(stream, limits, skip)
+    lines = clip_lines(stream, limits, skip)
     match detected.kind:
         case "value":
             yield from read_value(detected.value, path)
@@ -268,9 +268,9 @@ def _errors(where: str) -> Generator[None]:
     except PermissionError:
         raise NotReadable("may not be read", where=where, remedy="check its permissions") from None
     except RecursionError:
-        raise too_deep().at(where) from None
+        raise depth_error().at(where) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise broken_gzip(error).at(where) from None
+        raise gzip_error(error).at(where) from None
     except OSError as error:
         raise NotReadable(
             f"cannot be read ({type(error).__name__})", where=where, remedy="check the file"
@@ -437,7 +437,7 @@ def line_kind(found: Iterable[FileEntry]) -> str | None:
 
 def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     """Tell a document from lines: the first line of the latter is whole, and more follow."""
-    first = next((line for line in bounded_lines(stream, limits) if line.strip(_AROUND)), b"")
+    first = next((line for line in clip_lines(stream, limits) if line.strip(_AROUND)), b"")
     value = _object(first)
     if value is not None and not _has_more(stream):
         alone = line_kind([FileEntry(1, value)])
@@ -458,7 +458,7 @@ def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
 
 def _document(stream: BinaryIO, size: int, limits: Limits) -> Any:
     if size > limits.file_bytes:
-        raise too_large(limits)
+        raise size_error(limits)
     stream.seek(0)
     return parse(stream.read().strip(_AROUND))
 
@@ -473,12 +473,12 @@ def _has_more(stream: BinaryIO) -> bool:
 def _kind_of_lines(stream: BinaryIO, limits: Limits) -> str | None:
     stream.seek(0)
     notes: list[Note] = []
-    return line_kind(islice(entries(bounded_lines(stream, limits), notes), _LOOKED_AT))
+    return line_kind(islice(entries(clip_lines(stream, limits), notes), _LOOKED_AT))
 
 
 def _kind_of_text(stream: BinaryIO, limits: Limits) -> str:
     stream.seek(0)
-    for line in islice(bounded_lines(stream, limits), _LINES_OF_TEXT):
+    for line in islice(clip_lines(stream, limits), _LINES_OF_TEXT):
         if aider.is_history(line.decode("utf-8", "replace")):
             return "aider"
     raise NotReadable("is text of an unknown kind", remedy=_REMEDY)

@@ -17,23 +17,23 @@ from foldaway.cli.files import (
     SHOWN_ENTRIES,
     STANDARD,
     check_writable,
-    counted,
+    count_of,
     format_time,
     label,
-    printable,
-    shortened,
+    make_plain,
+    shorten,
     write_output,
 )
 from foldaway.cli.inputs import PATH, json_option, options, output_option, print_json
 from foldaway.cli.stores import (
     Position,
-    narrowed,
-    opened,
+    clip_id,
+    open_given,
+    read_narrowing,
     session_command,
     session_line,
     session_name,
     session_row,
-    short_id,
     span_options,
     store_options,
 )
@@ -64,9 +64,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
 )
 @store_options
 @json_option
-def list_sessions(
-    words: Sequence[str], as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def list_sessions(words: Sequence[str], as_json: bool, **given: Any) -> int:
     """List kept sessions, the last used first.
 
     WORDS narrow the list to sessions whose title or first request contains them literally. With
@@ -77,8 +75,8 @@ def list_sessions(
     foldaway sessions list parser --source claude-code --since "last month"
     foldaway sessions list --project . --since 7d
     """
-    with opened(given, "read") as store:
-        asked = narrowed(store, given)
+    with open_given(given, "read") as store:
+        asked = read_narrowing(store, given)
         wanted = SessionFilter(
             source=given["source"], kind="any" if given["everything"] else "main",
             since=asked.since, until=asked.until, folders=asked.folders, text=" ".join(words),
@@ -102,11 +100,11 @@ def show_page(page: Page, total: int, hidden: int) -> None:
     else:
         _show_rows(picture, page)
     if len(page.sessions) < total:
-        rest = f"; the next page: --after {short_id(page.sessions[-1].id)}" if page.next else ""
-        shown = f"{len(page.sessions):,} of {counted(total, 'session')} shown"
+        rest = f"; the next page: --after {clip_id(page.sessions[-1].id)}" if page.next else ""
+        shown = f"{len(page.sessions):,} of {count_of(total, 'session')} shown"
         picture.paragraph((f"{shown}; --most {total} shows all{rest}", "dim"), indent=2)
     if hidden:
-        what = counted(hidden, "session of a subagent or tool", "sessions of subagents or tools")
+        what = count_of(hidden, "session of a subagent or tool", "sessions of subagents or tools")
         picture.paragraph((f"{what} hidden; --all shows them", "dim"), indent=2)
 
 
@@ -116,13 +114,13 @@ def _show_rows(picture: Picture, page: Page) -> None:
     for info in page.sessions:
         source = info.source if info.kind == "main" else f"{info.source} {info.kind}".strip()
         rows.append((
-            (short_id(info.id), "bold"), short_date(info.updated), shortened(source),
-            shortened(os.path.basename(info.cwd)), f"{info.length:,}", f"{info.tokens:,}",
+            (clip_id(info.id), "bold"), short_date(info.updated), shorten(source),
+            shorten(os.path.basename(info.cwd)), f"{info.length:,}", f"{info.tokens:,}",
             (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"), session_name(info),
         ))  # fmt: skip
     names = ("session", "last used", "from", "project", "messages", "tokens", "", "title")
     picture.table("lloonrbt", rows, names=names, indent=0)
-    first = short_id(page.sessions[0].id)
+    first = clip_id(page.sessions[0].id)
     said = f"tokens are estimates; look at one: foldaway sessions show {first}"
     picture.paragraph((said, "dim"), indent=2)
 
@@ -138,7 +136,7 @@ def tree(session: str, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions tree 20260131-1200
     """
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         named = store.find(session)
         lineage = store.lineage(named.id)
     if as_json:
@@ -161,7 +159,7 @@ def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:
         descent = f"{info.descent}{at}  " if info.descent else ""
         *facts, name = session_line(info)
         if info.compactions:
-            facts.append((f"  {counted(info.compactions, 'compaction')}", "yellow"))
+            facts.append((f"  {count_of(info.compactions, 'compaction')}", "yellow"))
         if info.id == named:
             facts.append(("  ◀" if picture.unicode else "  <", "bold green"))
         line = text_of((descent, "magenta"), *facts, name)
@@ -186,7 +184,7 @@ def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
     foldaway sessions read 20260131-1200
     foldaway sessions read 20260131-1200 --whole | less
     """
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         found = read_session(store, store.find(session).id, whole=whole)
     if as_json:
         print_json({
@@ -204,7 +202,7 @@ def show_reading(found: SessionReading) -> None:
     picture.line(*session_line(found.session), "\n")
     _show_messages(picture, found.first)
     if found.left_out:
-        picture.paragraph((f"… {counted(found.left_out, 'message')} left out …\n", "dim"))
+        picture.paragraph((f"… {count_of(found.left_out, 'message')} left out …\n", "dim"))
     _show_messages(picture, found.last)
 
 
@@ -226,7 +224,7 @@ def scroll(
     foldaway sessions scroll 20260131-1200 m120
     """
     at = next((one for one in (at, place) if one is not None), 0)
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         found = scroll_session(store, store.find(session).id, at, reach=reach)
     if as_json:
         print_json({**session_row(found.session), "rows": found.rows, "earlier": found.earlier,
@@ -250,10 +248,10 @@ def _show_messages(
         picture.line(
             (f"m{row.position}", "bold" if row.position == marked else "dim"),
             (f" {row.role}", _ROLE_STYLES.get(row.role, "")),
-            *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
+            *((f"  {shorten(fact)}", "dim") for fact in facts if fact),
             ("  written by a compaction" if row.generated else "", "magenta"),
         )
-        lines = ("\t".join(map(printable, line.split("\t"))) for line in row.text.splitlines())
+        lines = ("\t".join(map(make_plain, line.split("\t"))) for line in row.text.splitlines())
         picture.line("\n".join(lines) or ("(no text: sealed reasoning or media)", "dim"))
         if row.cut:
             picture.paragraph((f"… {row.cut:,} more characters", "dim"))
@@ -301,7 +299,7 @@ def export(
     check_writable(output)
     if to is None:
         to = "markdown" if output.removesuffix(".gz").endswith(".md") else "jsonl"
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         info = store.find(session)
         made = export_session(store, info, to, what=what, generated=not given["without_generated"])
     write_output(output, made.data, mode=PRIVATE)
@@ -317,11 +315,11 @@ def export(
 
 def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
     if output != STANDARD:
-        click.echo(f"{short_id(info.id)}: {made.messages:,} messages written to {label(output)}")
+        click.echo(f"{clip_id(info.id)}: {made.messages:,} messages written to {label(output)}")
     if made.mended:
         click.echo(f"foldaway: mended: {', '.join(made.mended)}", err=True)
     for loss in made.losses[:SHOWN_ENTRIES]:
-        click.echo(f"foldaway: left out of message {loss.index}: {shortened(loss.what)}", err=True)
+        click.echo(f"foldaway: left out of message {loss.index}: {shorten(loss.what)}", err=True)
     if len(made.losses) > SHOWN_ENTRIES:
         click.echo(f"foldaway: and {len(made.losses) - SHOWN_ENTRIES:,} more", err=True)
 
@@ -340,7 +338,7 @@ def backup(out: str, as_json: bool, **given: Any) -> int:
     foldaway sessions backup sessions-2026-01-31.db
     """
     check_writable(out)
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         if out == store.where:
             return say(f"{label(out)} is the store itself; name another file")
         store.backup(out)

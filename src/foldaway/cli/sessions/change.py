@@ -12,17 +12,17 @@ from msgspec.structs import replace
 
 from foldaway.cli import say
 from foldaway.cli.draw import Picture
-from foldaway.cli.files import counted
+from foldaway.cli.files import count_of
 from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import (
     Position,
-    opened,
+    clip_id,
+    open_given,
     print_session,
     session_command,
     session_line,
     session_row,
-    short_id,
     store_options,
 )
 from foldaway.sessions import Expiring, Retention, find_expired, keep_limits
@@ -35,9 +35,8 @@ SHOWN_SESSIONS = 10
 
 @session_command(
     ("--at", Position(), "N", "How many messages it shares; by default all."),
-    ("--title", str, "TEXT",
-     "Its title; by default that of the session with the next number.", ""),
-)  # fmt: skip
+    ("--title", str, "TEXT", "Its title; by default that of the session with the next number.", ""),
+)
 def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any) -> int:
     """Branch a session at a message.
 
@@ -47,10 +46,10 @@ def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any
     \b
     foldaway sessions branch 20260131-1200 --at 40
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         parent = store.find(session)
         info = store.create(parent.branch(title), parent_id=parent.id, descent="branch", at=at)
-    print_session(info, f"a branch of {short_id(parent.id)} at m{info.forked_at}", as_json=as_json)
+    print_session(info, f"a branch of {clip_id(parent.id)} at m{info.forked_at}", as_json=as_json)
     return 0
 
 
@@ -64,7 +63,7 @@ def title(session: str, text: str, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions title 20260131-1200 "The parser, second try"
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         info = store.change(store.find(session).id, title=text)
     print_session(info, "renamed", as_json=as_json)
     return 0
@@ -80,7 +79,7 @@ def goal(session: str, text: str, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions goal 20260131-1200 "all tests of the parser pass"
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         info = store.change(store.find(session).id, goal=text)
     print_session(info, "goal set" if text else "goal removed", as_json=as_json)
     return 0
@@ -94,7 +93,7 @@ def pin(session: str, place: int, note: str, as_json: bool, **given: Any) -> int
     \b
     foldaway sessions pin 20260131-1200 m12 --note "the rules of the house"
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         info = store.find(session)
         store.pin(info.id, place, note)
         _print_pins(store, info, as_json=as_json)
@@ -109,7 +108,7 @@ def unpin(session: str, place: int, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions unpin 20260131-1200 m12
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         info = store.find(session)
         store.unpin(info.id, place)
         _print_pins(store, info, as_json=as_json)
@@ -123,9 +122,7 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
         return
     places = ", ".join(f"m{one.position}" for one in pins)
     click.echo(
-        f"{short_id(info.id)}: pinned {places}"
-        if pins
-        else f"{short_id(info.id)}: nothing is pinned"
+        f"{clip_id(info.id)}: pinned {places}" if pins else f"{clip_id(info.id)}: nothing is pinned"
     )
 
 
@@ -143,9 +140,7 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
 )  # fmt: skip
 @store_options
 @json_option
-def delete(
-    sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any
-) -> int:  # fmt: skip
+def delete(sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any) -> int:
     """Delete sessions permanently.
 
     Their messages leave the file and its indexes, and the file is rewritten, so that nothing of
@@ -155,8 +150,8 @@ def delete(
     foldaway sessions delete 20260131-1200
     foldaway sessions delete --older-than 365 --dry-run
     """
-    with opened(given, "write") as store:
-        expiring = _expiring(store, sessions, given)
+    with open_given(given, "write") as store:
+        expiring = _list_expiring(store, sessions, given)
         ids = [store.find(name).id for name in sessions]
         ids += [name for one in expiring for name in one.sessions]
         infos = [store.session(one) for one in dict.fromkeys(ids)]
@@ -175,7 +170,7 @@ def delete(
     return 0
 
 
-def _expiring(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[Expiring]:
+def _list_expiring(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[Expiring]:
     """Return what the options let go, or raise if they say nothing."""
     days, megabytes = given["older_than"], given["over_mb"]
     policy = Retention()
@@ -210,14 +205,12 @@ def _print_plan(
     if as_json:
         rows = [session_row(info) for info in infos]
         lineages = [to_builtins(one) for one in expiring]
-        print_json({
-            "sessions": rows, "messages": messages, "erased": None, "expiring": lineages
-        })  # fmt: skip
+        print_json({"sessions": rows, "messages": messages, "erased": None, "expiring": lineages})
     elif infos:
         _show_sessions(infos)
         for one in expiring[:SHOWN_SESSIONS]:
             size = f"{one.bytes / _MB:,.1f} MB, {one.age_days:,.0f} days old"
-            click.echo(f"{short_id(one.sessions[0])}: {size}, {_WHY[one.why]}")
+            click.echo(f"{clip_id(one.sessions[0])}: {size}, {_WHY[one.why]}")
         click.echo(f"{_counts(infos, messages)} would be deleted; nothing was")
     else:
         click.echo("there is nothing to delete")
@@ -232,13 +225,13 @@ _WHY = {
 
 def _print_erased(gone: Erased) -> None:
     click.echo(
-        f"deleted: {counted(gone.sessions, 'session')}, "
-        f"{counted(gone.messages, 'message')}, {counted(gone.bodies, 'text')}; the store takes "
+        f"deleted: {count_of(gone.sessions, 'session')}, "
+        f"{count_of(gone.messages, 'message')}, {count_of(gone.bodies, 'text')}; the store takes "
         f"{gone.bytes_after / _MB:,.1f} MB instead of {gone.bytes_before / _MB:,.1f}"
     )
     if gone.kept_for:
         more = " and others" if len(gone.kept_for) > SHOWN_SESSIONS else ""
-        names = ", ".join(map(short_id, gone.kept_for[:SHOWN_SESSIONS]))
+        names = ", ".join(map(clip_id, gone.kept_for[:SHOWN_SESSIONS]))
         click.echo(f"what they shared stays with {names}{more}")
 
 
@@ -250,4 +243,4 @@ def _show_sessions(infos: Sequence[SessionInfo]) -> None:
 
 
 def _counts(infos: Sequence[SessionInfo], messages: int) -> str:
-    return f"{counted(len(infos), 'session')} with {counted(messages, 'message')}"
+    return f"{count_of(len(infos), 'session')} with {count_of(messages, 'message')}"

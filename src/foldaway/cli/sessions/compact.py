@@ -24,7 +24,7 @@ from foldaway.cli.settings import (
     window_of,
     writers_for,
 )
-from foldaway.cli.stores import opened, place_options, print_session, session_command, short_id
+from foldaway.cli.stores import clip_id, open_given, place_options, print_session, session_command
 from foldaway.config import redaction_policy
 from foldaway.dialects import dump_text, profile_for
 from foldaway.engine import Comparison, Model, ViewDifference, compare, difference
@@ -66,7 +66,7 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         raise usage_error(
             "--native and --focus exclude each other: only our own summaries have that"
         )
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         was = store.newest_leaf(store.find(session).id)
         window = window_of(settings, settings.model or was.model)
         check_cached_prompt(writers, model=window.model, dialect=was.dialect)
@@ -112,9 +112,9 @@ def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
     """Print what a compaction leaves to be said below its picture."""
     picture = Picture()
     if report.status == "unchanged":
-        picture.line(f"{short_id(info.id)}: nothing changed ({report.reason}): {report.detail}")
+        picture.line(f"{clip_id(info.id)}: nothing changed ({report.reason}): {report.detail}")
     elif info.id != was.id:
-        picture.line(f"  continues as {short_id(info.id)}")
+        picture.line(f"  continues as {clip_id(info.id)}")
     for row in report.references[:1]:
         picture.line(f"  recall one: foldaway recall {row.ref}")
     for note in dict.fromkeys(report.notes):
@@ -135,7 +135,7 @@ def diff(session: str, views: tuple[int, int] | None, as_json: bool, **given: An
     foldaway sessions diff 20260131-1200
     foldaway sessions diff 20260131-1200 --views 0 2
     """
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         info = store.find(session)
         if views is None:
             current = store.view(info.id)
@@ -178,7 +178,7 @@ def _compare_views(
 def show_views(info: SessionInfo, compared: Comparison, made: ViewDifference) -> None:
     """Print what became of every message from one view of a session to another."""
     step = f"  {compared.before} to {compared.after}: "
-    show_comparison(Picture(), [(short_id(info.id), "bold"), step], compared, made)
+    show_comparison(Picture(), [(clip_id(info.id), "bold"), step], compared, made)
 
 
 @session_command()
@@ -191,7 +191,7 @@ def undo(session: str, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions undo 20260131-1200
     """
-    with opened(given, "write") as store:
+    with open_given(given, "write") as store:
         was = store.find(session)
         info = store.undo(was.id, expect=was.view)
     shown = "its log as it is" if not info.view else f"view {info.view}"

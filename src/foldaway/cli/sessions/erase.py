@@ -12,10 +12,10 @@ import click
 
 from foldaway.cli import say
 from foldaway.cli.draw import progress_bar
-from foldaway.cli.files import STANDARD, counted, is_terminal, read_bytes
+from foldaway.cli.files import STANDARD, count_of, is_terminal, read_bytes
 from foldaway.cli.inputs import json_option, options, print_json, usage_error
 from foldaway.cli.settings import settings_from
-from foldaway.cli.stores import opened, short_id, store_options
+from foldaway.cli.stores import clip_id, open_given, store_options
 from foldaway.config import Settings, external_memory, home_folder
 from foldaway.errors import FoldawayError
 from foldaway.memory import FilesProvider, MemoryProvider, memory_folder
@@ -62,7 +62,7 @@ def erase(
         raise usage_error("give --person, --project or --words")
     asked: dict[str, Any] = {"person": person, "project": project, "words": sought}
     folder = _memory_folder(given)
-    with opened(given, "write") as store, _memories(given, folder) as memories:
+    with open_given(given, "write") as store, _memories(given, folder) as memories:
         plan = Erasure()
         with _progress(is_shown=not as_json) as tell:
             if dry_run or not yes:
@@ -139,9 +139,9 @@ def _print(done: Erasure, *, as_json: bool) -> None:
     if not done.is_done:
         click.echo(f"{_counts(done)} would be erased; nothing was")
         return
-    click.echo(f"erased: {_counts(done)}; {counted(done.views, 'view')} dropped")
+    click.echo(f"erased: {_counts(done)}; {count_of(done.views, 'view')} dropped")
     for name in done.kept_for:
-        click.echo(f"what {short_id(name)} shares with an erased session stays with it")
+        click.echo(f"what {clip_id(name)} shares with an erased session stays with it")
     for name in done.cannot_forget:
         click.echo(f"the memory {name} cannot forget: remove the words there", err=True)
     if done.proof is not None:
@@ -150,25 +150,25 @@ def _print(done: Erasure, *, as_json: bool) -> None:
 
 def _print_proof(proof: Proof) -> None:
     size = sum(one.bytes for one in proof.files)
-    sought = counted(proof.words, "text")
-    lines = f"{proof.lines:,} of {counted(proof.of_lines, 'line')}"
-    where = f"{counted(proof.bodies, 'body', 'bodies')} unpacked"
+    sought = count_of(proof.words, "text")
+    lines = f"{proof.lines:,} of {count_of(proof.of_lines, 'line')}"
+    where = f"{count_of(proof.bodies, 'body', 'bodies')} unpacked"
     if proof.files:
-        where += f", {counted(len(proof.files), 'file')} with {size:,} bytes"
+        where += f", {count_of(len(proof.files), 'file')} with {size:,} bytes"
     click.echo(f"looked for: {sought} and {lines} of what is gone, in all tables, {where}")
     for place in proof.shared_places[:_SHOWN]:
         click.echo(f"the same line was said in {place}, and stays")
     for place in proof.left:
         click.echo(f"left: {place}", err=True)
-    found = counted(len(proof.left), "place")
+    found = count_of(len(proof.left), "place")
     click.echo(f"✗ left in {found}" if proof.left else "✓ found nowhere")
 
 
 def _print_places(plan: Erasure) -> None:
     for name in plan.sessions[:_SHOWN]:
-        click.echo(f"{short_id(name)}  whole", err=True)
+        click.echo(f"{clip_id(name)}  whole", err=True)
     for one in plan.messages[:_SHOWN]:
-        click.echo(f"{short_id(one.session)}  m{one.position}  {one.why}", err=True)
+        click.echo(f"{clip_id(one.session)}  m{one.position}  {one.why}", err=True)
     more = sum(max(len(some) - _SHOWN, 0) for some in (plan.sessions, plan.messages))
     if more:
         click.echo(f"and {more:,} more", err=True)
@@ -176,9 +176,10 @@ def _print_places(plan: Erasure) -> None:
 
 def _counts(plan: Erasure) -> str:
     whole, messages = (
-        counted(len(plan.sessions), "session"),
-        counted(plan.whole_messages, "message"),
+        count_of(len(plan.sessions), "session"),
+        count_of(plan.whole_messages, "message"),
     )
-    parts, others = counted(len(plan.messages), "message"), counted(len(plan.touched), "session")
-    notes = counted(plan.notes, "note")
+    parts = count_of(len(plan.messages), "message")
+    others = count_of(len(plan.touched), "session")
+    notes = count_of(plan.notes, "note")
     return f"{whole} with {messages}, the words of {parts} in {others} that stay, {notes}"

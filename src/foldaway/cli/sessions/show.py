@@ -10,9 +10,9 @@ from msgspec import to_builtins
 from foldaway.caching import usd
 from foldaway.cli.dates import short_date
 from foldaway.cli.draw import Picture, Piece, saving, text_of
-from foldaway.cli.files import counted, format_time, shortened
+from foldaway.cli.files import count_of, format_time, shorten
 from foldaway.cli.inputs import COUNT, print_json
-from foldaway.cli.stores import opened, session_command, session_line, session_row, short_id
+from foldaway.cli.stores import clip_id, open_given, session_command, session_line, session_row
 from foldaway.stores import SessionInfo
 from foldaway.usage import SessionDetails, session_details
 
@@ -35,7 +35,7 @@ def show(session: str, most: int, as_json: bool, **given: Any) -> int:
     \b
     foldaway sessions show 20260131-1200
     """
-    with opened(given, "read") as store:
+    with open_given(given, "read") as store:
         info = store.find(session)
         details = session_details(store, info)
     if as_json:
@@ -51,7 +51,7 @@ def show_session(info: SessionInfo, details: SessionDetails, most: int) -> None:
     picture.line(*session_line(info))
     parent = ""
     if info.parent_id:
-        parent = f"{short_id(info.parent_id)} ({info.descent}, m{info.forked_at})"
+        parent = f"{clip_id(info.parent_id)} ({info.descent}, m{info.forked_at})"
     rows = (
         ("id", info.id), ("from", f"{info.source} {info.source_id}".strip()), ("model", info.model),
         ("goal", info.goal), ("folder", info.cwd),
@@ -61,7 +61,7 @@ def show_session(info: SessionInfo, details: SessionDetails, most: int) -> None:
         ("ended", f"{format_time(info.ended)} {info.end_reason}".strip()),
         ("comes from", parent), ("pinned", ", ".join(f"m{pin.position}" for pin in details.pins)),
     )  # fmt: skip
-    picture.table("lf", [((name, "dim"), shortened(value)) for name, value in rows if value])
+    picture.table("lf", [((name, "dim"), shorten(value)) for name, value in rows if value])
     _show_views(picture, details)
     _show_requests(picture, details, most)
 
@@ -110,8 +110,8 @@ def _show_requests(picture: Picture, details: SessionDetails, most: int) -> None
     totals = details.totals
     picture.blank()
     picture.paragraph(
-        f"{counted(totals.requests, 'request')}, {totals.cache_hit_rate:.0%} of the input from "
-        f"the cache, {counted(totals.cache_misses, 'cache miss', 'cache misses')} "
+        f"{count_of(totals.requests, 'request')}, {totals.cache_hit_rate:.0%} of the input from "
+        f"the cache, {count_of(totals.cache_misses, 'cache miss', 'cache misses')} "
         f"({totals.misses_after_compaction:,} after a compaction)"
         f"{'' if totals.cost is None else f', {usd(totals.cost)}'}",
         indent=2,

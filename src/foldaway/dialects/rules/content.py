@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from foldaway.dialects.jsontext import clean_value, dump_text, parse
 from foldaway.dialects.rule import Action, Case, Mended, Rule
-from foldaway.dialects.rules.mends import flaws_of, replace_parts, rewrite
+from foldaway.dialects.rules.edits import flaws_of, replace_parts, rewrite
 from foldaway.transcript import (
     Message,
     Opaque,
@@ -82,7 +82,7 @@ def check_compaction_block(case: Case) -> list[Violation]:
         for part in message.parts:
             if type(part) is not Opaque or not _is_compaction(part):
                 continue
-            if seen or part is not message.parts[0] or not _may_stand(message.role, at):
+            if seen or part is not message.parts[0] or not _is_allowed_at(message.role, at):
                 what = "a second compaction block" if seen else "the compaction block is not first"
                 found.append(
                     case.fault(COMPACTION_BLOCK, at, part.at, what,
@@ -100,7 +100,7 @@ def begins_with_compaction(message: Message) -> bool:
     return isinstance(first, Opaque) and _is_compaction(first)
 
 
-def _may_stand(role: str, at: int) -> bool:
+def _is_allowed_at(role: str, at: int) -> bool:
     """Return whether a block may stand in the message `at`: one made on demand stands before all,
     one made at a threshold in an answer, after what it tells of.
     """
@@ -114,7 +114,7 @@ def _is_compaction(part: Opaque) -> bool:
 
 def check_clean(case: Case) -> list[Violation]:
     """Return the places with text that cannot be sent, or that stores refuse."""
-    found = [_fault(case, -1, key) for key in _unclean_around(case)]
+    found = [_fault(case, -1, key) for key in _list_unclean(case)]
     messages = case.messages
     for start in range(0, len(messages), _TOGETHER):
         some = messages[start : start + _TOGETHER]
@@ -135,7 +135,7 @@ def mend_clean(case: Case, violations: Sequence[Violation]) -> Mended:
         if at not in at_fault:
             messages.append(message)
             continue
-        signed = {part.at for part in message.parts if _must_go(part, case, message.intact)}
+        signed = {part.at for part in message.parts if _is_irreparable(part, case, message.intact)}
         actions += [_note(case, at, place, place in signed) for place in _places(message, case)]
         new = _clean_message(message, case)
         if new.parts or not message.parts:
@@ -143,7 +143,7 @@ def mend_clean(case: Case, violations: Sequence[Violation]) -> Mended:
     return Mended(tuple(messages), *_clean_around(case, actions))
 
 
-def _unclean_around(case: Case) -> list[str]:
+def _list_unclean(case: Case) -> list[str]:
     body = case.transcript.frame.body
     if body is None:
         return []
@@ -154,7 +154,7 @@ def _clean_around(
     case: Case, actions: Sequence[Action]
 ) -> tuple[tuple[Action, ...], Payload | None]:
     """Return all actions and the request body, None if it is clean."""
-    keys = _unclean_around(case)
+    keys = _list_unclean(case)
     if not keys:
         return tuple(actions), None
     body = {**(case.transcript.frame.body or {})}
@@ -277,7 +277,7 @@ def _clean_message(message: Message, case: Case) -> Message:
     return replace(replace_parts(message, tuple(parts)), wire=wire)
 
 
-def _must_go(part: Part, case: Case, as_given: bool) -> bool:
+def _is_irreparable(part: Part, case: Case, as_given: bool) -> bool:
     """Return whether a part is unclean and, being signed, cannot be altered."""
     if not isinstance(part, Thinking) or not part.signature:
         return False
@@ -288,7 +288,7 @@ def _clean_part(part: Part, case: Case, as_given: bool) -> Part | None:
     """Return the part with clean text, itself if it is clean, None if it must go."""
     if _is_clean_part(part, case, as_given):
         return part
-    if _must_go(part, case, as_given):
+    if _is_irreparable(part, case, as_given):
         return None
     wire: Any = part.wire if _is_clean_json(part.wire) else clean_value(part.wire)
     match part:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from foldaway.dialects.dialect import FreshIds
 from foldaway.dialects.rule import Action, Case, Mended, Rule
-from foldaway.dialects.rules.mends import Edits, cure, flaws_of, note_rewrites
+from foldaway.dialects.rules.edits import Edits, cure, flaws_of, note_rewrites
 from foldaway.dialects.rules.pairs import number_steps
-from foldaway.dialects.shape import shown
+from foldaway.dialects.shape import quote
 from foldaway.transcript import ToolCall, Violation
 
 ID_PRESENT = "id-present"
@@ -28,7 +28,7 @@ def mend_present(case: Case, violations: Sequence[Violation]) -> Mended:
     A call without an id keeps the one that was made for it.
     """
     numbers = number_steps(case)
-    waiting = _waiting(case, numbers)
+    waiting = _list_unanswered(case, numbers)
     nameless = [(at, result) for at, result in case.index.results if not result.call_id]
     rivals = Counter(numbers[at] for at, _ in nameless)
     edits = Edits()
@@ -48,7 +48,7 @@ def mend_present(case: Case, violations: Sequence[Violation]) -> Mended:
     return Mended(cure(edits.apply(case.messages), ID_PRESENT), tuple(actions))
 
 
-def _waiting(case: Case, numbers: Sequence[int]) -> dict[int, list[str]]:
+def _list_unanswered(case: Case, numbers: Sequence[int]) -> dict[int, list[str]]:
     """Return the ids of the calls that have no result, by step."""
     found: dict[int, list[str]] = {}
     for (at, call), answer in zip(case.index.calls, case.index.answer_of, strict=True):
@@ -78,7 +78,7 @@ def check_unique(case: Case) -> list[Violation]:
         return []
     return [
         case.fault(
-            ID_UNIQUE, at, call.at, f"the call id {shown(call.id)} is used before",
+            ID_UNIQUE, at, call.at, f"the call id {quote(call.id)} is used before",
             "give each call an id of its own, and its result the same",
         )
         for at, call, _ in _repeats(case)
@@ -130,7 +130,7 @@ def check_legal(case: Case) -> list[Violation]:
     """Return the calls whose id the profile's pattern refuses; positional ids are no ids."""
     return [
         case.fault(
-            ID_LEGAL, at, call.at, f"the call id {shown(call.id)} is not allowed",
+            ID_LEGAL, at, call.at, f"the call id {quote(call.id)} is not allowed",
             f"use an id that matches {case.profile.id_pattern}, and the same for its result",
         )
         for _, at, call in _illegal(case)
@@ -146,7 +146,7 @@ def mend_legal(case: Case, _: Sequence[Violation]) -> Mended:
         for ordinal, _, call in illegal
     }
     actions = tuple(
-        case.action(ID_LEGAL, at, f"the call {shown(call.id)} is now {ids[ordinal]!r}")
+        case.action(ID_LEGAL, at, f"the call {quote(call.id)} is now {ids[ordinal]!r}")
         for ordinal, at, call in illegal
     )
     edits = Edits()

@@ -1,4 +1,4 @@
-"""Rules about what stands beside the content: keys of a message or call, and cache markers."""
+"""Rules about what is next to the content: keys of a message or call, and cache markers."""
 
 # Wire values are `Any`, and so is whatever is taken out of one.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foldaway.dialects.rule import Action, Case, Mended, Rule
-from foldaway.dialects.rules.mends import Edits, replace_parts
+from foldaway.dialects.rules.edits import Edits, replace_parts
 from foldaway.transcript import (
     Message,
     Opaque,

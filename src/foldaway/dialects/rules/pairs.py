@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foldaway.dialects.rule import Case, Mended, Rule
-from foldaway.dialects.rules.mends import insert_messages, replace_parts
-from foldaway.dialects.shape import shown
-from foldaway.transcript import (
-    Message,
-    Opaque,
-    Part,
-    Text,
-    ToolCall,
-    ToolResult,
-    Violation,
-    is_ask,
-)
+from foldaway.dialects.rules.edits import insert_messages, replace_parts
+from foldaway.dialects.shape import quote
+from foldaway.transcript import Message, Opaque, Part, Text, ToolCall, ToolResult, Violation, is_ask
 
 CALL_ANSWERED = "call-answered"
 CALL_PENDING = "call-pending"
@@ -28,43 +19,43 @@ def check_answered(case: Case) -> list[Violation]:
     """Return the calls without a result before the last step."""
     return [
         case.fault(
-            CALL_ANSWERED, at, call.at, f"the call {shown(call.id)} has no result",
+            CALL_ANSWERED, at, call.at, f"the call {quote(call.id)} has no result",
             "add its result, or remove the call", mendable=_can_stub(call),
         )
-        for at, call in _before_last_step(case)
+        for at, call in _unanswered_before_last_step(case)
     ]  # fmt: skip
 
 
 def mend_answered(case: Case, _: Sequence[Violation]) -> Mended:
     """Add explicit stub results."""
-    return _add_stubs(case, CALL_ANSWERED, _before_last_step(case))
+    return _add_stubs(case, CALL_ANSWERED, _unanswered_before_last_step(case))
 
 
 def check_pending(case: Case) -> list[Violation]:
     """Return the calls of the last step that have no result yet."""
     return [
         case.fault(
-            CALL_PENDING, at, call.at, f"the call {shown(call.id)} has no result yet",
+            CALL_PENDING, at, call.at, f"the call {quote(call.id)} has no result yet",
             "send the list when all results are there, or add a result that says why not",
             mendable=_can_stub(call),
         )
-        for at, call in _of_last_step(case)
+        for at, call in _unanswered_in_last_step(case)
     ]  # fmt: skip
 
 
 def mend_pending(case: Case, _: Sequence[Violation]) -> Mended:
     """Add explicit stub results."""
-    return _add_stubs(case, CALL_PENDING, _of_last_step(case))
+    return _add_stubs(case, CALL_PENDING, _unanswered_in_last_step(case))
 
 
-def _before_last_step(case: Case) -> list[tuple[int, ToolCall]]:
+def _unanswered_before_last_step(case: Case) -> list[tuple[int, ToolCall]]:
     """Return the unanswered calls that the conversation went on from."""
     missing = _unanswered(case)
     last = _last_step(case) if missing else 0
     return [(at, call) for at, call in missing if at < last]
 
 
-def _of_last_step(case: Case) -> list[tuple[int, ToolCall]]:
+def _unanswered_in_last_step(case: Case) -> list[tuple[int, ToolCall]]:
     """Return the unanswered calls of the last step."""
     missing = _unanswered(case)
     last = _last_step(case) if missing else 0
@@ -76,20 +67,20 @@ def _unanswered(case: Case) -> list[tuple[int, ToolCall]]:
     missing = [
         (at, call)
         for (at, call), answer in zip(case.index.calls, case.index.answer_of, strict=True)
-        if answer < 0 and call.kind != "server" and not _asks_leave(call)
+        if answer < 0 and call.kind != "server" and not _is_approval_request(call)
     ]
-    return [] if missing and _holds_references(case) else missing
+    return [] if missing and _has_references(case) else missing
 
 
 def _last_step(case: Case) -> int:
     """Return the message at which the last step begins: calls, with results or nothing after."""
     messages = case.messages
     at = len(messages) - 1
-    while at >= 0 and holds_only_results(messages[at]):
+    while at >= 0 and has_only_results(messages[at]):
         at -= 1
     if at < 0 or messages[at].role != "assistant":
         return len(messages)
-    while at > 0 and case.profile.answers != "following run" and _speaks(messages[at - 1]):
+    while at > 0 and case.profile.answers != "following run" and _has_words(messages[at - 1]):
         at -= 1
     return at
 
@@ -99,7 +90,7 @@ def _can_stub(call: ToolCall) -> bool:
     return call.kind != "hosted" or call.name != "computer"
 
 
-def _asks_leave(call: ToolCall) -> bool:
+def _is_approval_request(call: ToolCall) -> bool:
     """Return whether a call only asks for approval, which need not be given."""
     return call.kind == "hosted" and (call.wire or {}).get("type") == "mcp_approval_request"
 
@@ -152,17 +143,17 @@ def _join_results(message: Message, results: Sequence[ToolResult]) -> Message:
     return replace_parts(message, (*own, *results, *rest))
 
 
-def may_be_stored(case: Case) -> bool:
+def is_perhaps_stored(case: Case) -> bool:
     """Return whether the provider may hold a call or result that the list does not show.
 
     That is so in a chained request, and if an item is named instead of given.
     """
     frame = case.transcript.frame
     chained = frame.setting("previous_response_id") or frame.setting("conversation")
-    return bool(chained) or _holds_references(case)
+    return bool(chained) or _has_references(case)
 
 
-def _holds_references(case: Case) -> bool:
+def _has_references(case: Case) -> bool:
     """Return whether an item is named instead of given: it may be any call or result."""
     return case.transcript.dialect == "openai-responses" and any(
         type(part) is Opaque and part.kind == "item_reference"
@@ -179,7 +170,7 @@ def last_ask(messages: Sequence[Message]) -> int:
     return at
 
 
-def holds_only_results(message: Message) -> bool:
+def has_only_results(message: Message) -> bool:
     """Return whether a message holds results of client tools and nothing else."""
     return bool(message.parts) and all(is_client_result(part) for part in message.parts)
 
@@ -193,7 +184,7 @@ def turn_ends(messages: Sequence[Message]) -> list[int]:
     """Return, for each message, the last of the run of assistant messages that follows it."""
     ends = list(range(len(messages)))
     for at in range(len(messages) - 2, -1, -1):
-        if _speaks(messages[at + 1]):
+        if _has_words(messages[at + 1]):
             ends[at] = ends[at + 1]
     return ends
 
@@ -205,14 +196,14 @@ def number_steps(case: Case) -> list[int]:
     before: Message | None = None
     alone = case.profile.answers == "following run"
     for message in case.messages:
-        if _speaks(message) and (alone or before is None or not _speaks(before)):
+        if _has_words(message) and (alone or before is None or not _has_words(before)):
             number += 1
         numbers.append(number)
         before = message
     return numbers
 
 
-def _speaks(message: Message) -> bool:
+def _has_words(message: Message) -> bool:
     return message.role == "assistant"
 
 

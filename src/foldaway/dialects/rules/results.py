@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foldaway.dialects.rule import Case, Mended, Rule
-from foldaway.dialects.rules.mends import drop_parts, replace_parts
-from foldaway.dialects.rules.pairs import holds_only_results, may_be_stored, turn_ends
-from foldaway.dialects.shape import shown
+from foldaway.dialects.rules.edits import drop_parts, replace_parts
+from foldaway.dialects.rules.pairs import has_only_results, is_perhaps_stored, turn_ends
+from foldaway.dialects.shape import quote
 from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult, Violation
 
 RESULT_HAS_CALL = "result-has-call"
@@ -18,22 +18,22 @@ SERVER_TOOLS_PAIRED = "server-tools-paired"
 def check_has_call(case: Case) -> list[Violation]:
     """Return the results that answer no call, or one that is answered already.
 
-    Silent where the provider may hold the call. Not mendable where nothing would be left of the
+    Silent where the provider may hold the call. Not mendable if nothing would be left of the
     list.
     """
     orphans = _orphans(case)
-    if not orphans or may_be_stored(case):
+    if not orphans or is_perhaps_stored(case):
         return []
     something_stays = len({at for at, _ in orphans}) < len(case.messages) or any(
-        not holds_only_results(message) for message in case.messages
+        not has_only_results(message) for message in case.messages
     )
-    called = _called(case)
+    called = _find_callers(case)
     return [
         case.fault(
             RESULT_HAS_CALL, at, result.at,
-            f"the call {shown(result.call_id)} has its result already"
+            f"the call {quote(result.call_id)} has its result already"
             if called.get(result.call_id, at) < at
-            else f"the result for {shown(result.call_id)} answers no call before it",
+            else f"the result for {quote(result.call_id)} answers no call before it",
             "remove it, or put back the call that it answers", mendable=something_stays,
         )
         for at, result in orphans
@@ -42,18 +42,18 @@ def check_has_call(case: Case) -> list[Violation]:
 
 def mend_has_call(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the orphans, and messages that held nothing else."""
-    called = _called(case)
+    called = _find_callers(case)
     found: list[tuple[int, Part, str]] = []
     for at, result in _orphans(case):
         again = called.get(result.call_id, at) < at
         which = "a further result" if again else "the result"
         why = "the call has its result already" if again else "no call before it"
-        what = f"dropped {which} for {shown(result.call_id)} with {_size(result)}: {why}"
+        what = f"dropped {which} for {quote(result.call_id)} with {_size(result)}: {why}"
         found.append((at, result, what))
     return drop_parts(case, RESULT_HAS_CALL, found)
 
 
-def _called(case: Case) -> dict[str, int]:
+def _find_callers(case: Case) -> dict[str, int]:
     """Return the first message that calls, by call id."""
     return {call.id: at for at, call in reversed(case.index.calls)}
 
@@ -80,15 +80,15 @@ def check_adjacent(case: Case) -> list[Violation]:
         case "anywhere":
             return []
         case "following run":
-            found = _outside_run(case)
+            found = _list_outside_run(case)
             where = "directly after the call, before any other role"
         case "next message":
-            found = _outside_next(case)
+            found = _list_outside_next(case)
             where = "in the message directly after the call, before other content"
     return [
         case.fault(
             RESULTS_ADJACENT, at, result.at,
-            f"the result for {shown(result.call_id)} is out of place", f"put it {where}",
+            f"the result for {quote(result.call_id)} is out of place", f"put it {where}",
         )
         for at, result in found
     ]  # fmt: skip
@@ -96,7 +96,7 @@ def check_adjacent(case: Case) -> list[Violation]:
 
 def mend_adjacent(case: Case, violations: Sequence[Violation]) -> Mended:
     """Move the results to their place; untouched messages are moved whole."""
-    move = _into_runs if case.profile.answers == "following run" else _into_next
+    move = _move_into_runs if case.profile.answers == "following run" else _move_into_next
     actions = tuple(
         case.action(RESULTS_ADJACENT, found.index, f"moved the result at {found.path} to its call")
         for found in violations
@@ -104,7 +104,7 @@ def mend_adjacent(case: Case, violations: Sequence[Violation]) -> Mended:
     return Mended(move(case), actions)
 
 
-def _outside_run(case: Case) -> list[tuple[int, ToolResult]]:
+def _list_outside_run(case: Case) -> list[tuple[int, ToolResult]]:
     found: list[tuple[int, ToolResult]] = []
     calls = case.index.calls
     run = before = -2
@@ -117,7 +117,7 @@ def _outside_run(case: Case) -> list[tuple[int, ToolResult]]:
     return found
 
 
-def _outside_next(case: Case) -> list[tuple[int, ToolResult]]:
+def _list_outside_next(case: Case) -> list[tuple[int, ToolResult]]:
     found: list[tuple[int, ToolResult]] = []
     calls = case.index.calls
     ends: list[int] = []
@@ -138,7 +138,7 @@ def _outside_next(case: Case) -> list[tuple[int, ToolResult]]:
     return found
 
 
-def _into_runs(case: Case) -> tuple[Message, ...]:
+def _move_into_runs(case: Case) -> tuple[Message, ...]:
     """Return the messages with every tool message directly after its call."""
     following: dict[int, list[int]] = {}
     moved: set[int] = set()
@@ -154,7 +154,7 @@ def _into_runs(case: Case) -> tuple[Message, ...]:
     return tuple(order)
 
 
-def _into_next(case: Case) -> tuple[Message, ...]:
+def _move_into_next(case: Case) -> tuple[Message, ...]:
     """Return the messages with the results of each turn in the one after it, before all else."""
     messages = case.messages
     ends = turn_ends(messages)
@@ -180,13 +180,13 @@ def _into_next(case: Case) -> tuple[Message, ...]:
 
 def _take_out(message: Message, placed: set[int]) -> list[Message]:
     """Return the message without the results that are placed again; none if nothing is left."""
-    left = _rest(message, placed)
+    left = _list_others(message, placed)
     if len(left) == len(message.parts):
         return [message]
     return [replace_parts(message, left)] if left else []
 
 
-def _rest(message: Message, placed: set[int]) -> tuple[Part, ...]:
+def _list_others(message: Message, placed: set[int]) -> tuple[Part, ...]:
     return tuple(part for part in message.parts if id(part) not in placed)
 
 
@@ -194,7 +194,7 @@ def _hold(
     host: Message, results: tuple[Part, ...], placed: set[int], case: Case, in_place: bool
 ) -> Message:
     """Return a message of these results: the host itself if it holds exactly them."""
-    rest = _rest(host, placed)
+    rest = _list_others(host, placed)
     if not in_place and rest:
         return Message(case.profile.result_role, results, host.position)
     parts = (*results, *rest)
@@ -212,23 +212,23 @@ def check_server_tools(case: Case) -> list[Violation]:
     return [
         case.fault(
             SERVER_TOOLS_PAIRED, at, part.at,
-            f"the server tool block {shown(_call_id(part))} has no counterpart",
+            f"the server tool block {quote(_call_id(part))} has no counterpart",
             "remove it, or put back its counterpart in the same turn",
         )
-        for at, part in _unpaired(case)
+        for at, part in _list_unpaired(case)
     ]  # fmt: skip
 
 
 def mend_server_tools(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the block that is alone."""
     found = [
-        (at, part, f"dropped the server tool block {shown(_call_id(part))}: no counterpart")
-        for at, part in _unpaired(case)
+        (at, part, f"dropped the server tool block {quote(_call_id(part))}: no counterpart")
+        for at, part in _list_unpaired(case)
     ]
     return drop_parts(case, SERVER_TOOLS_PAIRED, found)
 
 
-def _unpaired(case: Case) -> list[tuple[int, ToolCall | ToolResult]]:
+def _list_unpaired(case: Case) -> list[tuple[int, ToolCall | ToolResult]]:
     index = case.index
     if not any(part.kind == "server" for _, part in (*index.calls, *index.results)):
         return []
@@ -250,7 +250,7 @@ def _turns_over(messages: Sequence[Message]) -> list[int]:
     over = [len(messages)] * len(messages)
     for at in range(len(messages) - 2, -1, -1):
         after = messages[at + 1]
-        goes_on = after.role == "assistant" or holds_only_results(after)
+        goes_on = after.role == "assistant" or has_only_results(after)
         over[at] = over[at + 1] if goes_on else at + 1
     return over
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from foldaway.dialects.rule import Action, Case, Mended, Rule
 from foldaway.dialects.rules.content import begins_with_compaction
-from foldaway.dialects.rules.mends import flaws_of, insert_messages, replace_parts, rewrite
-from foldaway.dialects.shape import shown
+from foldaway.dialects.rules.edits import flaws_of, insert_messages, replace_parts, rewrite
+from foldaway.dialects.shape import quote
 from foldaway.transcript import (
     Message,
     Part,
@@ -55,17 +55,18 @@ def mend_known(case: Case, violations: Sequence[Violation]) -> Mended:
     """Write the role that an alias stands for."""
     actions = tuple(
         case.action(
-            ROLE_KNOWN, found.index,
+            ROLE_KNOWN,
+            found.index,
             f"role {_former_role(case, found.index)} is now {found.remedy.removeprefix('use ')}",
         )
         for found in violations
-    )  # fmt: skip
+    )
     return Mended(rewrite(case, violations).messages, actions)
 
 
 def _former_role(case: Case, at: int) -> str:
     wire: Any = case.messages[at].wire
-    return shown(cast("Payload", wire).get("role")) if isinstance(wire, dict) else "(none)"
+    return quote(cast("Payload", wire).get("role")) if isinstance(wire, dict) else "(none)"
 
 
 def check_tool_speaker(case: Case) -> list[Violation]:
@@ -73,7 +74,7 @@ def check_tool_speaker(case: Case) -> list[Violation]:
     messages = case.messages
     found = [
         case.fault(
-            TOOL_SPEAKER, at, call.at, f"the call {shown(call.id)} is not in an assistant message",
+            TOOL_SPEAKER, at, call.at, f"the call {quote(call.id)} is not in an assistant message",
             "give the message the role of who wrote it", mendable=False,
         )
         for at, call in case.index.calls
@@ -82,7 +83,7 @@ def check_tool_speaker(case: Case) -> list[Violation]:
     found += [
         case.fault(
             TOOL_SPEAKER, at, result.at,
-            f"the result for {shown(result.call_id)} is in an assistant message",
+            f"the result for {quote(result.call_id)} is in an assistant message",
             "give the message the role of who wrote it", mendable=False,
         )
         for at, result in case.index.results
@@ -95,7 +96,7 @@ def check_system_first(case: Case) -> list[Violation]:
     """Return the system messages after the first message, and developer messages anywhere."""
     return [
         case.fault(
-            SYSTEM_FIRST, at, "role", f"a {message.role} message {_why(message, at)}",
+            SYSTEM_FIRST, at, "role", f"a {message.role} message {_describe_problem(message, at)}",
             "put all of it into one system message at the start",
         )
         for at, message in enumerate(case.messages)
@@ -127,7 +128,7 @@ def mend_system_first(case: Case, _: Sequence[Violation]) -> Mended:
     return Mended(tuple(done), tuple(actions))
 
 
-def _why(message: Message, at: int) -> str:
+def _describe_problem(message: Message, at: int) -> str:
     return "is not at the start" if at else "is not known here"
 
 

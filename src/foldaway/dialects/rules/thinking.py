@@ -8,7 +8,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from foldaway.dialects.rule import Action, Case, Mended, Rule
-from foldaway.dialects.rules.mends import Edits, drop_parts
+from foldaway.dialects.rules.edits import Edits, drop_parts
 from foldaway.dialects.rules.pairs import is_client_result, last_ask
 from foldaway.transcript import Payload, Thinking, ToolCall, Violation
 
@@ -29,7 +29,7 @@ def check_signed(case: Case) -> list[Violation]:
     """Return the thinking blocks without a signature or without data."""
     return [
         case.fault(
-            THINKING_SIGNED, at, part.at, _what_is_missing(part),
+            THINKING_SIGNED, at, part.at, _missing_field(part),
             "remove the block, or put back what the provider sent",
         )
         for at, part in case.index.thinking
@@ -40,14 +40,14 @@ def check_signed(case: Case) -> list[Violation]:
 def mend_signed(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the blocks, and messages that held nothing else."""
     found = [
-        (at, part, f"dropped {case.path(at, part.at)}: {_what_is_missing(part)}")
+        (at, part, f"dropped {case.path(at, part.at)}: {_missing_field(part)}")
         for at, part in case.index.thinking
         if not part.signature
     ]
     return drop_parts(case, THINKING_SIGNED, found)
 
 
-def _what_is_missing(part: Thinking) -> str:
+def _missing_field(part: Thinking) -> str:
     return "redacted thinking has no data" if part.redacted else "thinking has no signature"
 
 
@@ -58,23 +58,25 @@ def check_first(case: Case) -> list[Violation]:
             THINKING_FIRST, at, part.at, _LATE,
             "put it back before the call that it led to, or remove it",
         )
-        for at, part in _late(case)
+        for at, part in _list_late(case)
     ]  # fmt: skip
     return found + _open_loop(case)
 
 
 def mend_first(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the blocks that are out of place: a moved one would be an altered one."""
-    found = [(at, part, f"dropped {case.path(at, part.at)}: {_LATE}") for at, part in _late(case)]
+    found = [
+        (at, part, f"dropped {case.path(at, part.at)}: {_LATE}") for at, part in _list_late(case)
+    ]
     return drop_parts(case, THINKING_FIRST, found)
 
 
-def _late(case: Case) -> list[tuple[int, Thinking]]:
+def _list_late(case: Case) -> list[tuple[int, Thinking]]:
     found: list[tuple[int, Thinking]] = []
     for at in dict.fromkeys(at for at, _ in case.index.thinking):
         parts = case.messages[at].parts
         called = False
-        end = len(parts) - _trailing(case, at)
+        end = len(parts) - _count_trailing(case, at)
         for place, part in enumerate(parts):
             if type(part) is Thinking:
                 if called or place >= end:
@@ -84,7 +86,7 @@ def _late(case: Case) -> list[tuple[int, Thinking]]:
     return found
 
 
-def _trailing(case: Case, at: int) -> int:
+def _count_trailing(case: Case, at: int) -> int:
     """Return how many thinking blocks a turn ends with."""
     following = case.messages[at + 1] if at + 1 < len(case.messages) else None
     if following is not None and following.role == "assistant":
@@ -124,7 +126,7 @@ def check_bound(case: Case) -> list[Violation]:
             f"thinking is bound to messages that changed (before message {start})",
             "remove it, or ask the provider to drop such blocks",
         )
-        for start, at, part in _unbound(case)
+        for start, at, part in _list_unbound(case)
     ]  # fmt: skip
 
 
@@ -132,15 +134,15 @@ def mend_bound(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the thinking of the turns after the first change."""
     found = [
         (at, part, f"dropped {case.path(at, part.at)}: earlier messages changed")
-        for _, at, part in _unbound(case)
+        for _, at, part in _list_unbound(case)
     ]
     return drop_parts(case, THINKING_BOUND, found)
 
 
-def _unbound(case: Case) -> list[tuple[int, int, Thinking]]:
+def _list_unbound(case: Case) -> list[tuple[int, int, Thinking]]:
     if not case.index.thinking or not case.model_is(case.profile.bound_thinking_models):
         return []
-    if asks_to_drop(case.transcript.frame.setting("thinking")):
+    if is_set_to_drop(case.transcript.frame.setting("thinking")):
         return []
     start = _first_unbound(case)
     return [
@@ -180,7 +182,7 @@ def is_enabled(thinking: Any) -> bool:
     return isinstance(thinking, dict) and cast("Payload", thinking).get("type") == "enabled"
 
 
-def asks_to_drop(thinking: Any) -> bool:
+def is_set_to_drop(thinking: Any) -> bool:
     """Return whether a request's setting has the provider drop thinking bound to something else."""
     return _field(_field(thinking, "block_binding"), "prefix_mismatch_behavior") == "drop_block"
 
@@ -190,7 +192,7 @@ def drop_settings(body: Payload) -> Payload:
     something else; none if it has them. Models that bind thinking think adaptively by default.
     """
     thinking = body.get("thinking")
-    if asks_to_drop(thinking):
+    if is_set_to_drop(thinking):
         return {}
     binding = {"prefix_mismatch_behavior": "drop_block"}
     given = cast("Payload", thinking) if isinstance(thinking, dict) else {"type": "adaptive"}
@@ -208,7 +210,7 @@ def check_followed(case: Case) -> list[Violation]:
             REASONING_FOLLOWED, at, part.at, "the reasoning is not followed by what it led to",
             "put back the message or call that followed it, or remove it",
         )
-        for at, part in _unfollowed(case)
+        for at, part in _list_unfollowed(case)
     ]  # fmt: skip
 
 
@@ -216,11 +218,11 @@ def mend_followed(case: Case, _: Sequence[Violation]) -> Mended:
     """Drop the reasoning items."""
     what = "dropped reasoning without the item that it led to"
     return drop_parts(
-        case, REASONING_FOLLOWED, [(at, part, what) for at, part in _unfollowed(case)]
+        case, REASONING_FOLLOWED, [(at, part, what) for at, part in _list_unfollowed(case)]
     )
 
 
-def _unfollowed(case: Case) -> list[tuple[int, Thinking]]:
+def _list_unfollowed(case: Case) -> list[tuple[int, Thinking]]:
     messages = case.messages
     found: list[tuple[int, Thinking]] = []
     followed: dict[int, bool] = {}
@@ -246,7 +248,7 @@ def check_call_signature(case: Case) -> list[Violation]:
             f"{call.name!r}, the first call of the step, has no thought signature",
             f"put back the signature; for a foreign call the provider takes {_NOT_OURS!r}",
         )
-        for at, call in _unsigned(case)
+        for at, call in _list_unsigned(case)
     ]  # fmt: skip
 
 
@@ -254,14 +256,14 @@ def mend_call_signature(case: Case, _: Sequence[Violation]) -> Mended:
     """Set the documented signature of calls that the provider did not write."""
     edits = Edits()
     actions: list[Action] = []
-    for at, call in _unsigned(case):
+    for at, call in _list_unsigned(case):
         edits.put(at, call, replace(call, signature=_NOT_OURS, intact=False))
         what = f"carries {_NOT_OURS!r}, as documented for calls without a signature"
         actions.append(case.action(THOUGHT_SIGNATURE, at, f"the call {call.name!r} {what}"))
     return Mended(edits.apply(case.messages), tuple(actions))
 
 
-def _unsigned(case: Case) -> list[tuple[int, ToolCall]]:
+def _list_unsigned(case: Case) -> list[tuple[int, ToolCall]]:
     if not case.index.calls:
         return []
     start = last_ask(case.messages)

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from foldaway.dialects.jsontext import dump_text, is_object_text, parse
 from foldaway.dialects.rule import Action, Case, Mended, Rule
-from foldaway.dialects.rules.mends import Edits, cure, flaws_of, insert_messages
-from foldaway.dialects.shape import shown
+from foldaway.dialects.rules.edits import Edits, cure, flaws_of, insert_messages
+from foldaway.dialects.shape import quote
 from foldaway.errors import NotReadable
 from foldaway.transcript import Media, Message, Part, Text, ToolCall, ToolResult, Violation
 
@@ -53,7 +53,7 @@ def check_name(case: Case) -> list[Violation]:
     """Return the calls without a name, or with one that the profile's pattern refuses."""
     return _find_nameless(case) + [
         case.fault(
-            NAME_LEGAL, at, call.at, f"the tool name {shown(call.name)} is not allowed",
+            NAME_LEGAL, at, call.at, f"the tool name {quote(call.name)} is not allowed",
             f"use a name that matches {case.profile.name_pattern}",
         )
         for _, at, call in _illegal_names(case)
@@ -68,7 +68,7 @@ def mend_name(case: Case, _: Sequence[Violation]) -> Mended:
         name = _make_legal(call.name, case.profile.name_pattern)
         edits.put(at, call, replace(call, name=name, intact=False))
         actions.append(
-            case.action(NAME_LEGAL, at, f"the tool name {shown(call.name)} is now {name!r}")
+            case.action(NAME_LEGAL, at, f"the tool name {quote(call.name)} is now {name!r}")
         )
         answer = case.index.answer_of[ordinal]
         if answer >= 0 and (found := case.index.results[answer])[1].name == call.name:
@@ -184,7 +184,7 @@ def check_text_only(case: Case) -> list[Violation]:
     return [
         case.fault(
             TOOL_TEXT_ONLY, at, part.at,
-            f"{part.kind} content in the result for {shown(result.call_id)}",
+            f"{part.kind} content in the result for {quote(result.call_id)}",
             "move it to a user message after the tool messages",
         )
         for at, result in case.index.results

@@ -41,7 +41,7 @@ def fit_to_budget(
     """Return the largest answer within the budget, or the smallest if none is within it.
 
     A peer counts in tokens of its own, keeps whole messages, and has floors; so its setting is
-    halved or doubled by what the last answer came to. Where nothing fits, there is a second round
+    halved or doubled by what the last answer came to. If nothing fits, there is a second round
     with `pressed`. The first failure ends the search.
     """
     most = max(_MISCOUNT * count(request.messages), request.budget_tokens, 1)
@@ -65,7 +65,7 @@ def _round(
         if isinstance(outcome, Failure):
             return outcome
         tokens = count(outcome.messages)
-        if best is None or _nearer(tokens, best.tokens, budget):
+        if best is None or _is_nearer(tokens, best.tokens, budget):
             best = Fitted(outcome, tokens)
         if tokens > budget:
             high = setting
@@ -81,7 +81,7 @@ def _round(
     return best
 
 
-def _nearer(tokens: int, known: int, budget: int) -> bool:
+def _is_nearer(tokens: int, known: int, budget: int) -> bool:
     """Return whether a size is better than another: within the budget first, then the larger."""
     if tokens <= budget:
         return known > budget or tokens > known

@@ -45,7 +45,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a peer made of a history; nothing in it is mended."""
+    """What a peer made of a history; nothing in it is repaired."""
 
     messages: tuple[Payload, ...]
     cpu_ms: float
@@ -95,7 +95,7 @@ class Worker:
             running = self._running = self._running or _Running(self._command)
         except OSError as error:
             return Failure(f"the worker could not be started: {error}")
-        line, hung = running.exchange(_encoded(request), self._timeout_seconds)
+        line, hung = running.exchange(_encode(request), self._timeout_seconds)
         if hung:
             self.close()
             return Failure(f"no answer within {self._timeout_seconds:g} seconds")
@@ -115,7 +115,7 @@ class Worker:
             self._running = None
 
 
-def _encoded(request: Request) -> bytes:
+def _encode(request: Request) -> bytes:
     """Return a request as a line; not by msgspec, which knows no lone surrogates."""
     return json.dumps(msgspec.to_builtins(request)).encode()
 
@@ -242,8 +242,10 @@ def interpreter(
     try:
         if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return python
-        if not python.exists() and _holds_something_else(folder):
-            return _failed(requirements, f"{folder} holds something else; give another folder")
+        if not python.exists() and _has_other_files(folder):
+            return _make_failure(
+                requirements, f"{folder} holds something else; give another folder"
+            )
         tell(f"installing {', '.join(requirements)} into {folder}")
         stamp.unlink(missing_ok=True)
         if not python.exists():
@@ -254,19 +256,19 @@ def interpreter(
             check=False, timeout=_INSTALL_SECONDS,
         )  # fmt: skip
         if done.returncode:
-            return _failed(requirements, _last_line(done.stderr) or "pip said nothing")
+            return _make_failure(requirements, _last_line(done.stderr) or "pip said nothing")
         stamp.write_text(wanted, encoding="utf-8")
     except (OSError, subprocess.SubprocessError) as error:
-        return _failed(requirements, f"{type(error).__name__}: {error}")
+        return _make_failure(requirements, f"{type(error).__name__}: {error}")
     return python
 
 
-def _holds_something_else(folder: Path) -> bool:
+def _has_other_files(folder: Path) -> bool:
     """Return whether there is anything in the folder, and no venv: it is not ours to clear."""
     return folder.is_dir() and any(folder.iterdir()) and not (folder / "pyvenv.cfg").exists()
 
 
-def _failed(requirements: tuple[str, ...], reason: str) -> Failure:
+def _make_failure(requirements: tuple[str, ...], reason: str) -> Failure:
     return Failure(f"{' '.join(requirements)} could not be installed: {reason}")
 
 

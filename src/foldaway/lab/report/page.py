@@ -19,15 +19,15 @@ from foldaway.lab.report.verdict import (
     MAIN_SCORES,
     OFTEN_OVER,
     ScoreFinding,
-    behind,
     compare_at_budget,
     compare_strategies,
     describe_over_budget,
-    drifting,
     format_difference,
     format_number,
+    list_drifts,
     list_losses,
-    own,
+    list_own,
+    list_rivals,
     write_headline,
 )
 from foldaway.lab.results import (
@@ -39,7 +39,7 @@ from foldaway.lab.results import (
     RunSummary,
     ScoreRow,
 )
-from foldaway.lab.strategies import RunSettings, all_strategies
+from foldaway.lab.strategies import RunSettings, list_strategies
 
 try:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -120,11 +120,11 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
             for score in MAIN_SCORES
         ],
         main_scores=MAIN_SCORES, over={(one.family, one.figure): one for one in over},
-        cards=_cards(at_main), own=own(found), drifting=drifting(rows, MAIN_SCORES),
+        cards=_cards(at_main), own=list_own(found), drifting=list_drifts(rows, MAIN_SCORES),
         losses=list_losses(summary, found),
         outdone={
             terms: {
-                family.name: behind(summary, found, family.name, terms)
+                family.name: list_rivals(summary, found, family.name, terms)
                 for family in _families(cuts)
             }
             for terms in ("over", "adversary")
@@ -165,7 +165,7 @@ def _strategies(summary: RunSummary) -> list[tuple[str, str]]:
     """Return all strategies of the run and what each does."""
     known = {
         strategy.name: strategy.what
-        for strategy in all_strategies(RunSettings(budgets=(), peer_folder=_ANY))
+        for strategy in list_strategies(RunSettings(budgets=(), peer_folder=_ANY))
     }
     known |= {
         WITH_MODEL: f"Foldaway with a summary by {summary.manifest.asked.get('summarizer', '')}",

@@ -42,7 +42,7 @@ from foldaway.lab.report.panels import (
     strategies,
     svg_text,
 )
-from foldaway.lab.report.verdict import MAIN_SCORES, basis_of, drifts
+from foldaway.lab.report.verdict import MAIN_SCORES, basis_of, drifts_of
 from foldaway.lab.results import MeanInterval, RunSummary, ScoreLine, ScoreRow
 
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -64,7 +64,7 @@ def budget_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None
 def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     """Return bound recall and copy4 after 1, 2, 4 and 8 compactions."""
     lines = [line for line in summary.lines if line.part == "drift" and line.figures]
-    by_score = {score: drifts(rows, score) for score in MAIN_SCORES}
+    by_score = {score: drifts_of(rows, score) for score in MAIN_SCORES}
     sessions = {
         (score, family): at.sessions
         for score, by in by_score.items()
@@ -333,14 +333,15 @@ PLOTS: Mapping[str, _Draw] = {
     "scores": partial(dots_plot, MAIN_SCORES, "What is kept"),
     "budget": budget_plot,
     "signals": partial(
-        dots_plot, ("far", "files R", "errors", "constraints"),
+        dots_plot,
+        ("far", "files R", "errors", "constraints"),
         "Far facts, files, errors and demands",
     ),
     "reach": reach_plot,
     "drift": drift_plot,
     "cost": cost_plot,
     "speed": speed_plot,
-}  # fmt: skip
+}
 """In the order of the page; `captions.toml` says what each shows."""
 
 

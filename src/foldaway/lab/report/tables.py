@@ -9,12 +9,7 @@ from msgspec import Struct
 
 from foldaway.lab.figures import COST, FAULTS, OVER, RATES, SPEED, USED
 from foldaway.lab.peers.table import MODES
-from foldaway.lab.report.verdict import (
-    ScoreDifference,
-    Standing,
-    join_names,
-    with_interval,
-)
+from foldaway.lab.report.verdict import ScoreDifference, Standing, join_names, with_interval
 from foldaway.lab.results import (
     OURS,
     MeanInterval,
@@ -24,7 +19,7 @@ from foldaway.lab.results import (
     ScoreLine,
     ScoreRow,
     StatementLine,
-    broken_rules,
+    count_broken_rules,
 )
 from foldaway.lab.scoring.tally import STATEMENTS
 
@@ -89,12 +84,12 @@ def _statements(lines: Sequence[ScoreLine]) -> Iterator[str]:
         yield f"| | {' | '.join(kinds)} |"
         yield "| --- |" + " --- |" * len(kinds)
         for line in told:
-            cells = [_told(line.statements.get(kind)) for kind in kinds]
+            cells = [_format_line(line.statements.get(kind)) for kind in kinds]
             yield f"| {line.strategy} | {' | '.join(cells)} |"
         yield ""
 
 
-def _told(line: StatementLine | None) -> str:
+def _format_line(line: StatementLine | None) -> str:
     if line is None:
         return "–"
     shares = [line.precision, line.recall]
@@ -198,7 +193,7 @@ def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
         if not row.failed:
             by.setdefault(row.strategy, []).append(row)
     for strategy, mine in by.items():
-        broken = broken_rules(mine)
+        broken = count_broken_rules(mine)
         checked = sum(row.violations is not None for row in mine)
         wrong = [f"{count:,} for {name}" for name, count in (broken or {}).items() if count]
         over = sum(row.is_over for row in mine)

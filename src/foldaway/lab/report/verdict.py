@@ -18,7 +18,7 @@ from foldaway.lab.results import (
     RunSummary,
     ScoreLine,
     ScoreRow,
-    by_table,
+    group_by_table,
     mean,
     mean_interval,
     values_of,
@@ -36,8 +36,9 @@ Standing: TypeAlias = Literal["ahead", "even", "behind", "too few"]
 Basis: TypeAlias = Literal["equal", "over", "adversary"]
 """On which terms somebody is compared: with as many tokens, with more, or without usable text."""
 _WITH_MORE: tuple[tuple[Standing, str], ...] = (
-    ("ahead", "Foldaway is ahead all the same of"), ("behind", "ahead of Foldaway are"),
-)  # fmt: skip
+    ("ahead", "Foldaway is ahead all the same of"),
+    ("behind", "ahead of Foldaway are"),
+)
 _STANDINGS: Mapping[Standing, str] = {
     "ahead": "Foldaway is ahead", "behind": "Foldaway is behind", "even": "not apart",
     "too few": "too few sessions to say",
@@ -83,13 +84,13 @@ class ScoreFinding(Struct, frozen=True, kw_only=True):
 def compare_strategies(rows: Sequence[ScoreRow], mine: str = OURS) -> list[ScoreDifference]:
     """Return a strategy minus each other one, wherever both have a figure of the same cut."""
     found: list[ScoreDifference] = []
-    tables = by_table(row for row in rows if not row.failed)
+    tables = group_by_table(row for row in rows if not row.failed)
     for (part, family, budget, steps), table in tables:
-        ours = _by_cut(table.get(mine, ()))
+        ours = _group_by_cut(table.get(mine, ()))
         for other, theirs in table.items():
             if other == mine:
                 continue
-            for figure, by in _paired(ours, _by_cut(theirs)):
+            for figure, by in _pair_means(ours, _group_by_cut(theirs)):
                 found.append(ScoreDifference(
                     part=part, family=family, budget=budget, steps=steps, figure=figure,
                     other=other, by=by,
@@ -134,14 +135,16 @@ def basis_of(line: ScoreLine) -> Basis:
     return "over" if over is not None and over.mean > OFTEN_OVER else "equal"
 
 
-def drifts(rows: Sequence[ScoreRow], figure: str) -> dict[tuple[str, str], dict[int, MeanInterval]]:
+def drifts_of(
+    rows: Sequence[ScoreRow], figure: str
+) -> dict[tuple[str, str], dict[int, MeanInterval]]:
     """Return by family and strategy a figure after each number of compactions.
 
     Only sessions that are long enough for the most compactions of their family count, so that all
     points of a line stand on the same ones.
     """
     found: dict[tuple[str, str], dict[int, MeanInterval]] = {}
-    for place, sessions in _drifted(rows, figure).items():
+    for place, sessions in _compute_session_drifts(rows, figure).items():
         steps = sorted({step for one in sessions for step in one})
         points = {
             step: mean_interval([one[step] for one in sessions if step in one]) for step in steps
@@ -158,7 +161,7 @@ def drift_changes(
     Session by session, over those that are long enough for the most.
     """
     found: dict[tuple[str, str], tuple[int, MeanInterval]] = {}
-    for place, sessions in _drifted(rows, figure).items():
+    for place, sessions in _compute_session_drifts(rows, figure).items():
         most = max((step for one in sessions for step in one), default=0)
         by = mean_interval([one[most] - one[1] for one in sessions if most in one and 1 in one])
         if most > 1 and by is not None:
@@ -166,7 +169,7 @@ def drift_changes(
     return found
 
 
-def _drifted(
+def _compute_session_drifts(
     rows: Sequence[ScoreRow], figure: str
 ) -> dict[tuple[str, str], list[dict[int, float]]]:
     """Return a figure by number of compactions, of each session that has the most of its family."""
@@ -183,11 +186,11 @@ def _drifted(
     }
 
 
-def _by_cut(rows: Sequence[ScoreRow]) -> dict[tuple[str, int], dict[str, float | None]]:
+def _group_by_cut(rows: Sequence[ScoreRow]) -> dict[tuple[str, int], dict[str, float | None]]:
     return {(row.session, row.cut): values_of(row) for row in rows}
 
 
-def _paired(
+def _pair_means(
     ours: Mapping[tuple[str, int], Mapping[str, float | None]],
     theirs: Mapping[tuple[str, int], Mapping[str, float | None]],
 ) -> Iterator[tuple[str, MeanInterval]]:
@@ -204,7 +207,7 @@ def _paired(
 
 
 def write_headline(found: Sequence[ScoreFinding], figure: str) -> str:
-    """Return one sentence on a score: in which families Foldaway leads, and where it does not."""
+    """Return one sentence on a score: in which families Foldaway leads, and in which not."""
     mine = [one for one in found if one.figure == figure and one.against]
     judged = [one for one in mine if len(one.of("too few")) < len(one.against)]
     if not judged:
@@ -213,7 +216,7 @@ def write_headline(found: Sequence[ScoreFinding], figure: str) -> str:
             "in which Foldaway and another strategy were both scored."
         )
     first = [one.family for one in judged if len(one.of("ahead")) == len(one.against)]
-    rest = [_otherwise(one) for one in judged if one.family not in first]
+    rest = [_describe_other(one) for one in judged if one.family not in first]
     total = f"{len(judged)} {'family' if len(judged) == 1 else 'families'}"
     if not rest:
         where = f"all of {total}: {join_names(first)}" if len(first) > 1 else first[0]
@@ -253,19 +256,20 @@ def describe_over_budget(found: Sequence[ScoreFinding], figure: str) -> str:
     return f"Of those that took more tokens than allowed, on {title_of(figure)}: {'; '.join(said)}."
 
 
-def _otherwise(one: ScoreFinding) -> str:
+def _describe_other(one: ScoreFinding) -> str:
     said = [
         f"{word} {join_names(row.other for row in rows)}"
         for word, rows in (
-            ("behind", one.of("behind")), ("not apart from", one.of("even")),
+            ("behind", one.of("behind")),
+            ("not apart from", one.of("even")),
             ("not comparable with", one.of("too few")),
         )
         if rows
-    ]  # fmt: skip
+    ]
     return f"in {one.family} it is {' and '.join(said)}"
 
 
-def own(found: Sequence[ScoreDifference]) -> list[str]:
+def list_own(found: Sequence[ScoreDifference]) -> list[str]:
     """Return how Foldaway stands to summaries that agents wrote themselves, in as many tokens."""
     return [
         f"{one.family}, {title_of(one.figure)}: {_STANDINGS[one.standing]}, "
@@ -275,7 +279,7 @@ def own(found: Sequence[ScoreDifference]) -> list[str]:
     ]
 
 
-def drifting(rows: Sequence[ScoreRow], scores: Sequence[str]) -> list[tuple[str, ...]]:
+def list_drifts(rows: Sequence[ScoreRow], scores: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what the most compactions in a row change for Foldaway, beside a single one.
 
     A row is family, strategy, compactions, sessions, and the change of each score.
@@ -347,13 +351,13 @@ def list_losses(summary: RunSummary, found: Sequence[ScoreDifference]) -> dict[s
     for line in at_main:
         if line.strategy == OURS and line.figures:
             rivals = [one for one in at_main if one.family == line.family and one is not line]
-            rows = [*behind(summary, found, line.family), *_dear(line), *_over(line),
-                    *_slow(line, rivals), *_faulty(line)]  # fmt: skip
+            rows = [*list_rivals(summary, found, line.family), *_list_costs(line),
+                    *_list_over(line), *_slow(line, rivals), *_list_faults(line)]  # fmt: skip
             said[line.family] = rows
     return said
 
 
-def behind(
+def list_rivals(
     summary: RunSummary, found: Sequence[ScoreDifference], family: str, basis: Basis = "equal"
 ) -> list[str]:
     """Return who is ahead of Foldaway in which score, beyond chance."""
@@ -365,7 +369,7 @@ def behind(
     ]
 
 
-def _dear(line: ScoreLine) -> Iterator[str]:
+def _list_costs(line: ScoreLine) -> Iterator[str]:
     cost = line.figures.get(COST)
     if cost is not None and cost.low > 1:
         yield f"Cost: the compaction cost more than it saved, {format_interval(cost)}."
@@ -373,7 +377,7 @@ def _dear(line: ScoreLine) -> Iterator[str]:
         yield f"Cost: whether it paid for itself is not certain, {format_interval(cost)}."
 
 
-def _over(line: ScoreLine) -> Iterator[str]:
+def _list_over(line: ScoreLine) -> Iterator[str]:
     over, used = line.figures.get(OVER), line.figures.get(USED)
     if over is not None and used is not None and over.mean > 0:
         yield (
@@ -396,7 +400,7 @@ def _slow(line: ScoreLine, rivals: Sequence[ScoreLine]) -> Iterator[str]:
         )
 
 
-def _faulty(line: ScoreLine) -> Iterator[str]:
+def _list_faults(line: ScoreLine) -> Iterator[str]:
     for name, count in line.counts.items():
         if count:
             yield f"Faults: {count} {name}."

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from foldaway.lab.scoring.files import same_file
+from foldaway.lab.scoring.files import is_same_file
 from foldaway.lab.scoring.steps import LogStep
 
 _NUMBERED = re.compile(r"^\s{0,8}\d{1,6}(?:→|\t|: |\|)", re.MULTILINE)
@@ -30,7 +30,7 @@ _LEAST_CHARS = 8
 
 
 class FileLines:
-    """The lines of one file that a log has shown, and how often each stands there now."""
+    """The lines of one file that a log has shown, and how often each is there now."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -95,7 +95,7 @@ class Contents:
     def file(self, path: str) -> FileLines:
         """Return the lines of a file; one that the log has not named has none."""
         for known, lines in self.files.items():
-            if same_file(known, path):
+            if is_same_file(known, path):
                 return lines
         return self.files.setdefault(path, FileLines())
 
@@ -161,7 +161,7 @@ class Contents:
             paths = [word for word in words[1:] if "." in word and not word.startswith("-")]
             is_edit = words[0] in ("sed", "perl") and any(word.startswith("-i") for word in words)
             for path in paths if is_edit or words[0] in ("prettier", "rm", "mv") else []:
-                if path in self.files or any(same_file(path, one) for one in self.files):
+                if path in self.files or any(is_same_file(path, one) for one in self.files):
                     self.file(path).forget()
         first = step.words[0] if step.words else [""]
         shown = [word for word in first[1:] if re.search(r"\w\.\w{1,8}$", word)]

@@ -1,6 +1,6 @@
 """The scoring extractor: what in a text is a fact. Shares nothing with the ledger's own.
 
-A fact is a path, url, identifier or number, told by its shape alone. Text is first cut into runs
+A fact is a path, url, identifier or number, decided by its shape alone. Text is first cut into runs
 of characters that such a thing may have, which is linear; a run is then judged once, however
 often it occurs.
 """
@@ -79,7 +79,7 @@ def places(text: str, fact: str, most: int = 1_000) -> Iterator[int]:
         before, after = text[max(at - 1, 0) : at], text[at + length : at + length + 1]
         if before and before in "nrt" and text[at - 2 : at - 1] == "\\":
             before = ""
-        if not (_goes_on(before, fact[0]) or _goes_on(after, fact[-1])):
+        if not (_is_continued(before, fact[0]) or _is_continued(after, fact[-1])):
             yield at
             count += 1
         at = text.find(fact, at + 1)
@@ -90,7 +90,7 @@ def is_present(text: str, fact: str) -> bool:
     return next(places(text, fact), -1) >= 0
 
 
-def _goes_on(beside: str, edge: str) -> bool:
+def _is_continued(beside: str, edge: str) -> bool:
     return bool(beside) and (beside.isalnum() or beside == "_") and (edge.isalnum() or edge == "_")
 
 
@@ -163,11 +163,11 @@ def _is_dotted(text: str) -> bool:
 def contexts(text: str, fact: str, most: int) -> list[frozenset[str]]:
     """Return the words beside each mention of a fact; mentions without any are left out."""
     own = words_of(fact) | {fact.lower()}
-    found = [beside(text, at, len(fact)) - own for at in places(text, fact, most)]
+    found = [find_context_words(text, at, len(fact)) - own for at in places(text, fact, most)]
     return [words for words in found if words]
 
 
-def beside(text: str, at: int, length: int) -> frozenset[str]:
+def find_context_words(text: str, at: int, length: int) -> frozenset[str]:
     """Return the context words of the line around a place, as far as the reach goes.
 
     What is joined to the fact belongs to the same name and is not context.
@@ -196,13 +196,13 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def is_bound(text: str, fact: str, known: Iterable[frozenset[str]]) -> bool:
-    """Return whether some mention in `text` stands beside the words of one source mention.
+    """Return whether some mention in `text` is next to the words of one source mention.
 
     Two of them, or one where the source mention itself has fewer than four.
     """
     rows = list(known)
     for at in places(text, fact, 40):
-        here = beside(text, at, len(fact))
+        here = find_context_words(text, at, len(fact))
         if any(len(row & here) >= (2 if len(row) >= _FEW else 1) for row in rows):
             return True
     return False

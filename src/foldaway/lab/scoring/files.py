@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from foldaway.lab.scoring.facts import facts_in
 from foldaway.lab.scoring.session import Message, content_text, decode_arguments
-from foldaway.lab.scoring.shell import Touched, patched_files, touched_by
+from foldaway.lab.scoring.shell import Touched, find_patched_files, find_touched
 from foldaway.lab.scoring.signals import has_failed
 
 _PATHS = ("file_path", "filePath", "path", "filename", "file_name", "file", "target_file",
@@ -36,7 +36,7 @@ _OURS = re.compile(
 """What the summary says in its own right: references, labels, counts, words that it clipped."""
 
 
-def touched_files(messages: Sequence[Message]) -> Touched:
+def find_touched_files(messages: Sequence[Message]) -> Touched:
     """Return the files that the calls of these messages touched.
 
     A call that failed touched nothing for sure: a shell line may have got half-way, so its files
@@ -64,10 +64,10 @@ def touched_files(messages: Sequence[Message]) -> Touched:
                     found.unsure |= here.sure | here.unsure
             else:
                 found.join(here)
-    return Touched(_once(found.sure), found.unsure - found.sure)
+    return Touched(_remove_shorter(found.sure), found.unsure - found.sure)
 
 
-def same_file(one: str, other: str) -> bool:
+def is_same_file(one: str, other: str) -> bool:
     """Return whether two names may mean one file: equal, or one ends with the other."""
     one, other = _plain(one), _plain(other)
     if len(one) < len(other):
@@ -75,16 +75,16 @@ def same_file(one: str, other: str) -> bool:
     return one == other or (bool(other) and one.endswith("/" + other.lstrip("/")))
 
 
-def among(path: str, paths: Iterable[str]) -> bool:
+def is_among(path: str, paths: Iterable[str]) -> bool:
     """Return whether a path means one of several files."""
-    return any(same_file(path, other) for other in paths)
+    return any(is_same_file(path, other) for other in paths)
 
 
-def _once(paths: set[str]) -> set[str]:
+def _remove_shorter(paths: set[str]) -> set[str]:
     """Return the paths without shorter names of the same files."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda path: (-len(path), path)):
-        if not among(path, kept):
+        if not is_among(path, kept):
             kept.append(path)
     return set(kept)
 
@@ -98,7 +98,7 @@ def _call(name: str, values: dict[str, Any], open_file: str, folder: str) -> tup
     found = Touched()
     line = next((values[key] for key in ("command", "cmd") if values.get(key)), None)
     if isinstance(line, list):
-        line = _joined(cast("list[Any]", line))
+        line = _join_arguments(cast("list[Any]", line))
     if name in _EDITORS:
         if values.get("command") not in _LOOKS:
             _add_paths(values, found)
@@ -106,10 +106,10 @@ def _call(name: str, values: dict[str, Any], open_file: str, folder: str) -> tup
     if name in _PATCHERS:
         for value in values.values():
             if isinstance(value, str):
-                found.sure |= patched_files(value)
+                found.sure |= find_patched_files(value)
         return found, False
     if name in ("mv", "cp") and "destination" in values:
-        return touched_by(f"{name} '{values.get('source')}' '{values['destination']}'"), True
+        return find_touched(f"{name} '{values.get('source')}' '{values['destination']}'"), True
     if name == "echo" and values.get("file_name"):
         found.add(str(values["file_name"]))
         return found, False
@@ -130,7 +130,7 @@ def _shell(line: str, folder: str, open_file: str) -> Touched:
     elif first[:1] == ["edit"] and "end_of_edit" in line:
         found.add(open_file)
     else:
-        return touched_by(line, folder)
+        return find_touched(line, folder)
     return found
 
 
@@ -142,7 +142,7 @@ def _as_reported(here: Touched, result: str) -> Touched:
     named = set(_UPDATED.findall(text))
     if not named:
         return here
-    sure = {path for path in here.sure if among(path, named)}
+    sure = {path for path in here.sure if is_among(path, named)}
     return Touched(sure, here.sure - sure)
 
 
@@ -164,7 +164,7 @@ def _add_paths(values: dict[str, Any], found: Touched) -> bool:
     return False
 
 
-def _joined(words: list[Any]) -> str:
+def _join_arguments(words: list[Any]) -> str:
     """Return an argument list as a line; of `bash -lc …` the script itself."""
     parts = list(map(str, words))
     if len(parts) >= 3 and parts[1].startswith("-") and parts[1].endswith("c"):

@@ -20,7 +20,7 @@ from foldaway.lab.scoring.session import (
     render,
     render_all,
 )
-from foldaway.lab.scoring.signals import error_lines, one_line
+from foldaway.lab.scoring.signals import error_lines, to_line
 
 # The numbers belong to the definition of the scores: chosen once, before any test figure was read.
 # The limits keep long sessions affordable; what is over them is picked by a hash.
@@ -142,7 +142,7 @@ def used_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> lis
     }
     wanted = [UsedFact(fact, kind_of(fact), at) for fact, at in first.items()]
     wanted += [UsedFact(line, "command", at) for line, at in again.items()]
-    quoted = _quoted_errors(prepared, cut)
+    quoted = _find_quoted_errors(prepared, cut)
     wanted += [UsedFact(line, "error line", at) for line, at in quoted.items()]
     order = sorted(wanted, key=lambda one: (crc32(one.text.encode(errors="replace")), one.key))
     return order[:_MOST_FACTS]
@@ -160,7 +160,7 @@ def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> l
         text, kind = fact.text, fact.kind
         whole_lines = fact.is_line
         near = any(
-            text in one_line(near) if whole_lines else is_present(near, text)
+            text in to_line(near) if whole_lines else is_present(near, text)
             for near in (prepared.texts[0], last)
         )
         if whole_lines:
@@ -227,16 +227,16 @@ def commands_of(message: Message) -> list[str]:
     for _, arguments in calls_of(message):
         values = decode_arguments(arguments)
         for key in _COMMAND_KEYS:
-            line = one_line(str(values.get(key) or ""))
+            line = to_line(str(values.get(key) or ""))
             if _COMMAND_CHARS[0] <= len(line) <= _COMMAND_CHARS[1]:
                 found.append(line)
     return found
 
 
-def _quoted_errors(prepared: PreparedSession, cut: int) -> dict[str, int]:
+def _find_quoted_errors(prepared: PreparedSession, cut: int) -> dict[str, int]:
     """Return the error lines before the cut that the agent is the first to quote, and where."""
     lines = {
-        one_line(line)
+        to_line(line)
         for message, text in zip(prepared.messages[:cut], prepared.texts[:cut], strict=True)
         if message["role"] == "tool"
         for line in error_lines(text)
@@ -244,13 +244,13 @@ def _quoted_errors(prepared: PreparedSession, cut: int) -> dict[str, int]:
     long_lines = {line for line in lines if len(line) >= _LEAST_LINE_CHARS}
 
     def said_in(index: int) -> set[str]:
-        flat = one_line(prepared.texts[index])
+        flat = to_line(prepared.texts[index])
         return {line for line in long_lines if line in flat}
 
     return _first_by_agent(prepared, cut, said_in) if long_lines else {}
 
 
-def copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[str]:
+def find_copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[str]:
     """Return runs of four words before the cut that the agent is the first to write after it.
 
     One of the four is a word that no other project has; at most 400, picked by a hash.
@@ -281,10 +281,10 @@ def words_in(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
-def surviving_form(flat_view: str, view: str, fact: NeededFact) -> str:
+def find_form(flat_view: str, view: str, fact: NeededFact) -> str:
     """Return the form in which a fact is still in a view; empty if it is not.
 
-    A path may also stand there as a folder and, elsewhere, the path below it.
+    A path may also are there as a folder and, elsewhere, the path below it.
     """
     if fact.kind in ("command", "error line"):
         return fact.text if fact.text in flat_view else ""
@@ -310,10 +310,10 @@ def common_knowledge(sessions: Iterable[LabSession]) -> Elsewhere:
         its_facts |= facts_in(text)
         its_facts.update(line for message in session.messages for line in commands_of(message))
         words.setdefault(session.project, set()).update(words_in(text))
-    return Elsewhere(_of_two(facts.values()), _of_two(words.values()))
+    return Elsewhere(_find_in_two(facts.values()), _find_in_two(words.values()))
 
 
-def _of_two(sets: Iterable[set[str]]) -> frozenset[str]:
+def _find_in_two(sets: Iterable[set[str]]) -> frozenset[str]:
     counts: Counter[str] = Counter()
     for one in sets:
         counts.update(one)

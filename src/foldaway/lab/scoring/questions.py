@@ -13,14 +13,14 @@ from zlib import crc32
 from msgspec import Struct
 
 from foldaway.lab.scoring.facts import facts_in, kind_of, places
-from foldaway.lab.scoring.needed import NeededFact, PreparedSession, surviving_form, words_in
-from foldaway.lab.scoring.persons import said_by_persons
+from foldaway.lab.scoring.needed import NeededFact, PreparedSession, find_form, words_in
+from foldaway.lab.scoring.person_words import extract_person_words
 from foldaway.lab.scoring.session import Message, calls_of, content_text, decode_arguments
-from foldaway.lab.scoring.signals import answered_calls, is_showing, one_line, result_line
+from foldaway.lab.scoring.signals import answered_calls, is_showing, result_line, to_line
 
 # Chosen before any figure of the score was read; the cue of a field was made stricter after one.
 _A_KIND, _TRIED = 5, 40
-"""Questions of each of the eight kinds at most, of so many candidates, picked by a hash."""
+"""Most questions of each of the eight kinds, and most candidates, picked by a hash."""
 _LAST_SHARE, _MOST_MENTIONS = 0.2, 2
 """What the log says more often is known anyway; paths may be named at any time."""
 _REACH_CHARS, _CUE_SHARE = 300, 2 / 3
@@ -50,7 +50,7 @@ def questions_at(prepared: PreparedSession, cut: int) -> list[Question]:
     The answer is neither in the question, nor in the system prompt, nor in the last fifth before
     the cut, where every strategy would still have it.
     """
-    source, told = one_line("\n".join(prepared.texts[:cut])), one_line(prepared.system_text)
+    source, told = (to_line("\n".join(prepared.texts[:cut])), to_line(prepared.system_text))
     last = source[int(len(source) * (1 - _LAST_SHARE)) :]
     by_kind: dict[str, dict[str, Question]] = {}
     for one in _candidates(prepared, cut):
@@ -72,7 +72,7 @@ def is_answered(flat_view: str, question: Question) -> bool:
     """Return whether a view, on one line, has the answer word for word beside its cue."""
     answer, cue = question.answer, words_in(question.cue)
     if question.kind == "path":  # it ends with its cue
-        return bool(surviving_form("", flat_view, NeededFact(answer, "path", False)))
+        return bool(find_form("", flat_view, NeededFact(answer, "path", False)))
     for at in places(flat_view, answer, 40):
         near = flat_view[max(at - _REACH_CHARS, 0) : at + len(answer) + _REACH_CHARS]
         near = near.replace(answer, " ")
@@ -85,7 +85,7 @@ def _candidates(prepared: PreparedSession, cut: int) -> Iterator[Question]:
     messages = prepared.messages[:cut]
     yield from _paths(messages, prepared.facts[:cut])
     yield from _outputs(messages)
-    for said in said_by_persons(messages):
+    for said in extract_person_words(messages):
         if len(said.text) < _PASTED_CHARS:
             yield from _sentences("person", said.text)
     for message in messages:
@@ -118,8 +118,8 @@ def _outputs(messages: Sequence[Message]) -> Iterator[Question]:
     runs: dict[str, list[str]] = {}
     for call, tool, result in answered_calls(messages):
         if not is_showing(tool):
-            line = one_line(call.removeprefix(f"{tool} "))
-            runs.setdefault(line, []).append(one_line(result_line(result)))
+            line = to_line(call.removeprefix(f"{tool} "))
+            runs.setdefault(line, []).append(to_line(result_line(result)))
     for line, (first, *more) in runs.items():
         if len(first) in _LINE_CHARS and len(line) in _LINE_CHARS and not more and facts_in(first):
             yield Question("output", f"the first line of what {line} gave", line, first)
@@ -143,7 +143,7 @@ def _edits(message: Message) -> Iterator[Question]:
         pairs += [pair for value in values.values() for pair in _PATCHED.findall(value)]
         for was, now in pairs:
             if was != now and len(was.strip()) >= _LINE_CHARS.start <= len(now.strip()):
-                yield Question("edit", f"what replaced {was.strip()}", was, one_line(now))
+                yield Question("edit", f"what replaced {was.strip()}", was, to_line(now))
 
 
 def _rows(text: str) -> Iterator[Question]:
@@ -159,7 +159,7 @@ def _rows(text: str) -> Iterator[Question]:
             continue
         items = cast("dict[str, Any]", value).items()
         left += [(name, inner) for name, inner in items if isinstance(inner, dict | list)]
-        row = {k: one_line(str(inner)) for k, inner in items if type(inner) in (str, int, float)}
+        row = {k: to_line(str(inner)) for k, inner in items if type(inner) in (str, int, float)}
         own = next((name for name in row if name.lower().endswith("id")), "")
         number, name = row.get(own, key), next((row[key] for key in _NAMES if key in row), "")
         if own and name:

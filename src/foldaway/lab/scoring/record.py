@@ -61,7 +61,7 @@ class RecordSection(Struct, frozen=True):
 
 
 class ReadRecord(Struct, frozen=True):
-    """A view as it is read: the record in it, and what stands beside it."""
+    """A view as it is read: the record in it, and what is next to it."""
 
     at: int
     """The message that holds the record; -1 if there is none."""
@@ -98,7 +98,7 @@ def read_view(view: Sequence[Message], source: Sequence[Message]) -> ReadRecord:
         for text in text_parts(message):
             rest = text
             if text not in texts and _is_record(text, openings):
-                rest = _after(text, asked)
+                rest = _read_user_words(text, asked)
                 records.append(text.removesuffix(rest) if rest else text)
                 at = index if at < 0 else at
             if message["role"] == "user" and rest.strip() and (rest != text or text not in records):
@@ -114,7 +114,7 @@ def _is_record(text: str, openings: set[str]) -> bool:
     return any(section.kind and section.heading for section in sections_of(text))
 
 
-def _after(text: str, asked: Sequence[str]) -> str:
+def _read_user_words(text: str, asked: Sequence[str]) -> str:
     """Return the words of a user that follow a record in one text; empty if there are none."""
     found = ""
     for words in asked:
@@ -187,17 +187,17 @@ def _entry(text: str) -> RecordEntry:
     return RecordEntry(_LABEL.sub("", text).strip(), tuple(labels))
 
 
-def changed_files(record: ReadRecord) -> set[str]:
+def read_changed_files(record: ReadRecord) -> set[str]:
     """Return the files that a record says were changed, created, deleted or renamed."""
-    return _changed(record.sections)
+    return _read_changed(record.sections)
 
 
-def claimed_files(text: str) -> set[str]:
+def read_claimed_files(text: str) -> set[str]:
     """Return the same of the text of a record."""
-    return _changed(sections_of(text))
+    return _read_changed(sections_of(text))
 
 
-def _changed(sections: Iterable[RecordSection]) -> set[str]:
+def _read_changed(sections: Iterable[RecordSection]) -> set[str]:
     """Read three layouts: `path: changed 3 times`, `changed: path, path; read: path`, and bare
     paths under a heading such as `Changed files`.
     """
@@ -207,16 +207,16 @@ def _changed(sections: Iterable[RecordSection]) -> set[str]:
             by_heading = bool(_MUTATED.search(section.heading))
             for entry in section.entries:
                 for line in entry.text.split("\n"):
-                    found |= _claimed(line, by_heading=by_heading)
+                    found |= _read_claimed(line, by_heading=by_heading)
     return found
 
 
-def _claimed(line: str, *, by_heading: bool) -> set[str]:
+def _read_claimed(line: str, *, by_heading: bool) -> set[str]:
     path, mark, words = line.strip().removeprefix("- ").partition(": ")
     if mark and not _MUTATED.search(path) and not _READ.fullmatch(path.strip("* `")):
         if not (_MUTATED.search(words) or (by_heading and not _READ.match(words))):
             return set()
-        named = {path.strip("` *")} if not _many(path) else set(_paths(path))
+        named = {path.strip("` *")} if not _is_pattern(path) else set(_paths(path))
         return named | set(_RENAMED.findall(words))
     found: set[str] = set()
     is_changed = by_heading
@@ -229,17 +229,17 @@ def _claimed(line: str, *, by_heading: bool) -> set[str]:
     return found
 
 
-def _many(path: str) -> bool:
+def _is_pattern(path: str) -> bool:
     return ", " in path or path.count("`") > 2
 
 
 def _paths(text: str) -> Iterator[str]:
     """Yield the paths of a list, with `{a,b}` spelled out."""
-    for ticked, bare in _PATH.findall(_TIMES.sub(" ", _spelled_out(text))):
+    for ticked, bare in _PATH.findall(_TIMES.sub(" ", _expand_braces(text))):
         yield (ticked or bare).strip()
 
 
-def _spelled_out(text: str) -> str:
+def _expand_braces(text: str) -> str:
     while (found := re.search(r"([^\s,`{}]*)\{([^{}\n]{1,300})\}([^\s,`{}]*)", text)) is not None:
         before, names, after = found.groups()
         rows = [f"{before}{name.strip()}{after}" for name in names.split(",")]

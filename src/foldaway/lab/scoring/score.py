@@ -10,36 +10,36 @@ from typing import TypeAlias
 
 from foldaway.lab.scoring.facts import is_bound, is_present
 from foldaway.lab.scoring.files import (
-    among,
+    find_touched_files,
+    is_among,
     label_numbers,
     references,
     summary_facts,
-    touched_files,
 )
 from foldaway.lab.scoring.needed import (
     Elsewhere,
     NeededFact,
     PreparedSession,
-    copied_grams,
+    find_copied_grams,
+    find_form,
     future_facts,
     grams_of,
     needed_facts,
-    surviving_form,
 )
 from foldaway.lab.scoring.questions import Question, is_answered, questions_at
-from foldaway.lab.scoring.record import claimed_files
+from foldaway.lab.scoring.record import read_claimed_files
 from foldaway.lab.scoring.session import JudgedView, Message, cut_at, is_system
 from foldaway.lab.scoring.shell import Touched
 from foldaway.lab.scoring.signals import (
     Changed,
     OpenError,
-    changed_values,
+    compute_stale_share,
     constraint_survives,
     constraints,
     error_survives,
-    one_line,
+    find_changed_values,
     open_errors,
-    stale_share,
+    to_line,
     without_colors,
 )
 from foldaway.tokens import estimate_text
@@ -109,11 +109,11 @@ def case_at(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> CutCas
         source=f"{prepared.system_text}\n{text}",
         tokens=estimate_text(text),
         facts=needed_facts(prepared, cut, elsewhere),
-        grams=copied_grams(prepared, cut, elsewhere),
-        touched=touched_files(seen),
+        grams=find_copied_grams(prepared, cut, elsewhere),
+        touched=find_touched_files(seen),
         errors=open_errors(seen),
         constraints=constraints(seen),
-        changed=changed_values(seen),
+        changed=find_changed_values(seen),
         future=future_facts(prepared, cut),
         questions=questions_at(prepared, cut),
     )
@@ -132,8 +132,8 @@ def _with_system(prepared: PreparedSession, seen: Sequence[Message]) -> list[Mes
 
 def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
     """Return how much of the truth a view holds; `find` searches what was before the cut."""
-    view, flat = shown.text, one_line(shown.text)
-    forms = [surviving_form(flat, view, fact) for fact in case.facts]
+    view, flat = shown.text, to_line(shown.text)
+    forms = [find_form(flat, view, fact) for fact in case.facts]
     pairs = list(zip(case.facts, forms, strict=True))
     far = [bool(form) for fact, form in pairs if fact.is_far]
     grams = grams_of(view, frozenset())
@@ -142,7 +142,7 @@ def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
     kept = [constraint_survives(flat, sentence) for sentence in case.constraints]
     files_precision, files_recall, wrong, lost = _files(case, shown)
     invented, unresolved = _inventions(case, shown)
-    bound, unbound = _bound(case, forms, view)
+    bound, unbound = _check_bindings(case, forms, view)
     rates = {
         "recall": _share([bool(form) for form in forms]),
         "far": _share(far),
@@ -155,9 +155,9 @@ def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
         "commands": _share([bool(form) for fact, form in pairs if fact.kind == "command"]),
         "constraints": _share(kept),
         "reach": _reach(pairs, find if shown.archived else None),
-        "stale": stale_share(view, case.changed),
+        "stale": compute_stale_share(view, case.changed),
     }
-    leaked = _leaked(case.future, view)
+    leaked = _find_leaks(case.future, view)
     missed = {
         "far": [f"{fact.kind}: {fact.text}" for fact, form in pairs if fact.is_far and not form],
         "bound": unbound,
@@ -182,7 +182,7 @@ def _share(rows: Sequence[bool]) -> float | None:
     return sum(rows) / len(rows) if rows else None
 
 
-def _leaked(future: frozenset[str], view: str) -> list[str]:
+def _find_leaks(future: frozenset[str], view: str) -> list[str]:
     """Return names in a view that were first said later; one or two may be words of its own."""
     found = sorted(fact for fact in future if is_present(view, fact))
     return found if len(found) > _OWN_WORDS else []
@@ -200,15 +200,17 @@ def _reach(pairs: Sequence[tuple[NeededFact, str]], find: Find | None) -> float 
         return 1 - len(lost) / len(pairs)
     tried = lost[:_SEARCHED]
     found = sum(
-        any(surviving_form(one_line(text), text, fact) for text in find(fact.cue))
+        any(find_form(to_line(text), text, fact) for text in find(fact.cue))
         for fact in tried
         if fact.cue
     )
     return 1 - len(lost) / len(pairs) * (1 - found / len(tried))
 
 
-def _bound(case: CutCase, forms: Sequence[str], view: str) -> tuple[float | None, list[str]]:
-    """Return the share of facts that stand beside their own words, and those that do not."""
+def _check_bindings(
+    case: CutCase, forms: Sequence[str], view: str
+) -> tuple[float | None, list[str]]:
+    """Return the share of facts that are next to their own words, and those that do not."""
     rows: list[bool] = []
     lost: list[str] = []
     for fact, form in zip(case.facts, forms, strict=True):
@@ -234,11 +236,11 @@ def _files(
     if not shown.messages:
         lost = [path for path in truth.sure if not is_present(shown.text, posixpath.basename(path))]
         return None, _rate(truth.sure, lost), [], sorted(lost)
-    claims = set[str]().union(*map(claimed_files, shown.summaries))
-    wrong = [path for path in claims if not among(path, truth.sure | truth.unsure)]
-    visible = touched_files([m for m in shown.messages if not is_system(m)])
+    claims = set[str]().union(*map(read_claimed_files, shown.summaries))
+    wrong = [path for path in claims if not is_among(path, truth.sure | truth.unsure)]
+    visible = find_touched_files([m for m in shown.messages if not is_system(m)])
     seen = claims | visible.sure | visible.unsure
-    lost = [path for path in truth.sure if not among(path, seen)]
+    lost = [path for path in truth.sure if not is_among(path, seen)]
     return _rate(claims, wrong), _rate(truth.sure, lost), sorted(wrong), sorted(lost)
 
 
@@ -255,7 +257,7 @@ def _inventions(case: CutCase, shown: JudgedView) -> tuple[list[str], list[str]]
         fact
         for body in shown.summaries
         for fact in sorted(summary_facts(_PLACEHOLDER.sub(" ", body)))
-        if not surviving_form("", source, NeededFact(fact, "path" if "/" in fact else "", False))
+        if not find_form("", source, NeededFact(fact, "path" if "/" in fact else "", False))
     ]
     if shown.resolves is None:
         return invented, []

@@ -36,13 +36,13 @@ class LabSession(Struct, frozen=True):
     project: str
     messages: list[Message]
     tokens: int = 0
-    """As counted by whoever made the set; 0 where nobody did."""
+    """As counted by anyone who made the set; 0 if nobody did."""
     own: tuple[OwnSummary, ...] = ()
     tools: list[Any] = []
 
 
 def is_system(message: Message) -> bool:
-    """Return whether a message stands outside the budget."""
+    """Return whether a message is outside the budget."""
     return message["role"] in ("system", "developer")
 
 

@@ -23,8 +23,9 @@ _UNKNOWN = "$("
 """What stands in a word for text that only a run would show; `Touched.add` refuses it."""
 _OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", "\n", ";;"})
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
-_CLOSED = frozenset({"command_substitution", "string", "concatenation", "heredoc_body",
-                     "test_command"})  # fmt: skip
+_CLOSED = frozenset(
+    {"command_substitution", "string", "concatenation", "heredoc_body", "test_command"}
+)
 """Nodes whose inner commands are not looked at: their output is text of another command."""
 _COMPOUND = frozenset((
     "for_statement", "c_style_for_statement", "while_statement", "if_statement",
@@ -84,11 +85,11 @@ def shell_commands(line: str) -> list[ShellCommand]:
         inner: list[tuple[Node | None, bool]] = []
         if node.type in ("command", "declaration_command", "variable_assignment"):
             found.append(ShellCommand(list(_words(node)), is_sure=is_sure))
-            inner = [row for row in _inner(node, is_sure) if row[0].type in _INSIDE]
+            inner = [row for row in _read_children(node, is_sure) if row[0].type in _INSIDE]
         elif node.type == "file_redirect":
             _redirect(node, found)
         elif node.type not in _CLOSED:
-            inner.extend(_inner(node, is_sure))
+            inner.extend(_read_children(node, is_sure))
             body = node.child_by_field_name("body")
             if node.type == "heredoc_redirect" and found:
                 found[-1].document = _document(node)
@@ -98,7 +99,7 @@ def shell_commands(line: str) -> list[ShellCommand]:
     return [row for row in found if row.words or row.targets]
 
 
-def _inner(node: Node, is_sure: bool) -> Iterator[tuple[Node, bool]]:
+def _read_children(node: Node, is_sure: bool) -> Iterator[tuple[Node, bool]]:
     """Yield the named children, and of each whether it runs for sure."""
     after_or = False
     for child in node.children:
@@ -144,12 +145,12 @@ def _value(node: Node, *, in_quotes: bool = False) -> str:
             return _text(node)
         case _ if not node.children:
             pattern = _ESCAPED_IN_QUOTES if in_quotes else _ESCAPED
-            return pattern.sub(_unescaped, _text(node))
+            return pattern.sub(_unescape, _text(node))
         case _:
-            return _joined_value(node)
+            return _join_values(node)
 
 
-def _joined_value(node: Node) -> str:
+def _join_values(node: Node) -> str:
     """Return the values of all children, with the text between them, which has no nodes."""
     in_quotes = node.type == "string"
     source, start = node.text or b"", node.start_byte
@@ -163,7 +164,7 @@ def _joined_value(node: Node) -> str:
     return "".join(parts)
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     return "" if found[1] == "\n" else found[1]
 
 
@@ -191,32 +192,32 @@ class Touched:
         self.unsure.update(other.unsure)
 
 
-def touched_by(command: str, folder: str = "") -> Touched:
+def find_touched(command: str, folder: str = "") -> Touched:
     """Return the files that a command line writes, moves or deletes, if it succeeds."""
     found = Touched()
     variables: dict[str, str] = {}
     for simple in shell_commands(command):
-        words = _assigned(simple.words, variables)
-        words = [_resolved(word, variables) for word in words]
+        words = _drop_assignments(simple.words, variables)
+        words = [_expand_variables(word, variables) for word in words]
         if words[:1] == ["cd"] and len(words) > 1:
             folder = posixpath.join(folder, words[1])
             continue
         here = Touched()
         for target in simple.targets:
-            here.add(_resolved(target, variables))
+            here.add(_expand_variables(target, variables))
         for path, is_sure in _files(words, simple.document):
             here.add(path, is_sure=is_sure)
-        found.join(_placed(here, folder), is_sure=simple.is_sure)
+        found.join(_place_in_folder(here, folder), is_sure=simple.is_sure)
     return found
 
 
-def patched_files(patch: str) -> set[str]:
+def find_patched_files(patch: str) -> set[str]:
     """Return the files of a patch in the form of the `apply_patch` tools."""
     rows = [*_PATCH_FILE.findall(patch), *_PATCH_MOVE.findall(patch)]
     return {posixpath.normpath(row.strip()) for row in rows}
 
 
-def _placed(touched: Touched, folder: str) -> Touched:
+def _place_in_folder(touched: Touched, folder: str) -> Touched:
     """Return the paths below the folder that the command runs in."""
 
     def place(path: str) -> str:
@@ -227,19 +228,19 @@ def _placed(touched: Touched, folder: str) -> Touched:
     return Touched(set(map(place, touched.sure)), set(map(place, touched.unsure)))
 
 
-def _assigned(words: list[str], variables: dict[str, str]) -> list[str]:
+def _drop_assignments(words: list[str], variables: dict[str, str]) -> list[str]:
     """Return the words after assignments and prefixes; remembers what was assigned."""
     while words:
         found = _ASSIGNMENT.fullmatch(words[0])
         if found is None and words[0] not in _PREFIXES:
             break
         if found is not None:
-            variables[found.group(1)] = _resolved(found.group(2), variables)
+            variables[found.group(1)] = _expand_variables(found.group(2), variables)
         words = words[1:]
     return words
 
 
-def _resolved(word: str, variables: dict[str, str]) -> str:
+def _expand_variables(word: str, variables: dict[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         return variables.get(match.group(1), match.group())
 
@@ -259,22 +260,22 @@ def _files(words: Sequence[str], document: str) -> _Files:
     if name == "git" and paths:
         yield from _git(paths, flags, document)
     elif name in _SHELLS and len(paths) == 1 and any(_RUNS.fullmatch(flag) for flag in flags):
-        inner = touched_by(paths[0])
-        yield from [*_all(inner.sure), *_all(inner.unsure, is_sure=False)]
+        inner = find_touched(paths[0])
+        yield from [*_mark_all(inner.sure), *_mark_all(inner.unsure, is_sure=False)]
     elif name in _FORMATTERS:
         if name == "black" or {"-w", "--write", "--fix", "-i"} & set(flags):
-            yield from _all(paths, is_sure=False)
+            yield from _mark_all(paths, is_sure=False)
     elif name.startswith("python") and (document or words[1:2] == ["-c"]):
         yield from _script(document or " ".join(words[2:3]))
     elif name in ("apply_patch", "patch") and document:
-        yield from _all(patched_files(document) | set(_PATCHED.findall(document)))
+        yield from _mark_all(find_patched_files(document) | set(_PATCHED.findall(document)))
     elif name in _HANDLERS:
         yield from _HANDLERS[name](rest)
     else:  # what a build writes, if anything is to be built
-        yield from _all((path for flag, path in pairwise(rest) if flag == "-o"), is_sure=False)
+        yield from _mark_all((path for flag, path in pairwise(rest) if flag == "-o"), is_sure=False)
 
 
-def _all(paths: Iterable[str], *, is_sure: bool = True) -> _Files:
+def _mark_all(paths: Iterable[str], *, is_sure: bool = True) -> _Files:
     return ((path, is_sure) for path in paths)
 
 
@@ -288,12 +289,12 @@ def _is_file(path: str) -> bool:
 
 
 def _write(words: list[str]) -> _Files:
-    return _all(_paths(words))
+    return _mark_all(_paths(words))
 
 
 def _truncate(words: list[str]) -> _Files:
     sizes = {value for flag, value in pairwise(words) if flag == "-s"}
-    return _all(path for path in _paths(words) if path not in sizes)
+    return _mark_all(path for path in _paths(words) if path not in sizes)
 
 
 def _remove(words: list[str]) -> _Files:
@@ -311,7 +312,7 @@ def _move(words: list[str]) -> _Files:
 def _copy(words: list[str]) -> _Files:
     paths = _paths(words)
     if any(word.startswith("-") and word[1:2] in "rRa" for word in words):
-        yield from _all(paths[-1:] if len(paths) > 1 else (), is_sure=False)
+        yield from _mark_all(paths[-1:] if len(paths) > 1 else (), is_sure=False)
     elif len(paths) > 1:
         yield from _destination(paths)
 
@@ -325,10 +326,10 @@ def _destination(paths: list[str]) -> _Files:
     elif _is_file(target):
         yield target, True
     else:
-        yield from _all((target, *below), is_sure=False)
+        yield from _mark_all((target, *below), is_sure=False)
 
 
-def _in_place(words: list[str]) -> _Files:
+def _sed_files(words: list[str]) -> _Files:
     """Yield the files of `sed -i` and `perl -i`; the script is not a file."""
     if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
         return
@@ -339,29 +340,29 @@ def _in_place(words: list[str]) -> _Files:
             has_script = True
         elif word and not word.startswith("-"):
             paths.append(word)
-    yield from _all(paths if has_script else paths[1:])
+    yield from _mark_all(paths if has_script else paths[1:])
 
 
 def _download(words: list[str]) -> _Files:
     flags = ("-o", "--output", "-O", "--output-document")
-    return _all(
+    return _mark_all(
         value for flag, value in pairwise(words) if flag in flags and not value.startswith("http")
     )
 
 
 def _disk(words: list[str]) -> _Files:
-    return _all(word[3:] for word in words if word.startswith("of="))
+    return _mark_all(word[3:] for word in words if word.startswith("of="))
 
 
 def _link(words: list[str]) -> _Files:
     paths = _paths(words)
-    return _all(paths[-1:] if len(paths) > 1 else ())
+    return _mark_all(paths[-1:] if len(paths) > 1 else ())
 
 
 _HANDLERS: dict[str, Callable[[list[str]], _Files]] = {
     "tee": _write, "touch": _write, "unlink": _write, "truncate": _truncate, "rm": _remove,
-    "mv": _move, "cp": _copy, "install": _copy, "sed": _in_place, "gsed": _in_place,
-    "perl": _in_place, "curl": _download, "wget": _download, "dd": _disk, "ln": _link,
+    "mv": _move, "cp": _copy, "install": _copy, "sed": _sed_files, "gsed": _sed_files,
+    "perl": _sed_files, "curl": _download, "wget": _download, "dd": _disk, "ln": _link,
 }  # fmt: skip
 
 
@@ -372,15 +373,15 @@ def _git(words: list[str], flags: list[str], document: str) -> _Files:
     if verb == "mv":
         yield from _move(paths)
     elif verb == "rm":
-        yield from _all(paths)
+        yield from _mark_all(paths)
     elif verb in ("checkout", "restore"):
-        yield from _all(path for path in paths if re.search(r"\.\w{1,8}$", path))
+        yield from _mark_all(path for path in paths if re.search(r"\.\w{1,8}$", path))
     elif verb == "apply":
-        yield from _all(_PATCHED.findall(document))
+        yield from _mark_all(_PATCHED.findall(document))
 
 
 def _script(document: str) -> _Files:
     """Yield what an inline script writes; file names beside a write may or may not be meant."""
-    yield from _all((*_WRITES.findall(document), *_WRITES_TEXT.findall(document)))
+    yield from _mark_all((*_WRITES.findall(document), *_WRITES_TEXT.findall(document)))
     if re.search(r"write|\.dump\(|rename|unlink|remove", document):
-        yield from _all(_SCRIPTED.findall(document), is_sure=False)
+        yield from _mark_all(_SCRIPTED.findall(document), is_sure=False)

@@ -72,7 +72,7 @@ class OpenError:
     command: str
 
 
-def one_line(text: str) -> str:
+def to_line(text: str) -> str:
     """Return a text with every run of white space as one space, colors taken out."""
     return " ".join(without_colors(text).split())
 
@@ -114,7 +114,7 @@ def open_errors(messages: Sequence[Message]) -> list[OpenError]:
     seen: dict[str, str] = {}
     for key, lines in rows.items():
         for line in lines:
-            seen.setdefault(one_line(line), key)
+            seen.setdefault(to_line(line), key)
     return [OpenError(line, key) for line, key in seen.items() if line]
 
 
@@ -161,7 +161,7 @@ def _command(name: str, values: dict[str, Any]) -> str:
 def normalize_command(command: str) -> str:
     """Return a command without what only steers where it runs and where its output goes."""
     name, _, line = command.partition(" ")
-    line, was = _LEADER.sub("", one_line(line)), ""
+    line, was = _LEADER.sub("", to_line(line)), ""
     while line != was:
         line, was = _TRAILER.sub("", line), line
     return f"{name} {line}"
@@ -185,7 +185,7 @@ def constraints(messages: Sequence[Message]) -> list[str]:
             continue
         for line in text.split("\n"):
             for sentence in _SENTENCE_END.split(line):
-                words = one_line(sentence)
+                words = to_line(sentence)
                 if _SENTENCE_CHARS[0] <= len(words) <= _SENTENCE_CHARS[1] and _CUES.search(words):
                     found[words] = None
     return list(found)
@@ -204,7 +204,7 @@ class Changed(Struct, frozen=True):
     newest: str
 
 
-def changed_values(messages: Sequence[Message]) -> list[Changed]:
+def find_changed_values(messages: Sequence[Message]) -> list[Changed]:
     """Return the names whose value differs between results of one call, said once in each.
 
     A name that results of other calls have too may mean something else there, and is left out.
@@ -226,7 +226,7 @@ def changed_values(messages: Sequence[Message]) -> list[Changed]:
     ]
 
 
-def stale_share(view: str, changed: Sequence[Changed]) -> float | None:
+def compute_stale_share(view: str, changed: Sequence[Changed]) -> float | None:
     """Return of the changed names that a view gives a value, how many have only old ones."""
     if not changed:
         return None

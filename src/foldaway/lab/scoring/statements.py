@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from foldaway.lab.scoring.contents import plain
-from foldaway.lab.scoring.files import among, touched_files
-from foldaway.lab.scoring.persons import Said, person_words
-from foldaway.lab.scoring.record import ReadRecord, RecordEntry, changed_files, read_view
+from foldaway.lab.scoring.files import find_touched_files, is_among
+from foldaway.lab.scoring.person_words import Said, person_words
+from foldaway.lab.scoring.record import ReadRecord, RecordEntry, read_changed_files, read_view
 from foldaway.lab.scoring.session import Message, content_text, render, without_system
 from foldaway.lab.scoring.shell import Touched
-from foldaway.lab.scoring.signals import constraint_survives, one_line
+from foldaway.lab.scoring.signals import constraint_survives, to_line
 from foldaway.lab.scoring.steps import (
     LogStep,
+    is_same_command,
     is_same_run,
     is_test,
     running_jobs,
     runs_tests,
-    same_command,
     simple_commands,
     steps_of,
     test_counts,
@@ -36,10 +36,10 @@ from foldaway.lab.scoring.truth import (
     StatementTruth,
     constrains,
     fate_of,
-    heard_lately,
+    is_heard_of,
     is_revoked,
-    named_ids_of,
     open_failures,
+    read_named_ids,
 )
 from foldaway.lab.scoring.words import pattern
 
@@ -88,17 +88,17 @@ def judge(
     messages = without_system(view)
     record = read_view(messages, source)
     case = _Case(
-        truth, record, messages, one_line("\n".join(map(render, messages))), steps_of(messages)
+        truth, record, messages, to_line("\n".join(map(render, messages))), steps_of(messages)
     )
     return [verdict for kind in STATEMENTS for verdict in _JUDGES[kind](case)]
 
 
 def _claim(kind: str, is_right: bool | None, text: str, why: str = "") -> StatementVerdict:
-    return StatementVerdict(kind, True, is_right, one_line(text)[:240], why)
+    return StatementVerdict(kind, True, is_right, to_line(text)[:240], why)
 
 
 def _truth(kind: str, is_right: bool | None, text: str, why: str = "") -> StatementVerdict:
-    return StatementVerdict(kind, False, is_right, one_line(text)[:240], why)
+    return StatementVerdict(kind, False, is_right, to_line(text)[:240], why)
 
 
 def _request(case: _Case) -> Iterator[StatementVerdict]:
@@ -106,12 +106,12 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
     asked = case.truth.request
     if asked is None:
         return
-    words = one_line(asked.text)[:_WHOLE_CHARS]
+    words = to_line(asked.text)[:_WHOLE_CHARS]
     live = [section for section in case.record.sections if section.heading and section.entries][:1]
     is_live = bool(live) and live[0].kind == "request" and not live[0].is_background
-    quoted = one_line(live[0].text) if is_live else ""
-    spoken = [one_line(text) for _, text in case.record.spoken]
-    if any(_says(text, words) for text in _by_message(case.record)):
+    quoted = to_line(live[0].text) if is_live else ""
+    spoken = [to_line(text) for _, text in case.record.spoken]
+    if any(_is_quoted_in(text, words) for text in _split_by_message(case.record)):
         yield _truth("request", True, words, "a message of theirs")
     elif words in quoted:
         yield _truth("request", True, words, "first in the record")
@@ -125,17 +125,17 @@ def _request(case: _Case) -> Iterator[StatementVerdict]:
     for section in case.record.sections:
         if section.kind == "request" and not section.is_background:
             for at, entry in enumerate(section.entries):
-                yield _quoted_request(case, entry, is_first=at == 0)
+                yield _judge_request(case, entry, is_first=at == 0)
 
 
 def _bodies(truth: StatementTruth, asked: Said) -> Iterator[str]:
     """Yield the text of a command that the person gave without words of their own."""
     after = truth.messages[asked.at + 1 : asked.at + 2]
     if asked.text.startswith("/") and len(asked.text.split()) == 1:
-        yield from (one_line(content_text(row)) for row in after if row["role"] == "user")
+        yield from (to_line(content_text(row)) for row in after if row["role"] == "user")
 
 
-def _by_message(record: ReadRecord) -> list[list[str]]:
+def _split_by_message(record: ReadRecord) -> list[list[str]]:
     """Return the texts of each message of the role user."""
     found: dict[int, list[str]] = {}
     for at, text in record.spoken:
@@ -143,14 +143,14 @@ def _by_message(record: ReadRecord) -> list[list[str]]:
     return list(found.values())
 
 
-def _says(texts: list[str], words: str) -> bool:
+def _is_quoted_in(texts: list[str], words: str) -> bool:
     """Return whether a message is the person's words; a few of them may stand in other text too."""
-    own = one_line("\n".join(filter(None, map(person_words, texts))))
-    return own == words or (len(words) > _CHUNK and words in one_line("\n".join(texts)))
+    own = to_line("\n".join(filter(None, map(person_words, texts))))
+    return own == words or (len(words) > _CHUNK and words in to_line("\n".join(texts)))
 
 
-def _quoted_request(case: _Case, entry: RecordEntry, *, is_first: bool) -> StatementVerdict:
-    asked = [one_line(said.text) for said in case.truth.persons]
+def _judge_request(case: _Case, entry: RecordEntry, *, is_first: bool) -> StatementVerdict:
+    asked = [to_line(said.text) for said in case.truth.persons]
     chunks = _chunks(entry.text)
     theirs = [words for words in asked if any(chunk in words for chunk in chunks)]
     if not theirs:
@@ -162,7 +162,7 @@ def _quoted_request(case: _Case, entry: RecordEntry, *, is_first: bool) -> State
 
 def _chunks(text: str) -> list[str]:
     """Return how a quotation may begin: at its start, after a label, after its first quote."""
-    flat = one_line(text)
+    flat = to_line(text)
     starts = [flat, _PREFIX.sub("", flat, count=1)]
     starts += re.split(r"[“\"«]", flat, maxsplit=1)[1:]
     ended = [re.split(r"…|\[\.\.\.|”", start.strip("\"“”'` "))[0][:_CHUNK] for start in starts]
@@ -172,11 +172,11 @@ def _chunks(text: str) -> list[str]:
 def _blockers(case: _Case) -> Iterator[StatementVerdict]:
     for entry in case.record.entries("blockers"):
         if not _NONE_OPEN.fullmatch(entry.text):
-            yield _judged_blocker(case.truth, entry)
+            yield _judge_blocker(case.truth, entry)
     named = [*case.record.entries("blockers"), *case.record.entries("state")]
     for step, lines in open_failures(case.truth):
         is_told = any(line in case.flat for line in lines[:5]) or any(
-            same_command(command, step.line)
+            is_same_command(command, step.line)
             for entry in named
             if step.line
             for command in _TICKED.findall(entry.text)
@@ -185,23 +185,25 @@ def _blockers(case: _Case) -> Iterator[StatementVerdict]:
         yield _truth("blockers", is_told, text, f"message {step.at}")
 
 
-def _judged_blocker(truth: StatementTruth, entry: RecordEntry) -> StatementVerdict:
-    flat = one_line(entry.text)
+def _judge_blocker(truth: StatementTruth, entry: RecordEntry) -> StatementVerdict:
+    flat = to_line(entry.text)
     command, _, error = flat.partition("`: ") if "`: " in flat else flat.partition(": ")
     commands = [*_TICKED.findall(flat), command.strip("` ")]
     chunks = [chunk for chunk in _chunks(error or flat) if len(chunk) > 5]
     with_error = [
-        step for step in truth.steps if any(chunk in one_line(step.result) for chunk in chunks)
+        step for step in truth.steps if any(chunk in to_line(step.result) for chunk in chunks)
     ]
     by_command = [
         step
         for step in truth.steps
-        if any(same_command(name, step.line or f"{step.tool} {step.values}") for name in commands)
+        if any(
+            is_same_command(name, step.line or f"{step.tool} {step.values}") for name in commands
+        )
     ]
     both = [step for step in with_error if step in by_command]
     found = both or with_error or by_command
     if not found:
-        spoken = " ".join(one_line(render(message)) for message in truth.messages[-20:])
+        spoken = " ".join(to_line(render(message)) for message in truth.messages[-20:])
         is_said = any(chunk in spoken for chunk in chunks)
         why = "said, not run" if is_said else "nowhere in the log"
         return _claim("blockers", None if is_said else False, flat, why)
@@ -212,9 +214,9 @@ def _judged_blocker(truth: StatementTruth, entry: RecordEntry) -> StatementVerdi
 
 def _tests(case: _Case) -> Iterator[StatementVerdict]:
     """Judge what the record says of test runs, and whether the last one is told."""
-    claims = [entry for entry in case.record.entries("state") if _says_outcome(entry) is not None]
+    claims = [entry for entry in case.record.entries("state") if _read_outcome(entry) is not None]
     last = case.truth.last_tests
-    verdicts = [(entry, *_judged_run(case.truth, entry)) for entry in claims]
+    verdicts = [(entry, *_judge_run(case.truth, entry)) for entry in claims]
     has_last = any(right and step in last for _, step, right, _ in verdicts)
     for entry, step, right, why in verdicts:
         is_old = right and step not in last and not has_last
@@ -232,7 +234,7 @@ def _tests(case: _Case) -> Iterator[StatementVerdict]:
         yield _truth("tests", has_last or is_seen, text, f"message {known[-1].at}")
 
 
-def _says_outcome(entry: RecordEntry) -> str | None:
+def _read_outcome(entry: RecordEntry) -> str | None:
     """Return which outcome of a test run an entry claims; None if it is about something else."""
     line = entry.first
     ticked = _TICKED.findall(line)
@@ -254,11 +256,11 @@ def _runs(command: str) -> bool:
     return any(map(is_test, simple_commands(command.rstrip("…"))))
 
 
-def _judged_run(
+def _judge_run(
     truth: StatementTruth, entry: RecordEntry
 ) -> tuple[LogStep | None, bool | None, str]:
     """Return the run that an entry is about, and whether it went as the entry says."""
-    said = _says_outcome(entry)
+    said = _read_outcome(entry)
     runs = [step for step in truth.steps if runs_tests(step)]
     named = [command for command in _TICKED.findall(entry.first) if _runs(command)]
     if named:
@@ -266,13 +268,13 @@ def _judged_run(
     if not runs:
         return None, False, "no such run"
     known = [step for step in runs if test_outcome(step) != "unknown"]
-    step = runs[-1] if one_line(runs[-1].line) in named else (known or runs)[-1]
+    step = runs[-1] if to_line(runs[-1].line) in named else (known or runs)[-1]
     outcome = test_outcome(step)
     if outcome == "unknown":
         return step, None, "the run does not say"
     if outcome != said:
         return step, False, f"{outcome}, message {step.at}"
-    same = not named or any(same_command(name, step.line) for name in named)
+    same = not named or any(is_same_command(name, step.line) for name in named)
     printed = test_counts(step) if same else {}
     for number, word in _COUNTED.findall(entry.first):
         counts = printed.get(word.lower())
@@ -281,7 +283,7 @@ def _judged_run(
     return step, True, f"message {step.at}"
 
 
-def _changed_since(case: _Case) -> Iterator[StatementVerdict]:
+def _judge_changes(case: _Case) -> Iterator[StatementVerdict]:
     """Judge whether the record says rightly what was edited after the last test run."""
     last = next(reversed(case.truth.last_tests), None)
     edited = case.truth.edited_since(last) if last else None
@@ -290,19 +292,19 @@ def _changed_since(case: _Case) -> Iterator[StatementVerdict]:
         for line in entry.text.split("\n"):
             if not _SINCE.search(line):
                 continue
-            is_right, why = _judged_since(line, edited)
+            is_right, why = _judge_edits(line, edited)
             told |= bool(is_right)
             yield _claim("changed since", is_right, line, why)
     if last is None or edited is None or not edited.sure:
         return
-    shown = touched_files(case.view)
-    seen = all(among(path, shown.sure | shown.unsure) for path in edited.sure)
+    shown = find_touched_files(case.view)
+    seen = all(is_among(path, shown.sure | shown.unsure) for path in edited.sure)
     is_seen = seen and any(step.line == last.line for step in case.shown)
     text = f"{len(edited.sure)} files since {last.line}"
     yield _truth("changed since", told or is_seen, text, f"message {last.at}")
 
 
-def _judged_since(line: str, edited: Touched | None) -> tuple[bool | None, str]:
+def _judge_edits(line: str, edited: Touched | None) -> tuple[bool | None, str]:
     words = _TICKED.sub(" ", line)
     says_none = bool(_UNTOUCHED.search(words))
     if not says_none and not _CHANGED.search(words):
@@ -317,8 +319,8 @@ def _judged_since(line: str, edited: Touched | None) -> tuple[bool | None, str]:
         return (None, "cannot tell") if edited.unsure else (False, "nothing edited")
     after = _SINCE.split(line, maxsplit=1)[-1]
     listed = [path for path in _FILE.findall(after) if "." in path]
-    wrong = [path for path in listed if not among(path, edited.sure | edited.unsure)]
-    lacking = [path for path in edited.sure if not among(path, listed)]
+    wrong = [path for path in listed if not is_among(path, edited.sure | edited.unsure)]
+    lacking = [path for path in edited.sure if not is_among(path, listed)]
     if wrong:
         return False, f"not edited: {wrong[0]}"
     if listed and lacking and not _MORE.search(after) and not _LAST_EDIT.search(after):
@@ -339,9 +341,9 @@ def _jobs(case: _Case) -> Iterator[StatementVerdict]:
             step
             for step in case.truth.steps
             if (step.job and step.job in line)
-            or any(same_command(name, step.line or str(step.values)) for name in commands)
+            or any(is_same_command(name, step.line or str(step.values)) for name in commands)
         ]
-        exact = [step for step in meant if one_line(step.line) in commands]
+        exact = [step for step in meant if to_line(step.line) in commands]
         jobs = [step for step in exact or meant if step.job or step.is_loose]
         if not jobs:
             yield _claim("running", False, line, "never in the background" if meant else "no job")
@@ -351,7 +353,7 @@ def _jobs(case: _Case) -> Iterator[StatementVerdict]:
         is_right = None if job.is_loose and not job.job else _runs_on(case.truth, job)
         yield _claim("running", is_right, line, f"message {job.at}, heard of until {job.until}")
     for job in running:
-        if heard_lately(case.truth, job):
+        if is_heard_of(case.truth, job):
             seen = any(step.job == job.job for step in case.shown)
             is_told = seen or any(job is one for one in told)
             yield _truth("running", is_told, job.line or job.tool, f"message {job.at}")
@@ -361,23 +363,23 @@ def _runs_on(truth: StatementTruth, job: LogStep) -> bool:
     """Return whether a job runs: a host tells its end, or it was asked lately, or it lasts."""
     is_told = job.tool not in _ASKED
     return not job.has_ended and (
-        is_told or heard_lately(truth, job) or bool(_LASTING.search(job.line))
+        is_told or is_heard_of(truth, job) or bool(_LASTING.search(job.line))
     )
 
 
 def _files(case: _Case) -> Iterator[StatementVerdict]:
     truth = case.truth.touched
-    claims = changed_files(case.record)
+    claims = read_changed_files(case.record)
     for path in sorted(claims):
-        yield _claim("files", among(path, truth.sure | truth.unsure), path)
-    visible = touched_files(case.view)
+        yield _claim("files", is_among(path, truth.sure | truth.unsure), path)
+    visible = find_touched_files(case.view)
     seen = claims | visible.sure | visible.unsure
     for path in sorted(truth.sure):
-        yield _truth("files", among(path, seen), path)
+        yield _truth("files", is_among(path, seen), path)
 
 
 def _quotes(case: _Case) -> Iterator[StatementVerdict]:
-    """Judge whether quoted lines of files still stand there; what the log cannot tell is left."""
+    """Judge whether quoted lines of files still are there; what the log cannot tell is left."""
     contents = case.truth.contents
     for entry in case.record.entries("quotes"):
         head, *lines = entry.text.split("\n")
@@ -401,7 +403,7 @@ def _quotes(case: _Case) -> Iterator[StatementVerdict]:
 
 def _constraints(case: _Case) -> Iterator[StatementVerdict]:
     truth = case.truth
-    spoken = [one_line(said.text) for said in truth.persons]
+    spoken = [to_line(said.text) for said in truth.persons]
     for entry in case.record.entries("constraints"):
         chunks = _chunks(entry.text)
         texts = [entry.text, _PREFIX.sub("", entry.text, count=1)]
@@ -432,7 +434,7 @@ def _ids(case: _Case) -> Iterator[StatementVerdict]:
     for row in case.truth.named_ids:
         alike.setdefault(row.key, set()).add(row.id)
     alone = {one for ids in alike.values() if len(ids) == 1 for one in ids}
-    whole = {row.id for row in named_ids_of(case.view, case.shown)}
+    whole = {row.id for row in read_named_ids(case.view, case.shown)}
     lines = "\n".join(map(render, case.view)).split("\n")
     for one in sorted(case.truth.needed_ids):
         places = [at for at, line in enumerate(lines) if one in line]
@@ -497,6 +499,6 @@ def _depth(line: str) -> int:
 
 
 _JUDGES: Mapping[str, Callable[[_Case], Iterator[StatementVerdict]]] = {
-    "request": _request, "blockers": _blockers, "tests": _tests, "changed since": _changed_since,
+    "request": _request, "blockers": _blockers, "tests": _tests, "changed since": _judge_changes,
     "running": _jobs, "files": _files, "quotes": _quotes, "constraints": _constraints, "ids": _ids,
 }  # fmt: skip

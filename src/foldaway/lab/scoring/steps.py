@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from foldaway.lab.scoring.session import Message, content_text, decode_arguments
 from foldaway.lab.scoring.shell import shell_commands
-from foldaway.lab.scoring.signals import has_failed, one_line, without_colors
+from foldaway.lab.scoring.signals import has_failed, to_line, without_colors
 from foldaway.lab.scoring.words import WORDS, pattern
 
 TESTING = "run tests"
@@ -27,8 +27,9 @@ _STOPS = re.compile(rf"(?:{WORDS['running']['stops']})\Z", re.IGNORECASE | re.VE
 _POLLS = re.compile(rf"(?:{WORDS['running']['polls']})\Z", re.IGNORECASE | re.VERBOSE)
 _IDS = WORDS["running"]["ids"].split()
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
-_PREFIXES = frozenset({"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout",
-                       "xvfb-run", "rtk"})  # fmt: skip
+_PREFIXES = frozenset(
+    {"env", "time", "sudo", "nohup", "command", "exec", "nice", "timeout", "xvfb-run", "rtk"}
+)
 _WRAPPERS = frozenset({("mise", "exec"), ("mise", "x"), ("uv", "run"), ("poetry", "run"),
                        ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec")})  # fmt: skip
 _SHELL_KEYS = ("command", "cmd", "script")
@@ -105,7 +106,7 @@ def _step(at: int, call: dict[str, Any]) -> LogStep:
     values = decode_arguments(str(call["function"].get("arguments") or ""))
     line = next((values[key] for key in _SHELL_KEYS if values.get(key)), "")
     if isinstance(line, list):
-        line = _joined(cast("list[Any]", line))
+        line = _join_words(cast("list[Any]", line))
     if name.startswith("str_replace") or not isinstance(line, str):
         line = ""
     step = LogStep(at, at, name, values, line)
@@ -115,7 +116,7 @@ def _step(at: int, call: dict[str, Any]) -> LogStep:
     return step
 
 
-def _joined(words: list[Any]) -> str:
+def _join_words(words: list[Any]) -> str:
     parts = list(map(str, words))
     is_script = len(parts) >= 3 and re.fullmatch(r"-\w*c", parts[1])
     return parts[2] if is_script else " ".join(parts)
@@ -130,11 +131,11 @@ def _simple(line: str) -> tuple[tuple[str, ...], ...]:
             is_timeout = words.pop(0) == "timeout"
             while is_timeout and words and re.match(r"-|\d", words[0]):
                 words.pop(0)
-        found.append(tuple(_after_wrapper(words)))
+        found.append(tuple(_strip_wrapper(words)))
     return tuple(words for words in found if words)
 
 
-def _after_wrapper(words: list[str]) -> list[str]:
+def _strip_wrapper(words: list[str]) -> list[str]:
     """Return the command that a tool such as `mise exec --` or `uv run` starts."""
     if tuple(words[:2]) not in _WRAPPERS:
         return words
@@ -208,7 +209,7 @@ def test_outcome(step: LogStep) -> Outcome:
     body = step.result
     exits = _EXITED.findall(body)
     is_alone = len(step.words) == 1
-    if _says_failed(body):
+    if _is_failure_text(body):
         is_sure = is_alone and exits and exits[-1] == "0" and "|" not in step.line
         return "passed" if is_sure and _PASSED.search(body) else "failed"
     if step.job and not step.has_ended:
@@ -220,7 +221,7 @@ def test_outcome(step: LogStep) -> Outcome:
     return "passed" if exits and exits[-1] == "0" and "|" not in step.line else "unknown"
 
 
-def _says_failed(body: str) -> bool:
+def _is_failure_text(body: str) -> bool:
     """Return whether an output says that tests failed: by a sure sign, or in its summary."""
     if _FAILED.search(body):
         return True
@@ -256,7 +257,7 @@ def _runs_all(words: Sequence[str], claimed: str) -> bool:
     return is_test(words) and runner in claimed and all(path == "./..." for path in paths)
 
 
-def same_command(claimed: str, line: str) -> bool:
+def is_same_command(claimed: str, line: str) -> bool:
     """Return whether a record means a line; it may have clipped it, or left out where it ran."""
     one, other = _plain(claimed), _plain(line)
     return bool(one) and (
@@ -265,7 +266,7 @@ def same_command(claimed: str, line: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    text = one_line(line).partition("…")[0]
+    text = to_line(line).partition("…")[0]
     return re.sub(r"\A(?:cd \S+ ?(?:&&|;) ?)", "", text).strip("` ").lower()
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from foldaway.lab.scoring.contents import Contents
-from foldaway.lab.scoring.files import touched_files
-from foldaway.lab.scoring.persons import Said, rules_text, said_by_persons
+from foldaway.lab.scoring.files import find_touched_files
+from foldaway.lab.scoring.person_words import Said, extract_person_words, rules_text
 from foldaway.lab.scoring.session import Message, content_text, render
 from foldaway.lab.scoring.shell import Touched
-from foldaway.lab.scoring.signals import constraints, error_lines, one_line
+from foldaway.lab.scoring.signals import constraints, error_lines, to_line
 from foldaway.lab.scoring.steps import TESTING, LogStep, runs_tests, steps_of, test_outcome
 from foldaway.lab.scoring.words import WORDS, pattern
 
@@ -28,7 +28,7 @@ _ZERO = re.compile(r"^(?:Process exited with code|Exit code:?) 0\b|returncode>0<
 _RECENT_STEPS = 6
 """A failure with no more steps after it is what the agent is at, unless a person spoke since."""
 _NEXT_STEPS = 40
-"""If none of so many steps after the cut returns to a failure, the agent had moved on: mending what
+"""If none of these steps after the cut returns to a failure, the agent had moved on: repairing what
 a build complains about may take as many edits."""
 _NEXT_WORDS = 12
 """Steps whose words may name a failure; later ones may name it for another reason."""
@@ -58,7 +58,7 @@ class NamedId:
     inside: tuple[str, ...] = ()
     """Names of objects inside it; they are no sign of another one."""
     key: str = "commit"
-    """The field that held it: ids of one field have to be told apart."""
+    """The field that held it: ids of one field must be distinguished."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class StatementTruth:
 
     def edited_since(self, step: LogStep) -> Touched:
         """Return the files that were edited after a step began; scratch files are never sure."""
-        found = touched_files(self.messages[step.at + 1 :])
+        found = find_touched_files(self.messages[step.at + 1 :])
         scratch = {path for path in found.sure if _SCRATCH.search(path)}
         return Touched(found.sure - scratch, found.unsure | scratch)
 
@@ -103,17 +103,17 @@ def truth_at(messages: Sequence[Message], later: Sequence[Message]) -> Statement
     """Return the truth about messages without system prompts, given what came after them."""
     seen = list(messages)
     steps = steps_of(seen)
-    persons = said_by_persons(seen)
+    persons = extract_person_words(seen)
     next_steps = steps_of(later[: 4 * _NEXT_STEPS])[:_NEXT_STEPS]
     soon = next_steps[:_NEXT_WORDS]
     end = soon[-1].at + 1 if soon else _NEXT_WORDS
     said = [content_text(row) for row in later[:end] if row["role"] == "assistant"]
-    ids = list(named_ids_of(seen, steps))
+    ids = list(read_named_ids(seen, steps))
     return StatementTruth(
-        messages=seen, steps=steps, later=next_steps, later_words=one_line("\n".join(said)),
-        persons=persons, contents=Contents(steps), touched=touched_files(seen),
+        messages=seen, steps=steps, later=next_steps, later_words=to_line("\n".join(said)),
+        persons=persons, contents=Contents(steps), touched=find_touched_files(seen),
         rules=rules_text(seen), constraints=sure_constraints(persons), named_ids=ids,
-        needed_ids=_needed({row.id for row in ids}, later),
+        needed_ids=_find_needed({row.id for row in ids}, later),
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def is_constraint(words: str) -> bool:
 
 def constrains(text: str) -> bool | None:
     """Return whether one of the sentences of a text constrains; None for a polite question."""
-    sentences = [one_line(sentence) for sentence in re.split(r"(?<=[.!?])\s+", text)]
+    sentences = [to_line(sentence) for sentence in re.split(r"(?<=[.!?])\s+", text)]
     if any(map(is_constraint, sentences)):
         return True
     is_polite = any(_POLITE.search(one) and _WIDE.search(one) for one in sentences)
@@ -145,7 +145,7 @@ def constrains(text: str) -> bool | None:
 
 def is_revoked(truth: StatementTruth, words: str) -> bool:
     """Return whether the person took back what they had said, in one of their later messages."""
-    places = [said.at for said in truth.persons if words[:40] in one_line(said.text)]
+    places = [said.at for said in truth.persons if words[:40] in to_line(said.text)]
     return bool(places) and any(
         said.at > places[-1] and _REVOKED.search(said.text) for said in truth.persons
     )
@@ -164,7 +164,7 @@ def is_failure(step: LogStep) -> bool:
 def fate_of(truth: StatementTruth, step: LogStep, error: str) -> Fate:
     """Return what became of a failure: whether it is still open at the cut."""
     tests_passed = runs_tests(step) and test_outcome(step) == "passed"
-    if _ended_well(step) or (tests_passed and len(step.words) == 1):
+    if _is_success(step) or (tests_passed and len(step.words) == 1):
         return "passed"
     if _USAGE.search(error) or (not runs_tests(step) and _USAGE.search(_head(step.result))):
         return "usage"
@@ -184,7 +184,7 @@ def _head(result: str) -> str:
     return result[:_HEAD_CHARS]
 
 
-def _ended_well(step: LogStep) -> bool:
+def _is_success(step: LogStep) -> bool:
     """Return whether a call is known to have done its work.
 
     The exit code of a pipe is another command's; some hosts give none.
@@ -225,7 +225,7 @@ def open_failures(truth: StatementTruth) -> list[tuple[LogStep, list[str]]]:
     found: dict[str, tuple[LogStep, list[str]]] = {}
     for step in truth.steps:
         if is_failure(step) and len(_acts(step)) <= _MOST_ACTS:
-            lines = [one_line(line)[:_ERROR_CHARS] for line in error_lines(step.result)]
+            lines = [to_line(line)[:_ERROR_CHARS] for line in error_lines(step.result)]
             found[" ".join(step.purposes)] = (step, [line for line in lines if line])
     return [
         (step, lines)
@@ -236,12 +236,12 @@ def open_failures(truth: StatementTruth) -> list[tuple[LogStep, list[str]]]:
     ]
 
 
-def heard_lately(truth: StatementTruth, step: LogStep) -> bool:
+def is_heard_of(truth: StatementTruth, step: LogStep) -> bool:
     """Return whether a job was heard of in the last steps."""
     return sum(one.at > step.until for one in truth.steps) <= _HEARD_STEPS
 
 
-def _needed(ids: set[str], later: Sequence[Message]) -> frozenset[str]:
+def _find_needed(ids: set[str], later: Sequence[Message]) -> frozenset[str]:
     """Return the ids that the agent is the first to say again."""
     found: set[str] = set()
     waiting = set(ids)
@@ -254,13 +254,13 @@ def _needed(ids: set[str], later: Sequence[Message]) -> frozenset[str]:
     return frozenset(found)
 
 
-def named_ids_of(messages: Sequence[Message], steps: Sequence[LogStep]) -> Iterator[NamedId]:
+def read_named_ids(messages: Sequence[Message], steps: Sequence[LogStep]) -> Iterator[NamedId]:
     """Yield the ids of JSON results and of `git log`, each with the names beside it."""
     for message in messages:
         text = content_text(message)
         if message["role"] == "tool" and text.lstrip()[:1] in ("{", "["):
             try:
-                yield from _in_value(json.loads(text))
+                yield from _read_ids(json.loads(text))
             except (ValueError, RecursionError):
                 continue
     for step in steps:
@@ -269,7 +269,7 @@ def named_ids_of(messages: Sequence[Message], steps: Sequence[LogStep]) -> Itera
             yield from (NamedId(commit[:7], (subject[:40],)) for commit, subject in rows)
 
 
-def _in_value(value: Any) -> Iterator[NamedId]:
+def _read_ids(value: Any) -> Iterator[NamedId]:
     for row in _objects(value):
         names, inside = _names(row), tuple(name for one in _objects(row) for name in _names(one))
         for key, one in row.items():

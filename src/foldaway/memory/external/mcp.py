@@ -19,10 +19,10 @@ from foldaway.memory.external.options import (
     QUERY_CHARS,
     TEXT_CHARS,
     check_url,
-    hush,
+    clean_text,
     make_tools,
     read_options,
-    sendable,
+    silence_logger,
 )
 from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
@@ -96,7 +96,7 @@ class McpMemory(MemoryProvider):
 
     def __init__(self, options: McpOptions) -> None:
         """Take the settings; the server is started or asked at the first call."""
-        hush("mcp")
+        silence_logger("mcp")
         self._options = options
         self._session = McpSession(options)
         self._finding = threading.Lock()
@@ -109,15 +109,15 @@ class McpMemory(MemoryProvider):
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Search or add for the model; what the server says to it is the answer."""
         if name == SEARCH:
-            return self._say("search", sendable(str(arguments.get("query", "")), QUERY_CHARS))
+            return self._say("search", clean_text(str(arguments.get("query", "")), QUERY_CHARS))
         if name == ADD:
-            return self._say("add", sendable(str(arguments.get("text", "")), TEXT_CHARS))
+            return self._say("add", clean_text(str(arguments.get("text", "")), TEXT_CHARS))
         raise LookupError(name)
 
     def prefetch(self, query: str, session_id: str) -> str:
         """Return what the server finds; nothing if it cannot be searched."""
         del session_id
-        asked = sendable(query, QUERY_CHARS)
+        asked = clean_text(query, QUERY_CHARS)
         tool = self._tool("search") if asked else None
         if tool is None:
             return ""
@@ -128,7 +128,7 @@ class McpMemory(MemoryProvider):
         if not self._options.sync:
             return
         said = (("User", turn.user), ("Assistant", turn.agent))
-        parts = [f"{who}: {sent}" for who, text in said if (sent := sendable(text, TEXT_CHARS))]
+        parts = [f"{who}: {sent}" for who, text in said if (sent := clean_text(text, TEXT_CHARS))]
         tool = self._tool("add") if parts else None
         if tool is not None:
             self._call(tool, "\n".join(parts))
@@ -201,14 +201,14 @@ def choose_tool(purpose: Purpose, wanted: TextTool, tools: Sequence[ServerTool])
     its argument cannot be found out.
     """
     if wanted.name:
-        return _named(purpose, wanted, tools)
+        return _find_tool(purpose, wanted, tools)
     found = [
         (rank, at, tool, argument)
         for at, tool in enumerate(tools)
         if (rank := _rank(purpose, tool.name)) is not None
         and (argument := wanted.argument or _argument(purpose, tool, wanted.constant))
         and argument in _properties(tool)
-        and _required(tool) <= {argument, *wanted.constant}
+        and _required_arguments(tool) <= {argument, *wanted.constant}
     ]
     if not found:
         return None
@@ -216,7 +216,7 @@ def choose_tool(purpose: Purpose, wanted: TextTool, tools: Sequence[ServerTool])
     return TextTool(name=tool.name, argument=argument, constant=wanted.constant)
 
 
-def _named(purpose: Purpose, wanted: TextTool, tools: Sequence[ServerTool]) -> TextTool:
+def _find_tool(purpose: Purpose, wanted: TextTool, tools: Sequence[ServerTool]) -> TextTool:
     tool = next((one for one in tools if one.name == wanted.name), None)
     if tool is None:
         known = ", ".join(one.name for one in tools) or "none"
@@ -248,26 +248,28 @@ def _argument(purpose: Purpose, tool: ServerTool, constant: Mapping[str, Any]) -
     texts = [
         name
         for name, schema in _properties(tool).items()
-        if name not in constant and _takes_text(schema)
+        if name not in constant and _has_text_argument(schema)
     ]
     for name in ARGUMENTS[purpose]:
         if name in texts:
             return name
-    must = [name for name in texts if name in _required(tool)]
+    must = [name for name in texts if name in _required_arguments(tool)]
     for names in (must, texts):
         if len(names) == 1:
             return names[0]
     return ""
 
 
-def _takes_text(schema: object) -> bool:
+def _has_text_argument(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return False
     given = cast("Mapping[str, Any]", schema)
     kinds: Any = given.get("type")
     if kinds is None:
         either: Any = given.get("anyOf") or given.get("oneOf")
-        return isinstance(either, list) and any(_takes_text(one) for one in cast("Any", either))
+        return isinstance(either, list) and any(
+            _has_text_argument(one) for one in cast("Any", either)
+        )
     if "enum" in given:
         return False
     return kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
@@ -278,6 +280,6 @@ def _properties(tool: ServerTool) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
 
 
-def _required(tool: ServerTool) -> frozenset[str]:
+def _required_arguments(tool: ServerTool) -> frozenset[str]:
     found: Any = tool.schema.get("required")
     return frozenset(map(str, cast("list[Any]", found))) if isinstance(found, list) else frozenset()

@@ -135,7 +135,7 @@ class McpSession:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
-        connection = await self._connected()
+        connection = await self._connect_once()
         connection.calls += 1
         try:
             with anyio.fail_after(self._options.timeout):
@@ -156,7 +156,7 @@ class McpSession:
         self._pause_seconds = 0.0
         return answer
 
-    async def _connected(self) -> _Connection:
+    async def _connect_once(self) -> _Connection:
         """Return the connection, or a new one; both threads of a provider share it."""
         if self._connection is None:
             if self._clock() < self._paused_until:

@@ -24,10 +24,10 @@ from foldaway.memory.external.options import (
     QUERY_CHARS,
     TEXT_CHARS,
     check_url,
-    hush,
+    clean_text,
     make_tools,
     read_options,
-    sendable,
+    silence_logger,
 )
 from foldaway.memory.provider import MemoryProvider, MemoryTurn
 
@@ -52,7 +52,7 @@ class Mem0Options(Struct, frozen=True, kw_only=True):
     """Takes the facts out of a turn."""
     embedder: str = "text-embedding-3-small"
     embedder_url: str = ""
-    """Where it is not that of the model."""
+    """Its address, if it is not that of the model."""
     dimensions: int = 1536
     """Of the embedder's vectors; a store keeps the ones that it was made with."""
     user: str = "default"
@@ -98,19 +98,19 @@ class Mem0Memory(MemoryProvider):
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Search, or keep a text as it is."""
         if name == SEARCH:
-            return self._found(str(arguments.get("query", ""))) or "nothing was found"
+            return self._search_facts(str(arguments.get("query", ""))) or "nothing was found"
         if name == ADD:
-            text = sendable(str(arguments.get("text", "")), TEXT_CHARS)
+            text = clean_text(str(arguments.get("text", "")), TEXT_CHARS)
             if not text:
                 return "nothing to keep: the text is empty"
-            self._opened().add(text, user_id=self._options.user, infer=False)
+            self._open_once().add(text, user_id=self._options.user, infer=False)
             return "kept"
         raise LookupError(name)
 
     def prefetch(self, query: str, session_id: str) -> str:
         """Return what mem0 finds for this user, from all sessions."""
         del session_id
-        return self._found(query)
+        return self._search_facts(query)
 
     def sync(self, turn: MemoryTurn) -> None:
         """Let mem0 take the facts out of a turn; they are in its files when this returns."""
@@ -118,11 +118,11 @@ class Mem0Memory(MemoryProvider):
         messages = [
             {"role": role, "content": sent}
             for role, text in said
-            if (sent := sendable(text, TEXT_CHARS))
+            if (sent := clean_text(text, TEXT_CHARS))
         ]
         if messages:
             run = turn.session_id or None
-            self._opened().add(messages, user_id=self._options.user, run_id=run)
+            self._open_once().add(messages, user_id=self._options.user, run_id=run)
 
     def close(self) -> None:
         """Close the store, so that another process may open it."""
@@ -132,19 +132,19 @@ class Mem0Memory(MemoryProvider):
             memory.close()
             memory.vector_store.client.close()
 
-    def _opened(self) -> Any:
+    def _open_once(self) -> Any:
         with self._opening:
             if self._memory is None:
                 self._memory = self._open()
             return self._memory
 
-    def _found(self, query: str) -> str:
+    def _search_facts(self, query: str) -> str:
         """Return the facts, the likeliest first, a line each, none twice."""
-        asked = sendable(query, QUERY_CHARS)
+        asked = clean_text(query, QUERY_CHARS)
         if not asked:
             return ""
         options = self._options
-        said: Any = self._opened().search(
+        said: Any = self._open_once().search(
             asked, filters={"user_id": options.user}, top_k=options.results
         )
         facts = [str(one["memory"]) for one in cast("list[Any]", said["results"])]
@@ -152,7 +152,7 @@ class Mem0Memory(MemoryProvider):
 
 
 def open_mem0(options: Mem0Options, folder: Path) -> Any:
-    """Return a `mem0.Memory` on the files in a folder, which is made where it is missing.
+    """Return a `mem0.Memory` on the files in a folder, which is made if it is missing.
 
     One process at a time: Qdrant locks its files.
     """
@@ -223,7 +223,7 @@ def _imported(folder: Path) -> Any:
     It reads both variables when it is imported, and only then. Where the host imported it before,
     the host has chosen.
     """
-    hush("mem0")
+    silence_logger("mem0")
     # said four times at the first start, about a server's indexes
     warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")
     ours = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder)}

@@ -72,12 +72,12 @@ def make_tools(
     )
 
 
-def sendable(text: str, most: int) -> str:
+def clean_text(text: str, most: int) -> str:
     """Return the beginning of a text, without what UTF-8 and databases refuse."""
     return clean_value(text[:most]).strip()
 
 
-def hush(name: str) -> None:
+def silence_logger(name: str) -> None:
     """Keep a package's log still, unless the host chose a level for it.
 
     Packages log what they cannot read or store, and with it what people said.

@@ -54,7 +54,7 @@ class Clash(Struct, frozen=True):
 
 
 class Merged(Struct, frozen=True):
-    """One text; where both sides changed the same entry it holds what both made of it."""
+    """One text; if both sides changed the same entry it holds what both made of it."""
 
     text: str
     clash: Clash | None = None
@@ -77,14 +77,14 @@ def parse(text: str) -> tuple[Block, ...]:
     while at < len(lines):
         stop = _end_of_entry(bare, at, ends)
         if stop > at:
-            blocks += _between(gap)
+            blocks += _make_gap(gap)
             blocks.append(_block("".join(lines[at:stop]), bare[at:stop], seen))
             gap = []
         else:
             stop = at + (2 if _is_title(bare, at) else 1)
             gap += lines[at:stop]
         at = stop
-    return (*blocks, *_between(gap))
+    return (*blocks, *_make_gap(gap))
 
 
 def render(blocks: Iterable[Block]) -> str:
@@ -97,14 +97,14 @@ def entries_of(text: str) -> tuple[MemoryEntry, ...]:
     return tuple(block.entry for block in parse(text) if block.entry is not None)
 
 
-def tidy(content: str) -> str:
+def strip_line_ends(content: str) -> str:
     """Return the text of an entry as it will be read again: no blanks at the ends of lines."""
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in content.split("\n")).strip()
 
 
 def rewrite(text: str, changed: Mapping[int, str | None], added: Sequence[str] = ()) -> str:
-    """Return a text with entries changed or, where that is None, taken out, and others at its end.
+    """Return a text with entries changed or, if that is None, taken out, and others at its end.
 
     `changed` goes by the number of the block. All contents are tidy and not empty. Every other
     entry is the same afterwards, and in the same order.
@@ -164,7 +164,7 @@ def quote(text: str) -> str:
 def merge(base: str, ours: str, theirs: str, passed: Collection[str] = ()) -> Merged:
     """Return `theirs` with the entries that `ours` added and took away since `base`.
 
-    `passed` are entries that ours had meanwhile, and has no longer where it took them away again.
+    `passed` are entries that ours had meanwhile, and has no longer if it took them away again.
     What stands between entries is theirs. An entry that one side changed and the other took away
     is kept as changed. The work is linear.
     """
@@ -237,7 +237,7 @@ def _with_added(text: str, added: Sequence[str], newline: str) -> str:
     return f"{text}{items}" if joins or not last.strip() else f"{text}{newline}{items}"
 
 
-def _between(gap: Sequence[str]) -> Iterator[Block]:
+def _make_gap(gap: Sequence[str]) -> Iterator[Block]:
     raw = "".join(gap)
     if raw:
         yield Block(raw)
@@ -255,22 +255,22 @@ def _text(bare: Sequence[str]) -> str:
     found = _BULLET.match(bare[0])
     width = found.end() if found else 2
     first = bare[0][found.end() :] if found else bare[0]
-    rest = [_outdented(line, width) for line in bare[1:]]
-    return tidy("\n".join([first, *rest]))
+    rest = [_outdent(line, width) for line in bare[1:]]
+    return strip_line_ends("\n".join([first, *rest]))
 
 
-def _outdented(line: str, width: int) -> str:
+def _outdent(line: str, width: int) -> str:
     if line.startswith("\t"):
         return line[1:]
     return line[min(width, len(line) - len(line.lstrip(" "))) :]
 
 
 def _end_of_entry(bare: Sequence[str], at: int, ends: Mapping[str, list[int]]) -> int:
-    """Return the line after the entry that begins at a line; the line itself where none does."""
+    """Return the line after the entry that begins at a line; the line itself if none does."""
     if _is_between(bare, at):
         return at
     is_item = bool(_BULLET.match(bare[at]) or _NUMBERED.match(bare[at]))
-    here = at + 1 if is_item else _after(bare, at, ends)
+    here = at + 1 if is_item else _skip_block(bare, at, ends)
     while here < len(bare):
         line = bare[here]
         if not line.strip():
@@ -285,11 +285,11 @@ def _end_of_entry(bare: Sequence[str], at: int, ends: Mapping[str, list[int]]) -
         elif _BETWEEN.match(line) or _BULLET.match(line) or _NUMBERED.match(line):
             break
         else:
-            here = _after(bare, here, ends)
+            here = _skip_block(bare, here, ends)
     return here
 
 
-def _after(bare: Sequence[str], at: int, ends: Mapping[str, list[int]]) -> int:
+def _skip_block(bare: Sequence[str], at: int, ends: Mapping[str, list[int]]) -> int:
     """Return the line after this one, or after the fenced code that begins here.
 
     A fence that is never closed is a line like any other.

@@ -66,7 +66,7 @@ class History:
         """Return the newest version; a line that was not finished is taken off first."""
         while (found := self._last_line()) is not None:
             start, line = found
-            version = _decoded(line) if line.endswith(b"\n") else None
+            version = _decode_line(line) if line.endswith(b"\n") else None
             if version is not None:
                 return version
             self.cut(start)
@@ -79,7 +79,7 @@ class History:
     def put(self, version: Version, before: str | None, text: str) -> None:
         """Append a version and put it on the disk; raise `OSError` and leave the log as it was.
 
-        `before` is the text of the version before, None where that is not at hand.
+        `before` is the text of the version before, None if that is not at hand.
         """
         data = to_bytes(text)
         fields = {name: getattr(version, name) for name in Version.__struct_fields__}
@@ -135,7 +135,7 @@ class History:
             return
         with self.path.open("rb") as file:
             for raw in file:
-                line = _decoded(raw)
+                line = _decode_line(raw)
                 if line is None:
                     before = None
                     continue
@@ -159,7 +159,7 @@ class History:
 
 
 def digest(data: bytes) -> str:
-    """Return by what two contents are told apart."""
+    """Return what distinguishes two contents."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
@@ -173,7 +173,7 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _decoded(line: bytes) -> _Line | None:
+def _decode_line(line: bytes) -> _Line | None:
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -197,13 +197,13 @@ def _content(line: _Line, before: bytes | None) -> bytes | None:
 def _common(one: bytes, two: bytes) -> tuple[int, int]:
     """Return how many bytes two contents share at their beginning, and at their end."""
     most = min(len(one), len(two))
-    head = _shared(one[:most], two[:most])
+    head = _count_shared(one[:most], two[:most])
     most -= head
-    tail = _shared(one[len(one) - most :][::-1], two[len(two) - most :][::-1])
+    tail = _count_shared(one[len(one) - most :][::-1], two[len(two) - most :][::-1])
     return head, tail
 
 
-def _shared(one: bytes, two: bytes) -> int:
+def _count_shared(one: bytes, two: bytes) -> int:
     """Return the length of the common beginning of two contents of one length."""
     low, high = 0, len(one)
     while low < high:

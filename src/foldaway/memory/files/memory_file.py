@@ -23,7 +23,7 @@ from foldaway.memory.files.entries import (
     parse,
     quote,
     rewrite,
-    tidy,
+    strip_line_ends,
 )
 from foldaway.memory.files.history import StoredVersion, Version, Who, to_text
 from foldaway.memory.files.shared_file import SharedFile
@@ -140,9 +140,10 @@ class MemoryFile:
         def without(text: str) -> str:
             blocks = parse(text)
             going = {
-                number: one for number, one in enumerate(blocks)
+                number: one
+                for number, one in enumerate(blocks)
                 if holds(one.entry.text if one.entry else one.raw)
-            }  # fmt: skip
+            }
             gone.update(one.raw.strip() for one in going.values())
             if not going:
                 return text
@@ -164,7 +165,7 @@ class MemoryFile:
     def take_edit(self, base: str, edited: str, who: Who) -> str:
         """Put in what an editor made of `base`, with what others changed meanwhile; return it.
 
-        Raises `MemoryConflict` where both changed the same entry, or both what stands between.
+        Raises `MemoryConflict` if both changed the same entry, or both what stands between.
         """
         edited = self.redact(edited)
 
@@ -231,7 +232,7 @@ class MemoryFile:
             raise MemoryRefused(
                 self.name, f"an entry of {len(content):,} characters", remedy="make it shorter"
             )
-        wanted = tidy(self.redact(str(clean_value(content))))
+        wanted = strip_line_ends(self.redact(str(clean_value(content))))
         if not wanted:
             raise MemoryRefused(self.name, "there is nothing in this entry", remedy="say what")
         return wanted
@@ -258,14 +259,14 @@ class MemoryFile:
         )
 
     def _check_size(self, old: str, new: str, wanted: str) -> str:
-        """Return the new text, or raise where it is larger than allowed and than before."""
+        """Return the new text, or raise if it is larger than allowed and than before."""
         tokens = estimate_text(new)
         over = max(len(new) - self.limit.chars, 0)
         over_tokens = max(tokens - self.limit.tokens, 0)
         if not (over or over_tokens) or len(new) <= len(old):
             return new
         alone = len(wanted) > self.limit.chars or estimate_text(wanted) > self.limit.tokens
-        going = () if alone else _oldest(entries_of(old), over, over_tokens)
+        going = () if alone else _choose_oldest(entries_of(old), over, over_tokens)
         raise MemoryRefused(
             self.name,
             f"it holds {len(old):,} of {self.limit.chars:,} characters ({estimate_text(old):,} of "
@@ -281,7 +282,7 @@ def _entry(text: str, wanted: str) -> MemoryEntry:
     return next(entry for entry in entries_of(text) if entry.text == wanted)
 
 
-def _oldest(entries: Sequence[MemoryEntry], chars: int, tokens: int) -> list[MemoryEntry]:
+def _choose_oldest(entries: Sequence[MemoryEntry], chars: int, tokens: int) -> list[MemoryEntry]:
     """Return as many of the oldest as make that much room, at most a few."""
     going: list[MemoryEntry] = []
     for entry in entries[:_CANDIDATES]:

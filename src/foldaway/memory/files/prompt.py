@@ -31,7 +31,7 @@ _JOINT_TOKENS = 2
 
 
 class Section(Struct, frozen=True):
-    """A part of the text: its title, its pieces, and which of them stay where not all fit."""
+    """A part of the text: its title, its pieces, and which of them stay if not all fit."""
 
     title: str
     pieces: tuple[str, ...]
@@ -58,7 +58,7 @@ def knowledge_section(name: str, text: str) -> Section:
 
 
 def render_sections(sections: Sequence[Section], budget_tokens: int) -> str:
-    """Return the sections within a budget, empty where there is nothing to say.
+    """Return the sections within a budget, empty if there is nothing to say.
 
     The first sections are served first; what they leave is for the next. Sections without any
     piece do not appear.
@@ -91,7 +91,7 @@ def _render_within(sections: Sequence[Section], budget_tokens: int) -> str:
 
 
 def _fit_section(section: Section, free_tokens: int) -> str:
-    """Return a section that takes no more than the tokens; where no piece fits, it says so."""
+    """Return a section that takes no more than the tokens; if no piece fits, it says so."""
     whole = _join(section, section.pieces, 0)
     if estimate_text(whole) <= free_tokens:
         return whole
@@ -135,10 +135,10 @@ def read_knowledge(folder: Path) -> tuple[Knowledge, ...]:
 
     Without a repository only the folder itself counts. A text that an earlier file has already is
     left out, and so is what cannot be read. Of a file that links outside the project, itself or
-    through a folder, only that is said: whoever made the project does not decide what else of this
-    machine goes into a prompt.
+    through a folder, only that is said: the author of the project does not decide what else of
+    this machine goes into a prompt.
     """
-    folders = _up_to_root(folder)
+    folders = _list_folders(folder)
     root = folders[0]
     inside = Path(os.path.realpath(root))
     found: dict[str, Knowledge] = {}
@@ -154,7 +154,7 @@ def read_knowledge(folder: Path) -> tuple[Knowledge, ...]:
     return tuple(found.values())
 
 
-def _up_to_root(folder: Path) -> list[Path]:
+def _list_folders(folder: Path) -> list[Path]:
     """Return the folders, the root of the repository first."""
     here = Path(os.path.abspath(folder))
     folders = [here, *here.parents][:_MOST_FOLDERS]

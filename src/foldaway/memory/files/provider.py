@@ -131,7 +131,7 @@ class FilesProvider(MemoryProvider):
         self._rendered: tuple[object, str] = (None, "")
 
     def hide_with(self, redact: Redact) -> None:
-        """Take the redactor of the conversation, where none was given."""
+        """Take the redactor of the conversation, if none was given."""
         if not self._has_redactor:
             self._use(redact)
 
@@ -150,7 +150,7 @@ class FilesProvider(MemoryProvider):
             sections = [
                 entries_section("Who the user is (USER.md)", self._redact(user)),
                 entries_section("What you learnt (MEMORY.md)", self._redact(memory)),
-                # the nearest folder knows best, where not all fits
+                # the nearest folder knows best, if not all fits
                 *(knowledge_section(one.name, self._redact(one.text)) for one in project[::-1]),
             ]
             text = render_sections(sections, self.bounds.prompt_tokens)
@@ -171,7 +171,7 @@ class FilesProvider(MemoryProvider):
             return f"Not done. {error}"
 
     def prefetch(self, query: str, session_id: str) -> str:
-        """Return what past sessions say about it, where there is a way to ask them."""
+        """Return what past sessions say about it, if there is a way to ask them."""
         return self._recall(query, session_id) if self._recall is not None else ""
 
     def forget(self, holds: Callable[[str], bool], *, dry_run: bool = False) -> int:

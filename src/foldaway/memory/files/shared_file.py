@@ -201,7 +201,7 @@ class SharedFile:
         if last is not None and last.part:
             self.history.drop_last()
             last = self.history.last()
-        self._new_file(_next(last)).unlink(missing_ok=True)
+        self._new_file(_next_number(last)).unlink(missing_ok=True)
         return last
 
     def _take_in(self, now: _Now, *, insist: bool) -> _Now | None:
@@ -209,7 +209,7 @@ class SharedFile:
         merged = self._add_unseen(now.text, now.seen.changed or self._clock())
         start = self.history.size()
         version = Version(
-            number=_next(now.last),
+            number=_next_number(now.last),
             time=self._clock(),
             who="editor",
             what="edit",
@@ -245,7 +245,7 @@ class SharedFile:
         An editor that writes in place may have had it open when it was replaced.
         """
         old = read_file(self._old)
-        if not old.sign or digest(old.data) == self._replaced(now.last):
+        if not old.sign or digest(old.data) == self._read_replaced(now.last):
             return None
         old = read_settled(self._old)
         if not old.data:  # emptied and not filled again: nobody saved that
@@ -258,7 +258,7 @@ class SharedFile:
             return None
         return late
 
-    def _replaced(self, last: Version | None) -> str:
+    def _read_replaced(self, last: Version | None) -> str:
         """Return what the old file held when it was replaced."""
         if last is None or last.written:
             return last.before if last is not None else ""
@@ -268,7 +268,7 @@ class SharedFile:
     def _write(
         self, now: _Now, text: str, who: Who, what: str, start: int | None = None, *, insist: bool
     ) -> bool:
-        """Put a text in the place of what was read; False where that is no longer there.
+        """Put a text in the place of what was read; False if that is no longer there.
 
         The history is then as it was when it ended at `start`, before this if nothing is said.
         """
@@ -276,7 +276,7 @@ class SharedFile:
         target = self._target()
         if now.seen.sign and is_read_only(target):
             raise PermissionError(errno.EACCES, "it is read-only", str(target))
-        new = self._new_file(_next(now.last))
+        new = self._new_file(_next_number(now.last))
         start = self.history.size() if start is None else start
         try:
             write_new(new, data, like=target)
@@ -301,7 +301,7 @@ class SharedFile:
         start, kept = self.history.size(), self._redact(text)
         for _ in range(_ENTRIES):
             version = Version(
-                number=_next(now.last),
+                number=_next_number(now.last),
                 time=self._clock(),
                 who=who,
                 what=what,
@@ -326,7 +326,7 @@ class SharedFile:
         return self._target().with_name(f".{self.path.name}.{number}.new")
 
 
-def _next(last: Version | None) -> int:
+def _next_number(last: Version | None) -> int:
     return 1 if last is None else last.number + 1
 
 

@@ -75,17 +75,19 @@ _ALONE = (
 _NUMBERED = f" SELECT {_CLOCK}, pg_current_xact_id()::text"
 
 
-def unavailable(error: psycopg.Error, where: str) -> StoreUnavailable:
+def describe_unavailable(error: psycopg.Error, where: str) -> StoreUnavailable:
     """Return what a person is told about an error of psycopg."""
     state = error.sqlstate or ""
     for code, what, remedy in _WHAT:
         if state == code:
             return StoreUnavailable(where, what, remedy=remedy)
     if state:
-        return StoreUnavailable(where, f"the server refuses ({_said(error)})", remedy="try again")
+        return StoreUnavailable(
+            where, f"the server refuses ({_first_line(error)})", remedy="try again"
+        )
     if isinstance(error, psycopg.OperationalError):
-        return StoreUnavailable(where, f"no connection ({_said(error)})", remedy=_ADDRESS)
-    return StoreUnavailable(where, f"the server refuses ({_said(error)})", remedy="try again")
+        return StoreUnavailable(where, f"no connection ({_first_line(error)})", remedy=_ADDRESS)
+    return StoreUnavailable(where, f"the server refuses ({_first_line(error)})", remedy="try again")
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -101,8 +103,8 @@ def is_contention(error: psycopg.Error) -> bool:
     return error.sqlstate in _AGAIN
 
 
-def shown(url: str) -> str:
-    """Return an address without its password; raise `StoreUnavailable` where it is none."""
+def hide_password(url: str) -> str:
+    """Return an address without its password; raise `StoreUnavailable` if it is none."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # its text quotes the address, the password with it
@@ -117,7 +119,7 @@ def shown(url: str) -> str:
     return f"postgresql://{user + '@' if user else ''}{place}/{name}"
 
 
-def _said(error: psycopg.Error) -> str:
+def _first_line(error: psycopg.Error) -> str:
     """Return the first line of what the server or the client library said."""
     lines = (error.diag.message_primary or str(error)).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
@@ -243,7 +245,7 @@ class PostgresConnections:
 
     @contextmanager
     def one(self, seconds: float) -> Generator[Connection]:
-        """Lend a connection; raise `TimeoutError` where none becomes free in time."""
+        """Lend a connection; raise `TimeoutError` if none becomes free in time."""
         if self._process != os.getpid():
             self._begin()
         free = self._free
@@ -311,15 +313,15 @@ class Open:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return all rows."""
-        return cast(list[Row], self._connection.execute(_placed(sql), values).fetchall())
+        return cast(list[Row], self._connection.execute(_to_psycopg(sql), values).fetchall())
 
     def row(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Return the first row, or None."""
-        return cast(Row | None, self._connection.execute(_placed(sql), values).fetchone())
+        return cast(Row | None, self._connection.execute(_to_psycopg(sql), values).fetchone())
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Return how many rows were changed."""
-        return self._connection.execute(_placed(sql), values).rowcount
+        return self._connection.execute(_to_psycopg(sql), values).rowcount
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each of `rows`; they go to the server together."""
@@ -327,7 +329,7 @@ class Open:
             self.run(sql, rows[0])
         elif rows:
             with self._connection.cursor() as cursor:
-                cursor.executemany(_placed(sql), rows)
+                cursor.executemany(_to_psycopg(sql), rows)
 
     def commit(self) -> None:
         """End it; what it changed is durable then."""
@@ -357,6 +359,6 @@ def writes(connection: Connection, tenant: str, *, alone: bool) -> Open:
 
 
 @lru_cache(maxsize=512)
-def _placed(sql: str) -> LiteralString:
+def _to_psycopg(sql: str) -> LiteralString:
     """Return a statement with the placeholders of psycopg."""
     return cast(LiteralString, sql.replace("%", "%%").replace("?", "%s"))

@@ -34,23 +34,23 @@ from foldaway.stores.postgres.connections import (
     PostgresConnections,
     add_trigrams,
     connect,
+    describe_unavailable,
     has_trigrams,
+    hide_password,
     is_contention,
     is_lost,
     make_ready,
     newest,
     reads,
     settings,
-    shown,
-    unavailable,
     writes,
 )
 from foldaway.stores.rows import put_redaction_numbers, redaction_numbers
-from foldaway.stores.sqlite.database import SqliteDatabase, drafted, open_sqlite
+from foldaway.stores.sqlite.database import SqliteDatabase, draft_file, open_sqlite
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 20.0
-"""How long a transaction is tried again. Long enough for a server to be started anew."""
+"""How long a transaction is tried again. Long enough for a server to be started again."""
 _LONGEST_PAUSE_SECONDS = 0.25
 _TABLES = ("sessions", "states", "segments", "bodies", "parts", "messages", "views", "refs",
            "pins", "turns", "leases")  # fmt: skip
@@ -87,7 +87,7 @@ def open_postgres(
 
     Raises `StoreUnavailable`, at once where the server cannot be reached.
     """
-    where = shown(url)
+    where = hide_password(url)
     extra = settings(url)
     database = PostgresDatabase(
         where, _tenant(tenant, profile), PostgresConnections(lambda: connect(url, extra)),
@@ -116,7 +116,7 @@ class PostgresDatabase:
         self._connections = connections
 
     def make_ready(self) -> None:
-        """Bring the tables up to date; raise `StoreUnavailable` where they cannot be used."""
+        """Bring the tables up to date; raise `StoreUnavailable` if they cannot be used."""
         self._persist(
             lambda connection: make_ready(
                 connection, self.where, self.tenant, read_only=self.read_only
@@ -189,17 +189,17 @@ class PostgresDatabase:
                 with self._connections.one(deadline - time.monotonic()) as connection:
                     return attempt(connection)
             except TimeoutError as error:
-                raise self._crowded() from error
+                raise self._crowded_error() from error
             except psycopg.Error as error:
                 again = is_contention(error) or (may_reconnect and is_lost(error))
                 if not again or time.monotonic() >= deadline:
-                    raise self._unavailable(error, bool(doubtful)) from error
+                    raise self._unavailable_error(error, bool(doubtful)) from error
             time.sleep(random.uniform(0.0, longest))
             longest = min(2 * longest, _LONGEST_PAUSE_SECONDS)
 
-    def _unavailable(self, error: psycopg.Error, is_doubtful: bool) -> StoreUnavailable:
+    def _unavailable_error(self, error: psycopg.Error, is_doubtful: bool) -> StoreUnavailable:
         if not is_doubtful:
-            return unavailable(error, self.where)
+            return describe_unavailable(error, self.where)
         return StoreUnavailable(
             self.where,
             "the connection was lost while a change was being kept, and the server cannot be asked "
@@ -207,7 +207,7 @@ class PostgresDatabase:
             remedy="read the session again when the server is back",
         )
 
-    def _crowded(self) -> StoreUnavailable:
+    def _crowded_error(self) -> StoreUnavailable:
         return StoreUnavailable(
             self.where,
             "all connections of this process are in use for too long",
@@ -229,7 +229,7 @@ class PostgresDatabase:
         return secrets.randbits(63)
 
     def put_bodies(self, tx: Statements, bodies: Sequence[Packed]) -> list[BodyKey]:
-        """Write what is new, once, whoever else writes it at the same time."""
+        """Write what is new, once, no matter who else writes it at the same time."""
         return index.put_bodies(cast(Open, tx), self.tenant, bodies)
 
     def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
@@ -247,7 +247,7 @@ class PostgresDatabase:
         return index.remove_messages(cast(Open, tx), self.tenant, session)
 
     def replace_message(self, tx: Statements, session: int, position: int, row: MessageRow) -> None:
-        """Write a message anew with its words and its text for substrings."""
+        """Write a message again with its words and its text for substrings."""
         index.replace_message(cast(Open, tx), self.tenant, session, position, row)
 
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
@@ -314,7 +314,7 @@ class PostgresDatabase:
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
         """Let the server use the room of what was deleted, and forget it in its indexes.
 
-        `fully` writes its tables anew, what it knows of their values with them: a page keeps the
+        `fully` writes its tables again, what it knows of their values with them: a page keeps the
         bytes of a row that is gone until others are written there.
         """
         left: list[str] = []
@@ -340,7 +340,7 @@ class PostgresDatabase:
 
     def backup(self, path: str) -> None:
         """Write what the tenant has to a new SQLite file, which opens as a store."""
-        with drafted(path, ".db") as copy, closing(open_sqlite(copy)) as target:
+        with draft_file(path, ".db") as copy, closing(open_sqlite(copy)) as target:
             self.read(lambda tx: target.write(lambda into: _copy(tx, self.tenant, target, into)))
 
     def close(self) -> None:
@@ -349,7 +349,7 @@ class PostgresDatabase:
 
 
 def _rewrite_table(connection: Connection, table: str) -> Iterator[str]:
-    """Write a table and its indexes anew; yield a sentence if deleted rows had to stay in it."""
+    """Write a table and its indexes again; yield a sentence if deleted rows had to stay in it."""
     said: list[str] = []
 
     def hear(notice: psycopg.errors.Diagnostic) -> None:
@@ -379,7 +379,7 @@ _DEAD_ROWS = re.compile(r"([0-9]+) dead row versions cannot be removed yet")
 def _was_kept(connection: Connection, number: str) -> bool:
     """Return what became of a transaction whose connection was lost.
 
-    Where it still waits for an end that cannot come any more, it is ended first.
+    If it still waits for an end that cannot come any more, it is ended first.
     """
     while True:
         found = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()

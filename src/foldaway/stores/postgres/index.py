@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from foldaway.search import WORD, flat, stem, words_of
+from foldaway.search import WORD, flatten, stem, words_of
 from foldaway.stores.database import MessageRow, Packed
 from foldaway.stores.postgres.connections import Open
 
@@ -27,13 +27,13 @@ def put_bodies(tx: Open, tenant: str, bodies: Sequence[Packed]) -> list[int]:
     wanted = {each.address: each for body in bodies for each in (body, *_parts(body))}
     known: dict[bytes, int] = {}
     if sum(len(each.packed) for each in wanted.values()) > _WORTH_ASKING_BYTES:
-        known = _known(tx, tenant, list(wanted))
+        known = _find_known(tx, tenant, list(wanted))
     # in order, so that two who write the same do not wait for each other in a circle
     new = [wanted[address] for address in sorted(wanted.keys() - known.keys())]
     made = _insert(tx, tenant, new) if new else {}
     known |= made
     if others := list(wanted.keys() - known.keys()):
-        known |= _known(tx, tenant, others)
+        known |= _find_known(tx, tenant, others)
     tx.many(
         "INSERT INTO parts (tenant, body, at, part) VALUES (?, ?, ?, ?)",
         [
@@ -64,7 +64,7 @@ def put_messages(
         [
             (first + number, tenant, session, start + number, row.body, row.role, row.tools,
              row.time, row.key, row.tokens, row.generated, lexemes(tenant, row.text),
-             folded(row.text))
+             fold_case(row.text))
             for number, row in enumerate(rows)
         ],
     )  # fmt: skip
@@ -80,12 +80,12 @@ def remove_messages(tx: Open, tenant: str, session: int) -> int:
 
 
 def replace_message(tx: Open, tenant: str, session: int, position: int, row: MessageRow) -> None:
-    """Write a message anew; the indexes follow by themselves."""
+    """Write a message again; the indexes follow by themselves."""
     tx.run(
         "UPDATE messages SET body = ?, tools = ?, tokens = ?, key = ?,"
         " words = array_to_tsvector(?), folded = ?"
         " WHERE tenant = ? AND session = ? AND position = ?",
-        (row.body, row.tools, row.tokens, row.key, lexemes(tenant, row.text), folded(row.text),
+        (row.body, row.tools, row.tokens, row.key, lexemes(tenant, row.text), fold_case(row.text),
          tenant, session, position),
     )  # fmt: skip
 
@@ -94,12 +94,12 @@ def lexemes(tenant: str, text: str) -> list[str]:
     """Return what a message is found by: stems, pairs of characters, and its tenant."""
     words = set(words_of(text))
     if not text.isascii():  # two ways to see a letter and its accent: as one, and as two
-        words.update(WORD.findall(flat(text)))
+        words.update(WORD.findall(flatten(text)))
     found = [lexeme(word) for word in words]
     if not text.isascii():
-        found.extend(pairs(folded(text)))
+        found.extend(pairs(fold_case(text)))
     if len(text) > _MOST_BYTES // 4 and sum(len(word.encode()) + 4 for word in found) > _MOST_BYTES:
-        found = [*_fitting(found), MORE]
+        found = [*_list_fitting(found), MORE]
     return [*found, tenant_lexeme(tenant)]
 
 
@@ -123,7 +123,7 @@ def pairs(folded_text: str) -> Iterator[str]:
         yield last
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return a text, letter case aside; a piece of a text is a piece of its folded text."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)
 
@@ -149,7 +149,7 @@ def _is_unspaced(char: str) -> bool:
     return char.isalnum() and not "\u1d00" <= char <= "\u2e7f"
 
 
-def _fitting(words: list[str]) -> Iterator[str]:
+def _list_fitting(words: list[str]) -> Iterator[str]:
     left = _MOST_BYTES
     for word in words:
         left -= len(word.encode()) + 4
@@ -183,7 +183,7 @@ def _insert(tx: Open, tenant: str, bodies: Sequence[Packed]) -> dict[bytes, int]
     return dict(rows)
 
 
-def _known(tx: Open, tenant: str, addresses: list[bytes]) -> dict[bytes, int]:
+def _find_known(tx: Open, tenant: str, addresses: list[bytes]) -> dict[bytes, int]:
     rows = tx.rows(
         "SELECT address, key FROM bodies WHERE tenant = ? AND address = ANY(?)", (tenant, addresses)
     )

@@ -13,11 +13,18 @@ from copy import copy
 from typing import Any, Self
 
 from foldaway.search import WORD, Match, Postings, Reveal, Row, Term, Wanted, find
-from foldaway.search import folded as without_accents
+from foldaway.search import fold_text as without_accents
 from foldaway.stores.database import Row as TableRow
 from foldaway.stores.matching import COLUMNS, STORED, Condition, StoredIndex, join_conditions
 from foldaway.stores.postgres.connections import Open, has_trigrams
-from foldaway.stores.postgres.index import LONGEST_WORD, MORE, folded, lexeme, pairs, tenant_lexeme
+from foldaway.stores.postgres.index import (
+    LONGEST_WORD,
+    MORE,
+    fold_case,
+    lexeme,
+    pairs,
+    tenant_lexeme,
+)
 from foldaway.stores.rows import plain
 
 _MOST_READ = 300
@@ -71,24 +78,24 @@ class PostgresIndex(StoredIndex[Open]):
         by_text = any(term.kind != "word" for term in terms)
         most = min(most, _MOST_READ) if read or by_text else most
         page = max(most, _PAGE) + 1 if read_all else most + 1
-        wanted = join_conditions((self._where, *self._decided(terms)))
+        wanted = join_conditions((self._where, *self._list_decided(terms)))
         ids: list[int] = []
         last: int | None = None
         while len(ids) <= most:
-            rows = self._some(wanted, page, last, oldest, by_text=by_text)
+            rows = self._read_some(wanted, page, last, oldest, by_text=by_text)
             for start in range(0, len(rows), _BATCH):
                 some = rows[start : start + _BATCH]
-                ids.extend(self._holding(some, terms, read_all=read_all))
+                ids.extend(self._match_text(some, terms, read_all=read_all))
                 if len(ids) > most:
                     break
             if len(rows) < (min(page, _MOST_READ) if by_text else page):
                 break
             last = rows[-1][0]
-        return self._counted(ids, most, oldest)
+        return self._estimate_count(ids, most, oldest)
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
-        others = self._not_among("s.root", sorted(roots))
+        others = self._none_of("s.root", sorted(roots))
         found = copy(self)
         found._where = join_conditions((self._where, others, Condition("m.id < ?", (last,))))
         return found
@@ -118,7 +125,7 @@ class PostgresIndex(StoredIndex[Open]):
         )
         return [Row(*row) for row in found]
 
-    def _stored(self, ids: Sequence[int]) -> list[TableRow]:
+    def _read_stored(self, ids: Sequence[int]) -> list[TableRow]:
         return self._tx.rows(
             f"SELECT {STORED}"
             f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
@@ -126,16 +133,16 @@ class PostgresIndex(StoredIndex[Open]):
             (self._tenant, ids),
         )
 
-    def _of_tenant(self) -> Condition:
+    def _match_tenant(self) -> Condition:
         return Condition("m.tenant = ?", (self._tenant,))
 
-    def _among(self, column: str, names: Sequence[str]) -> Condition:
+    def _one_of(self, column: str, names: Sequence[str]) -> Condition:
         return Condition(f"{column} = ANY(?)", ([plain(name) for name in names],))
 
-    def _not_among(self, column: str, names: Sequence[str]) -> Condition:
+    def _none_of(self, column: str, names: Sequence[str]) -> Condition:
         return Condition(f"{column} <> ALL(?)", ([plain(name) for name in names],))
 
-    def _outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
+    def _match_outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
         return Condition(
             "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
             " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
@@ -143,9 +150,9 @@ class PostgresIndex(StoredIndex[Open]):
             tuple([place[at] for place in places] for at in range(3)),
         )
 
-    def _of_sessions(self, names: Sequence[str]) -> Condition:
+    def _match_sessions(self, names: Sequence[str]) -> Condition:
         """Both are looked up first: then the server goes by the key of `messages`."""
-        begins = [f"{_escaped(name)}%" for name in names]
+        begins = [f"{_escape(name)}%" for name in names]
         own = [row[0] for row in self._tx.rows(
             "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (self._tenant, begins)
         )]  # fmt: skip
@@ -164,23 +171,23 @@ class PostgresIndex(StoredIndex[Open]):
             ),
         )
 
-    def _decided(self, terms: Sequence[Term]) -> list[Condition]:
+    def _list_decided(self, terms: Sequence[Term]) -> list[Condition]:
         """Return what the server looks at for the terms, and for what is unwanted."""
-        found = [having(self._tenant, term) for term in terms]
+        found = [match_term(self._tenant, term) for term in terms]
         for term in () if self.hides else self._without:
             if is_decided(term):
-                unwanted = having(self._tenant, term)
-                found.append(Condition(
-                    f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
-                ))  # fmt: skip
+                unwanted = match_term(self._tenant, term)
+                found.append(
+                    Condition(f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values)
+                )
         return found
 
-    def _some(
+    def _read_some(
         self, wanted: Condition, most: int, last: int | None, oldest: bool, *, by_text: bool
     ) -> list[tuple[int, bool]]:
         """Return ids in order from the `last` one on, and whether all words are in the index.
 
-        How rare a text is, the server cannot tell beforehand. So where there is an index of
+        How rare a text is, the server cannot tell beforehand. So if there is an index of
         trigrams, first a few messages are gone through; if few of these have it, the text
         is rare, and the index is asked for all that have it.
         """
@@ -189,14 +196,14 @@ class PostgresIndex(StoredIndex[Open]):
         start = (self._tenant, last) if last is not None else (self._tenant,)
         every = f"messages AS m WHERE m.tenant = ?{after}"
         if not by_text or not self._has_trigrams():
-            return self._passed(every, start, wanted, f"m.id {order}", most)
+            return self._read_passed(every, start, wanted, f"m.id {order}", most)
         near = f"{every} ORDER BY m.id {order} LIMIT {_NEAR}"
-        found = self._passed(near, start, wanted, f"m.id {order}", most)
+        found = self._read_passed(near, start, wanted, f"m.id {order}", most)
         if len(found) >= _MOST_READ:
             return found
-        return self._passed(every, start, wanted, f"m.id + 0 {order}", most)
+        return self._read_passed(every, start, wanted, f"m.id + 0 {order}", most)
 
-    def _passed(
+    def _read_passed(
         self, given: str, values: Sequence[Any], wanted: Condition, order: str, most: int
     ) -> list[tuple[int, bool]]:
         rows = self._tx.rows(
@@ -212,7 +219,7 @@ class PostgresIndex(StoredIndex[Open]):
             self._trigrams = has_trigrams(self._tx)
         return self._trigrams
 
-    def _holding(
+    def _match_text(
         self, rows: Sequence[tuple[int, bool]], terms: Sequence[Term], *, read_all: bool
     ) -> list[int]:
         """Return those whose text has all terms and nothing unwanted, where the index is not
@@ -224,8 +231,8 @@ class PostgresIndex(StoredIndex[Open]):
         )
         return [message for message, _ in rows if message in fitting]
 
-    def _counted(self, ids: list[int], most: int, oldest: bool) -> Postings:
-        """Guess how many there are from how far back these reach, where they are not all."""
+    def _estimate_count(self, ids: list[int], most: int, oldest: bool) -> Postings:
+        """Guess how many there are from how far back these reach, if they are not all."""
         whole = len(ids) <= most
         ids = ids[:most]
         count = float(len(ids))
@@ -239,38 +246,38 @@ class PostgresIndex(StoredIndex[Open]):
         return Postings(ids, count, whole)
 
 
-def having(tenant: str, term: Term) -> Condition:
+def match_term(tenant: str, term: Term) -> Condition:
     """Return what a message that has the term must be; more may be, see `is_decided`."""
     match term.kind:
         case "word":
-            return _all_words(tenant, term.words)
+            return _match_words(tenant, term.words)
         case "phrase":
             return join_conditions(
-                (_all_words(tenant, term.words), _holding(tenant, term.text)), "OR"
+                (_match_words(tenant, term.words), _match_text(tenant, term.text)), "OR"
             )
         case "prefix" | "substring":
-            return _holding(tenant, term.text)
+            return _match_text(tenant, term.text)
 
 
 def is_decided(term: Term) -> bool:
-    """Return whether `having` is the term itself, so that no text need be looked into."""
+    """Return whether `match_term` is the term itself, so that no text need be looked into."""
     if term.kind == "word" and len(term.words) == 1:
         return len(term.words[0]) < LONGEST_WORD
     return term.kind == "substring"
 
 
-def _all_words(tenant: str, words: Sequence[str]) -> Condition:
+def _match_words(tenant: str, words: Sequence[str]) -> Condition:
     """Every stem; also what has more words than fit into its index."""
     if not words:
         return Condition("false", ())
-    return _matching(tenant, [_quoted(lexeme(word)) for word in words])
+    return _matching(tenant, [_quote(lexeme(word)) for word in words])
 
 
-def _holding(tenant: str, text: str) -> Condition:
+def _match_text(tenant: str, text: str) -> Condition:
     """The characters side by side, in whatever words the text falls into."""
-    small = folded(text)
+    small = fold_case(text)
     if _TRIGRAM.search(small):
-        holding = Condition("m.folded LIKE ?", (f"%{_escaped(small)}%",))
+        holding = Condition("m.folded LIKE ?", (f"%{_escape(small)}%",))
     else:  # without a trigram to go by, the index of them would be read whole
         holding = Condition("strpos(m.folded, ?) > 0", (small,))
     pieces = list(_pieces(text))
@@ -281,7 +288,7 @@ def _matching(tenant: str, parts: Sequence[str]) -> Condition:
     query = " & ".join(dict.fromkeys(parts))
     return Condition(
         "m.words @@ ?::tsquery",
-        (f"{_quoted(tenant_lexeme(tenant))} & (({query}) | {_quoted(MORE)})",),
+        (f"{_quote(tenant_lexeme(tenant))} & (({query}) | {_quote(MORE)})",),
     )
 
 
@@ -289,7 +296,7 @@ def _pieces(text: str) -> Iterator[str]:
     """Yield what the index of words must have where the text is part of a message.
 
     A word with something else on both sides is a whole word there too. One at the end may go on
-    there; its stem keeps its beginning where that ends in a digit: endings are letters, and at
+    there; its stem keeps its beginning if that ends in a digit: endings are letters, and at
     most one of a doubled character goes with them.
     """
     plain_text = without_accents(text)
@@ -298,18 +305,18 @@ def _pieces(text: str) -> Iterator[str]:
         if not found.start():
             continue
         if found.end() < len(plain_text):
-            yield _quoted(lexeme(word))
+            yield _quote(lexeme(word))
         elif word[-1].isdigit() and len(word) > _SHORTEST_BEGINNING:
-            yield f"{_quoted(lexeme(word[:-1]))}:*"
-    two = list(pairs(folded(text)))
-    yield from (_quoted(pair) for pair in two if len(pair) == 2)
+            yield f"{_quote(lexeme(word[:-1]))}:*"
+    two = list(pairs(fold_case(text)))
+    yield from (_quote(pair) for pair in two if len(pair) == 2)
     if two and len(two[0]) == 1:
-        yield f"{_quoted(two[0])}:*"
+        yield f"{_quote(two[0])}:*"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", text)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -31,7 +31,7 @@ def file_at(where: str) -> tuple[int, int] | None:
 class SqliteConnections:
     """Lends connections; each is used by one thread at a time.
 
-    Before a fork all are closed and afterwards opened anew on both sides: SQLite keeps what this
+    Before a fork all are closed and afterwards opened again on both sides: SQLite keeps what this
     process has locked in memory, and a child that inherits it would believe that it holds locks.
     """
 
@@ -53,7 +53,7 @@ class SqliteConnections:
 
     @contextmanager
     def writer(self, patience_seconds: float) -> Generator[apsw.Connection]:
-        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use."""
+        """Lend the connection that writes; raise `apsw.BusyError` if it stays in use."""
         connection = self.take(patience_seconds)
         try:
             yield connection
@@ -77,9 +77,10 @@ class SqliteConnections:
         if self._file is not None and file_at(self.where) != self._file:
             self.give_back()
             raise StoreUnavailable(
-                self.where, "it was removed or replaced while it was open",
+                self.where,
+                "it was removed or replaced while it was open",
                 remedy="put it back, or open it again",
-            )  # fmt: skip
+            )
         return self._writer
 
     def give_back(self) -> None:
@@ -152,7 +153,7 @@ class SqliteConnections:
             self._writing.release()
 
     def after_fork_in_child(self) -> None:
-        """Begin anew, with locks of this process; keep what was in use from being closed here."""
+        """Begin again, with locks of this process; keep what was in use from being closed here."""
         if not self._is_clean:
             self._lost = True
             _KEPT.append((self._writer, self._idle))

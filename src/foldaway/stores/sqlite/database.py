@@ -43,7 +43,7 @@ from foldaway.stores.sqlite.opening import (
     newest,
     open_connection,
     persist,
-    told,
+    translate_error,
 )
 
 try:
@@ -99,7 +99,7 @@ class SqliteDatabase:
     def read(self, work: Callable[[Statements], T]) -> T:
         """Run `work` on one state of the file; writers do not wait for it."""
         with named(self.where), self._connections.reader() as connection:
-            return persist(lambda: _within(connection, "BEGIN", work))
+            return persist(lambda: _run_within(connection, "BEGIN", work))
 
     def write(self, work: Callable[[Statements], T]) -> T:
         """Run `work` alone; it is on the disk when this returns."""
@@ -108,14 +108,14 @@ class SqliteDatabase:
         try:  # what `named` and `writer` do, without their steps: every append passes here
             connection = self._connections.take(PATIENCE_SECONDS)
             try:
-                return _within(connection, "BEGIN IMMEDIATE", work)
+                return _run_within(connection, "BEGIN IMMEDIATE", work)
             except (apsw.BusyError, apsw.LockedError):
                 left = max(0.0, deadline - time.monotonic())
-                return persist(lambda: _within(connection, "BEGIN IMMEDIATE", work), left)
+                return persist(lambda: _run_within(connection, "BEGIN IMMEDIATE", work), left)
             finally:
                 self._connections.give_back()
         except apsw.Error as error:
-            found = told(self.where, error)
+            found = translate_error(self.where, error)
             if found is error:
                 raise
             raise found from error
@@ -130,7 +130,7 @@ class SqliteDatabase:
 
     def new_key(self, tx: Statements) -> int:
         """Return the next number: a writer is alone."""
-        return int(_only(tx.row("SELECT coalesce(max(key), 0) + 1 FROM sessions")))
+        return int(_single_value(tx.row("SELECT coalesce(max(key), 0) + 1 FROM sessions")))
 
     def put_bodies(self, tx: Statements, bodies: Sequence[Packed]) -> list[BodyKey]:
         """Write what is new, once."""
@@ -143,7 +143,7 @@ class SqliteDatabase:
         )
         if known:
             return known[0]
-        key = cast(_Open, tx).inserted(  # RETURNING takes twice its time
+        key = cast(_Open, tx).insert(  # RETURNING takes twice its time
             "INSERT INTO bodies VALUES (NULL, ?, ?, ?, ?)",
             (tenant, body.size, len(body.parts), body.packed),
         )
@@ -165,14 +165,14 @@ class SqliteDatabase:
         self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow]
     ) -> None:
         """Write messages; their words and substrings follow later."""
-        index.put_messages(tx, cast(_Open, tx).inserted, self.tenant, session, start, rows)
+        index.put_messages(tx, cast(_Open, tx).insert, self.tenant, session, start, rows)
 
     def remove_messages(self, tx: Statements, session: int) -> int:
         """Take messages out of log and indexes."""
         return index.remove_messages(tx, self.tenant, session)
 
     def replace_message(self, tx: Statements, session: int, position: int, row: MessageRow) -> None:
-        """Write a message anew in log and indexes."""
+        """Write a message again in log and indexes."""
         index.replace_message(tx, self.tenant, session, position, row)
 
     def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
@@ -189,7 +189,7 @@ class SqliteDatabase:
 
     def unindexed(self, tx: Statements) -> int:
         """Return how far the substring index is behind."""
-        return index.behind(tx)
+        return index.count_missing(tx)
 
     def stored_bytes(self) -> int:
         """Return the size of the file and of its log."""
@@ -216,7 +216,7 @@ class SqliteDatabase:
         return () if found == ["ok"] else tuple(found)
 
     def reclaim(self, *, fully: bool = False) -> tuple[str, ...]:
-        """Write indexes and file anew: a deleted word stays in its index until that is merged."""
+        """Write indexes and file again: a deleted word stays in its index until that is merged."""
         if self.read_only:
             return ()
         merge = "INSERT INTO words (words) VALUES ('optimize')"
@@ -246,7 +246,7 @@ class SqliteDatabase:
         with (
             named(self.where),
             self._connections.reader() as connection,
-            drafted(path, ".backup") as copy,
+            draft_file(path, ".backup") as copy,
             closing(open_connection(f"file:{quote(copy)}", apsw.SQLITE_OPEN_READWRITE)) as target,
             target.backup("main", connection, "main") as step,
         ):
@@ -271,7 +271,7 @@ class _Open:
     def control(self, sql: str) -> None:
         self._cursor.execute(sql)
 
-    def inserted(self, sql: str, values: Sequence[Value]) -> int:
+    def insert(self, sql: str, values: Sequence[Value]) -> int:
         """Insert one row; return its number."""
         self._cursor.execute(sql, values)
         return self._connection.last_insert_rowid()
@@ -291,7 +291,7 @@ class _Open:
         self._cursor.executemany(sql, rows)
 
 
-def _within(connection: apsw.Connection, begin: str, work: Callable[[Statements], T]) -> T:
+def _run_within(connection: apsw.Connection, begin: str, work: Callable[[Statements], T]) -> T:
     if connection.in_transaction:  # an interrupt came between its beginning and its end
         connection.execute("ROLLBACK")
     tx = _Open(connection)
@@ -305,7 +305,7 @@ def _within(connection: apsw.Connection, begin: str, work: Callable[[Statements]
     return result
 
 
-def _only(row: Row | None) -> Any:
+def _single_value(row: Row | None) -> Any:
     assert row is not None
     return row[0]
 
@@ -333,10 +333,10 @@ def _boot() -> str:
 
 
 @contextmanager
-def drafted(path: str, suffix: str) -> Generator[str]:
+def draft_file(path: str, suffix: str) -> Generator[str]:
     """Give the name of an empty file beside `path`, which takes its place if the body is through.
 
-    Raises `StoreUnavailable` where none can be made. What SQLite leaves beside it goes too.
+    Raises `StoreUnavailable` if none can be made. What SQLite leaves beside it goes too.
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:

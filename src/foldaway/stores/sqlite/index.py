@@ -37,7 +37,7 @@ def put_messages(
         new.append((made, row.text))
     first, last = new[0][0], new[-1][0]
     if first // _WORDS_BATCH != last // _WORDS_BATCH or not first % _WORDS_BATCH:
-        _add_words(tx, [*_late_texts(tx, "words", first), *new], last)
+        _add_words(tx, [*_read_late_texts(tx, "words", first), *new], last)
 
 
 def _add_words(tx: Statements, texts: Sequence[Row], last: int) -> None:
@@ -45,7 +45,7 @@ def _add_words(tx: Statements, texts: Sequence[Row], last: int) -> None:
     tx.run("UPDATE meta SET value = ? WHERE name = 'words'", (last,))
 
 
-def _late_texts(tx: Statements, index: str, below: int) -> list[Row]:
+def _read_late_texts(tx: Statements, index: str, below: int) -> list[Row]:
     """Return ids and texts of the messages under `below` that an index lacks."""
     rows = tx.rows(
         "SELECT m.id, b.tenant, b.key, b.parts, b.packed FROM messages m"
@@ -75,7 +75,7 @@ def remove_messages(tx: Statements, tenant: str, session: int) -> int:
 def replace_message(
     tx: Statements, tenant: str, session: int, position: int, row: MessageRow
 ) -> None:
-    """Write a message anew, under its id; an index that has it gets its new text."""
+    """Write a message again, under its id; an index that has it gets its new text."""
     place = (tenant, session, position)
     found = tx.row(
         "SELECT id FROM messages WHERE tenant = ? AND session = ? AND position = ?", place
@@ -114,13 +114,13 @@ def complete(write: Callable[[Callable[[Statements], int]], int], most: int | No
 
 
 def _complete_words(tx: Statements) -> int:
-    late = _late_texts(tx, "words", LAST_ID)
+    late = _read_late_texts(tx, "words", LAST_ID)
     if late:
         _add_words(tx, late, late[-1][0])
     return len(late)
 
 
-def behind(tx: Statements) -> int:
+def count_missing(tx: Statements) -> int:
     """Return how many messages the substring index lacks."""
     found = tx.row("SELECT count(*) FROM messages WHERE id > ?", (mark(tx, "trigrams"),))
     return int(found[0]) if found else 0

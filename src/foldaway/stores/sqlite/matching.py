@@ -59,7 +59,7 @@ def match(
 
 def reads_substrings(wanted: Wanted) -> bool:
     """Return whether the index of trigrams is asked."""
-    return any(not _by_words(term) or _by_both(term) for term in wanted.query.terms)
+    return any(not _is_decided_by_words(term) or _is_read_too(term) for term in wanted.query.terms)
 
 
 class SqliteIndex(StoredIndex[Statements]):
@@ -71,7 +71,7 @@ class SqliteIndex(StoredIndex[Statements]):
         self, tx: Statements, tenant: str, wanted: Wanted, reveal: Reveal | None = None
     ) -> None:
         super().__init__(tx, tenant, wanted, reveal)
-        self._range = self._within(wanted)
+        self._range = self._find_bounds(wanted)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
         self._rows: dict[int, Row] = {}
         self._begun: dict[str, set[int] | None] = {}
@@ -89,20 +89,20 @@ class SqliteIndex(StoredIndex[Statements]):
     ) -> Postings:
         """Return what has all terms; of those that must be looked up in the text, the newest."""
         if not terms:
-            ids = self._all(most, oldest, 0)
-            return self._counted(ids, len(ids) < most)
+            ids = self._list_all(most, oldest, 0)
+            return self._estimate_count(ids, len(ids) < most)
         checked = checked and self.hides
-        ids, complete = self._all_of(terms, most, oldest, checked)
-        if len(ids) < min(most, _ENOUGH) and any(_by_both(term) for term in terms):
-            exact = [_as_substring(term) if _by_both(term) else term for term in terms]
-            more, complete = self._all_of(exact, most, oldest, checked)
+        ids, complete = self._list_all_of(terms, most, oldest, checked)
+        if len(ids) < min(most, _ENOUGH) and any(_is_read_too(term) for term in terms):
+            exact = [_as_substring(term) if _is_read_too(term) else term for term in terms]
+            more, complete = self._list_all_of(exact, most, oldest, checked)
             ids = sorted({*ids, *more}, reverse=not oldest)
-        return self._counted(ids[:most], complete and len(ids) <= most)
+        return self._estimate_count(ids[:most], complete and len(ids) <= most)
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
         found = copy(self)
-        found._where = join_conditions((self._where, self._not_among("s.root", sorted(roots))))
+        found._where = join_conditions((self._where, self._none_of("s.root", sorted(roots))))
         found._range = (self._range[0], min(self._range[1], last - 1))
         found._known = {}
         return found
@@ -134,24 +134,24 @@ class SqliteIndex(StoredIndex[Statements]):
         )
         return [Row(*row) for row in found]
 
-    def _stored(self, ids: Sequence[int]) -> list[TableRow]:
+    def _read_stored(self, ids: Sequence[int]) -> list[TableRow]:
         return self._tx.rows(
             f"SELECT {STORED} FROM json_each(?) AS j {_JOINED.format('j.value')}"
             " CROSS JOIN bodies AS b ON b.key = m.body",
             (as_json(ids),),
         )
 
-    def _of_tenant(self) -> Condition:
+    def _match_tenant(self) -> Condition:
         # the plus keeps SQLite from an index on the tenant, which all messages of a file share
         return Condition("+m.tenant = ?", (self._tenant,))
 
-    def _among(self, column: str, names: Sequence[str]) -> Condition:
+    def _one_of(self, column: str, names: Sequence[str]) -> Condition:
         return Condition(f"{column} IN ({', '.join('?' * len(names))})", tuple(names))
 
-    def _not_among(self, column: str, names: Sequence[str]) -> Condition:
+    def _none_of(self, column: str, names: Sequence[str]) -> Condition:
         return Condition(f"{column} NOT IN (SELECT value FROM json_each(?))", (as_json(names),))
 
-    def _outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
+    def _match_outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
         return Condition(
             "NOT EXISTS (SELECT 1 FROM json_each(?) AS l WHERE json_extract(l.value, '$[0]') = s.id"
             " AND m.position >= json_extract(l.value, '$[1]')"
@@ -159,7 +159,7 @@ class SqliteIndex(StoredIndex[Statements]):
             (as_json(places),),
         )
 
-    def _of_sessions(self, names: Sequence[str]) -> Condition:
+    def _match_sessions(self, names: Sequence[str]) -> Condition:
         named = _begin_with(names)
         return Condition(
             f"(m.session IN (SELECT t.key FROM sessions AS t WHERE t.tenant = ? AND {named.sql})"
@@ -169,17 +169,17 @@ class SqliteIndex(StoredIndex[Statements]):
             (self._tenant, *named.values, self._tenant, *named.values),
         )
 
-    def _within(self, wanted: Wanted) -> tuple[int, int]:
+    def _find_bounds(self, wanted: Wanted) -> tuple[int, int]:
         """Return the first and last id that can be found: those of the sessions that are looked in.
 
-        It spares an index most of a common word, where only one session or folder of thousands is
+        It spares an index most of a common word, if only one session or folder of thousands is
         asked.
         """
         low, high = 0, LAST_ID
         for filters in (wanted.filters, wanted.query.filters):
             asked: list[Condition] = []
             if filters.folders is not None:
-                asked.append(self._among("k.cwd", filters.folders))
+                asked.append(self._one_of("k.cwd", filters.folders))
             if filters.sessions:
                 named = _begin_with([plain(name) for name in filters.sessions])
                 roots = f"SELECT t.root FROM sessions AS t WHERE t.tenant = ? AND {named.sql}"
@@ -193,7 +193,7 @@ class SqliteIndex(StoredIndex[Statements]):
                 low, high = max(low, found[0] or 0), min(high, found[1] or 0)
         return low, high
 
-    def _all(self, most: int, oldest: bool, above: int) -> list[int]:
+    def _list_all(self, most: int, oldest: bool, above: int) -> list[int]:
         low, high = self._range
         found = self._tx.rows(
             "SELECT m.id FROM messages AS m CROSS JOIN sessions AS s ON s.key = m.session"
@@ -216,7 +216,7 @@ class SqliteIndex(StoredIndex[Statements]):
             self._known[asked] = [row[0] for row in found]
         return self._known[asked]
 
-    def _all_of(
+    def _list_all_of(
         self, terms: Sequence[Term], most: int, oldest: bool, checked: bool
     ) -> tuple[list[int], bool]:
         """Return what has all of the terms, and whether there is no more of it.
@@ -225,41 +225,43 @@ class SqliteIndex(StoredIndex[Statements]):
         in their text, and everything if each is `checked` as it is shown: then of the first
         `most` of them nothing depends on those that are shown otherwise.
         """
-        by_words = [term for term in terms if _by_words(term)]
-        by_text = [term for term in terms if not _by_words(term)]
+        by_words = [term for term in terms if _is_decided_by_words(term)]
+        by_text = [term for term in terms if not _is_decided_by_words(term)]
         enough = most + 1 if checked else min(most + 1, _VERIFIED)
         if not by_text and checked:
-            return self._all_shown(by_words, most, oldest)
+            return self._list_all_shown(by_words, most, oldest)
         if not by_text:
             ids = self._words(by_words, most, oldest)
-            if all(_by_words(term) for term in self._without):
+            if all(_is_decided_by_words(term) for term in self._without):
                 return ids, len(ids) < most
-            return self._verified(ids, (), len(ids) < most, enough)
+            return self._verify(ids, (), len(ids) < most, enough)
         long = [term for term in by_text if len(term.text) >= _GRAM]
         words = self._words(by_words, _CANDIDATES, oldest) if by_words else []
         few = bool(by_words) and len(words) < _CANDIDATES
         looked_up = terms if checked else by_text
         if few and (len(words) < _BATCH or not long):
-            return self._verified(words, looked_up, True, enough)
+            return self._verify(words, looked_up, True, enough)
         if not long:
-            ids = words or self._short(by_text, oldest)
-            return self._verified(ids, looked_up, len(ids) < _SHORT_SCAN, enough)
+            ids = words or self._list_short(by_text, oldest)
+            return self._verify(ids, looked_up, len(ids) < _SHORT_SCAN, enough)
         asked = min(_CANDIDATES, _GRAMS_OF_ONE * most)
         ids = self._grams(long, asked, oldest)
         if few and len(ids) >= asked:
-            return self._verified(words, looked_up, True, enough)
+            return self._verify(words, looked_up, True, enough)
         if few:
             known = set(words)
             found = [message for message in ids if message in known]
-            return self._verified(found, looked_up, True, enough)
-        return self._verified(ids, terms, len(ids) < asked, enough)
+            return self._verify(found, looked_up, True, enough)
+        return self._verify(ids, terms, len(ids) < asked, enough)
 
-    def _all_shown(self, terms: Sequence[Term], most: int, oldest: bool) -> tuple[list[int], bool]:
+    def _list_all_shown(
+        self, terms: Sequence[Term], most: int, oldest: bool
+    ) -> tuple[list[int], bool]:
         """Return what shows all of the terms. Few messages hide one, so few more are asked for."""
         asked = 2 * most
         while True:
             ids = self._words(terms, asked, oldest)
-            found, complete = self._verified(ids, terms, len(ids) < asked, most + 1)
+            found, complete = self._verify(ids, terms, len(ids) < asked, most + 1)
             if complete or len(found) > most or asked >= _CANDIDATES:
                 return found, complete
             asked *= 4
@@ -267,42 +269,42 @@ class SqliteIndex(StoredIndex[Statements]):
     def _words(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         wanted = " AND ".join(_word(term) for term in terms)
         without = () if self.hides else self._without
-        unwanted = " OR ".join(_word(term) for term in without if _by_words(term))
+        unwanted = " OR ".join(_word(term) for term in without if _is_decided_by_words(term))
         expression = f"({wanted}) NOT ({unwanted})" if unwanted else wanted
         ids = self._matching("words", expression, most, oldest)
-        late = self.fitting(self._late("words", oldest), terms)
+        late = self.fitting(self._list_late("words", oldest), terms)
         return [*ids, *late][:most] if oldest else [*late, *ids][:most]
 
     def _grams(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         grams = dict.fromkeys(gram for term in terms for gram in _grams_of(term.text))
-        expression = " AND ".join(_quoted(gram) for gram in grams)
+        expression = " AND ".join(_quote(gram) for gram in grams)
         ids = self._matching("trigrams", expression, most, oldest)
-        late = self._late("trigrams", oldest)
+        late = self._list_late("trigrams", oldest)
         return [*ids, *late] if oldest else [*late, *ids]
 
-    def _late(self, index: str, oldest: bool) -> list[int]:
+    def _list_late(self, index: str, oldest: bool) -> list[int]:
         """Return the messages that an index does not have yet."""
         asked = (index, "", 0, oldest)
         if asked not in self._known:
-            self._known[asked] = self._all(-1, oldest, mark(self._tx, index))
+            self._known[asked] = self._list_all(-1, oldest, mark(self._tx, index))
         return self._known[asked]
 
-    def _short(self, terms: Sequence[Term], oldest: bool) -> list[int]:
+    def _list_short(self, terms: Sequence[Term], oldest: bool) -> list[int]:
         """Return candidates for one or two characters: what has a trigram that begins with them.
 
         Where these are too many to be counted, the newest messages are looked through instead.
         """
         begin = max((term.text for term in terms), key=len)
         if begin not in self._begun:
-            self._begun[begin] = self._beginning(begin)
+            self._begun[begin] = self._list_beginning(begin)
         docs = self._begun[begin]
         if docs is None:
-            return self._all(_SHORT_SCAN, oldest, 0)
+            return self._list_all(_SHORT_SCAN, oldest, 0)
         low, high = self._range
-        ids = [doc for doc in {*self._late("trigrams", oldest), *docs} if low <= doc <= high]
+        ids = [doc for doc in {*self._list_late("trigrams", oldest), *docs} if low <= doc <= high]
         return sorted((row.id for row in self._rows_of(ids)), reverse=not oldest)
 
-    def _beginning(self, text: str) -> set[int] | None:
+    def _list_beginning(self, text: str) -> set[int] | None:
         """Return what has a trigram that begins with one or two characters, unless it is much.
 
         SQLite leaves the capitals of newer versions of Unicode as they are, Python does not.
@@ -319,7 +321,7 @@ class SqliteIndex(StoredIndex[Statements]):
             docs.update(row[0] for row in found)
         return docs
 
-    def _verified(
+    def _verify(
         self, ids: Iterable[int], terms: Sequence[Term], complete: bool, enough: int
     ) -> tuple[list[int], bool]:
         """Return the first whose text has all terms and nothing unwanted, and whether it is all.
@@ -341,7 +343,7 @@ class SqliteIndex(StoredIndex[Statements]):
             return kept[:enough], False
         return kept, complete
 
-    def _counted(self, ids: list[int], complete: bool) -> Postings:
+    def _estimate_count(self, ids: list[int], complete: bool) -> Postings:
         """Guess how many there are from how far back the newest reach, where these are not all."""
         count = float(len(ids))
         if ids and not complete:
@@ -349,14 +351,14 @@ class SqliteIndex(StoredIndex[Statements]):
         return Postings(ids, count, complete)
 
 
-def _by_words(term: Term) -> bool:
+def _is_decided_by_words(term: Term) -> bool:
     """Whether the index of words decides; it has stems, so it knows no beginnings of words."""
     if term.kind == "prefix":
         return len(term.text) < _GRAM and bool(term.words)
     return term.kind in ("word", "phrase")
 
 
-def _by_both(term: Term) -> bool:
+def _is_read_too(term: Term) -> bool:
     """Whether the text is looked into too: a phrase can begin within a word, and the index of
     words does not take all letters of all scripts for letters.
     """
@@ -368,10 +370,10 @@ def _as_substring(term: Term) -> Term:
 
 
 def _word(term: Term) -> str:
-    return _quoted(term.text) + ("*" if term.kind == "prefix" else "")
+    return _quote(term.text) + ("*" if term.kind == "prefix" else "")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 

@@ -25,7 +25,7 @@ APPLICATION = 0x484F4C44
 PATIENCE_SECONDS = 20.0
 """How long a busy file is tried again. Far above what a writer needs, below what a person waits."""
 _BUSY_MILLISECONDS = 5
-"""Short, because SQLite's own pauses grow: whoever sleeps long is overtaken again and again."""
+"""Short, because SQLite's own pauses grow: anyone who sleeps long is overtaken again and again."""
 _SHORT_PAUSE_SECONDS, _LONG_PAUSE_SECONDS = 0.002, 0.1
 _SHORT_PAUSES_SECONDS = 2.0
 """For so long pauses are short. An ordinary writer is done by then; a backup or a vacuum is not."""
@@ -87,7 +87,7 @@ def connect(path: str, *, read_only: bool = False) -> apsw.Connection:
     with named(path):
         connection = open_connection(_as_uri(path, read_only=read_only), flags)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        try:  # the first statement may find another process at mending what a dead one left
+        try:  # the first statement may find another process at repairing what a dead one left
             persist(lambda: connection.execute(_SETTINGS))
         except apsw.Error:
             connection.close()
@@ -136,7 +136,7 @@ def persist(attempt: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> T:
     """Try again while the file is busy, with pauses of random length, up to a deadline.
 
     Pauses of full jitter keep writers that wait for the same lock from meeting again. They do not
-    grow at first: a writer that has just finished tries again at once, and whoever sleeps longer
+    grow at first: a writer that has just finished tries again at once, and anyone who sleeps longer
     than it writes would hardly ever find the file free.
     """
     began = time.monotonic()
@@ -215,8 +215,8 @@ def _schema(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def told(where: str, error: apsw.Error) -> Exception:
-    """Return what SQLite finds wrong with a file in one sentence, itself where that is a bug."""
+def translate_error(where: str, error: apsw.Error) -> Exception:
+    """Return what SQLite finds wrong with a file in one sentence, itself if that is a bug."""
     for known, what, remedy in _WHAT:
         if isinstance(error, known):
             return StoreUnavailable(
@@ -238,6 +238,6 @@ class named:  # noqa: N801 reads as what it does: `with named(where):`
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, apsw.Error):
-            found = told(self._where, error)
+            found = translate_error(self._where, error)
             if found is not error:
                 raise found from error

@@ -1,7 +1,7 @@
 """headroom's `compress`, without the model of its text compressor, whose weights are downloaded.
 
 It shortens messages one by one, drops none, and takes no budget: the first request gets its
-defaults, a pressed one its profile of the highest savings. Both with the pipeline made anew, for
+defaults, a pressed one its profile of the highest savings. Both with the pipeline made again, for
 it remembers what it compressed before.
 """
 

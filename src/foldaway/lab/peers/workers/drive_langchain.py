@@ -29,7 +29,7 @@ def compress(request: dict[str, Any]) -> Answer:
     messages = convert_to_messages(request["messages"])
     for number, message in enumerate(messages):
         message.id = str(number)
-    run = _summarized if request["mode"] == "summarize" else _trimmed
+    run = _summarize if request["mode"] == "summarize" else _trim
     made, cpu_ms, note = run(request, messages)
     known = {message.id: wire for message, wire in zip(messages, request["messages"], strict=True)}
     found = [known.get(message.id) or convert_to_openai_messages(message) for message in made]
@@ -37,11 +37,11 @@ def compress(request: dict[str, Any]) -> Answer:
     return {"messages": found, "cpu_ms": cpu_ms, "note": note, "moves": not request["pressed"]}
 
 
-def _trimmed(
+def _trim(
     request: dict[str, Any], messages: list[BaseMessage]
 ) -> tuple[list[BaseMessage], float, str]:
     system = [SystemMessage(request["system"])] if request["system"] else []
-    # it counts the system prompt among them; for the lab that stands outside the budget
+    # it counts the system prompt among them; for the lab that is outside the budget
     most = request["budget_tokens"] + count_tokens_approximately(system)
     start_on = "human" if request["mode"] == "trim" else ("human", "ai")
     made, cpu_ms = timed(
@@ -56,7 +56,7 @@ def _trimmed(
     return made, cpu_ms, note
 
 
-def _summarized(
+def _summarize(
     request: dict[str, Any], messages: list[BaseMessage]
 ) -> tuple[list[BaseMessage], float, str]:
     shown: list[int] = []

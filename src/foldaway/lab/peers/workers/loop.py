@@ -31,7 +31,7 @@ def serve(compress: Callable[[dict[str, Any]], Answer]) -> None:
     logging.disable(logging.CRITICAL)
     sys.addaudithook(_no_network)
     with contextlib.suppress(Exception):  # what it imports late is no cost of a compaction
-        compress(_warm())
+        compress(_warm_up_request())
     for line in sys.stdin.buffer:
         try:
             answer = compress(json.loads(line))
@@ -44,7 +44,7 @@ def serve(compress: Callable[[dict[str, Any]], Answer]) -> None:
         answers.flush()
 
 
-def _warm() -> dict[str, Any]:
+def _warm_up_request() -> dict[str, Any]:
     """Return a small request of every kind of message; no mode is one of a peer's own."""
     messages: list[Any] = []
     for number in range(8):
@@ -62,7 +62,7 @@ def _warm() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+def measure_time(call: Callable[[], Any]) -> tuple[Any, float]:
     """Return what a call returned, and its CPU in milliseconds."""
     start = time.process_time()
     made = call()

@@ -9,14 +9,15 @@ from typing import Any
 from msgspec import Struct
 
 from foldaway.lab.scoring.session import Message, calls_of, content_text, text_parts
-from foldaway.lab.scoring.signals import one_line
+from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.scoring.words import WORDS, pattern
 
 _BLOCK = re.compile(
-    rf"<(?P<tag>{''.join(WORDS['persons']['blocks'].split())})(?:\s[^>]{{0,200}})?>.*?(?:</(?P=tag)>|\Z)"
-    .replace("permissions\\instructions", "permissions\\ instructions"),
+    rf"<(?P<tag>{''.join(WORDS['persons']['blocks'].split())})(?:\s[^>]{{0,200}})?>.*?(?:</(?P=tag)>|\Z)".replace(
+        "permissions\\instructions", "permissions\\ instructions"
+    ),
     re.DOTALL | re.IGNORECASE,
-)  # fmt: skip
+)
 _OPENING = re.compile(rf"\s*(?:{WORDS['persons']['openings']})", re.IGNORECASE | re.VERBOSE)
 _ENDING = re.compile(rf"(?:{WORDS['persons']['endings']})\s*\Z", re.VERBOSE)
 _MARK = pattern("persons", "request_marks")
@@ -34,7 +35,7 @@ class Said(Struct, frozen=True):
     text: str
 
 
-def said_by_persons(messages: Sequence[Message]) -> list[Said]:
+def extract_person_words(messages: Sequence[Message]) -> list[Said]:
     """Return what persons said, in order; messages that a host wrote whole are left out."""
     found: list[Said] = []
     for at, message in enumerate(messages):
@@ -98,4 +99,4 @@ def rules_text(messages: Sequence[Message]) -> str:
                 reads.add(call.get("id"))
         if message["role"] == "tool" and message.get("tool_call_id") in reads:
             found.append(text)
-    return one_line("\n".join(found))
+    return to_line("\n".join(found))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import aiohttp
 
-from foldaway.gateway.requests import unpacked
+from foldaway.gateway.requests import unpack_body
 from foldaway.gateway.wires import usage_in
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class AnswerParts:
 
     def plain(self) -> bytes:
         """Return what is kept of the answer: all of it if it is not long."""
-        return unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20) or b""
+        return unpack_body(bytes(self._head + self._tail), self.encoding, 64 << 20) or b""
 
     def usage(self) -> dict[str, Any]:
         """Return what the provider reported."""
@@ -58,7 +58,7 @@ class AnswerCopy:
     """Sends an answer on as it comes; after seconds of silence a stream gets a ping."""
 
     def __init__(self, send: Send, kept: AnswerParts, ping_seconds: float, ping: bytes) -> None:
-        """Take where it goes."""
+        """Take the function that sends it on."""
         self._send, self._kept = send, kept
         self._ping_seconds, self._ping = ping_seconds, ping
         self._takes_pings = False
@@ -80,11 +80,11 @@ class AnswerCopy:
         self._takes_pings = kept.content_type.startswith("text/event-stream") and not is_fixed
         if read:
             await self._piece(read)
-        while data := await self._next(up):
+        while data := await self._read_next(up):
             await self._piece(data)
         await self._body(b"", more=False)
 
-    async def _next(self, up: aiohttp.ClientResponse) -> bytes:
+    async def _read_next(self, up: aiohttp.ClientResponse) -> bytes:
         """Return what comes next, b"" at the end; the client hears pings until then."""
         while True:
             try:

@@ -11,7 +11,7 @@ from foldaway.errors import Conflict, StoreUnavailable
 from foldaway.stores.bodies import content_of
 from foldaway.stores.database import Statements
 from foldaway.stores.log import Piece
-from foldaway.stores.rows import Found, Space, key_of, owned
+from foldaway.stores.rows import Found, Space, fetch_own, key_of
 from foldaway.stores.values import Health, LineageSize, SessionInfo
 
 _AT_ONCE = 500
@@ -25,7 +25,7 @@ def health(space: Space, *, deep: bool) -> Health:
     problems = list(database.problems(deep))
     counts, written_by = (0, 0, 0, 0), ""
     try:
-        written_by = database.read(_written_by)
+        written_by = database.read(_read_writer)
         counts = database.read(lambda tx: _counts(space, tx))
         if deep:
             problems += database.read(lambda tx: list(_flaws(space, tx))[:_MOST_NAMED])
@@ -40,7 +40,7 @@ def health(space: Space, *, deep: bool) -> Health:
     )  # fmt: skip
 
 
-def _written_by(tx: Statements) -> str:
+def _read_writer(tx: Statements) -> str:
     notes = [str(row[0]) for row in tx.rows(
         "SELECT name FROM meta WHERE name LIKE ? OR name LIKE ? ORDER BY value, name",
         ("created by %", "migrated by %"),
@@ -65,12 +65,12 @@ def _counts(space: Space, tx: Statements) -> tuple[int, int, int, int]:
 
 def _flaws(space: Space, tx: Statements) -> Iterator[str]:
     """Yield what does not fit together in the tables, without any content."""
-    yield from _short_logs(space, tx)
-    yield from _lost_bodies(space, tx)
-    yield from _unreadable(space, tx)
+    yield from _check_logs(space, tx)
+    yield from _check_bodies(space, tx)
+    yield from _check_messages(space, tx)
 
 
-def _short_logs(space: Space, tx: Statements) -> Iterator[str]:
+def _check_logs(space: Space, tx: Statements) -> Iterator[str]:
     """Every position of a log is owned by somebody, once."""
     shared = {
         int(row[0]): int(row[1])
@@ -93,7 +93,7 @@ def _short_logs(space: Space, tx: Statements) -> Iterator[str]:
             yield f"session {name} has {there} of its {length} messages"
 
 
-def _lost_bodies(space: Space, tx: Statements) -> Iterator[str]:
+def _check_bodies(space: Space, tx: Statements) -> Iterator[str]:
     row = tx.row(
         "SELECT count(*) FROM messages m WHERE m.tenant = ? AND NOT EXISTS"
         " (SELECT 1 FROM bodies b WHERE b.tenant = m.tenant AND b.key = m.body)",
@@ -103,10 +103,11 @@ def _lost_bodies(space: Space, tx: Statements) -> Iterator[str]:
         yield f"{row[0]} messages have no body"
 
 
-def _unreadable(space: Space, tx: Statements) -> Iterator[str]:
-    keys = [row[0] for row in tx.rows(
-        "SELECT key FROM bodies WHERE tenant = ? ORDER BY key", (space.tenant,)
-    )]  # fmt: skip
+def _check_messages(space: Space, tx: Statements) -> Iterator[str]:
+    keys = [
+        row[0]
+        for row in tx.rows("SELECT key FROM bodies WHERE tenant = ? ORDER BY key", (space.tenant,))
+    ]
     for key in keys:
         row = tx.row(
             "SELECT tenant, key, parts, packed FROM bodies WHERE tenant = ? AND key = ?",
@@ -132,7 +133,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     """Take sessions out. Messages that a living one shares go over to it, with their references;
     a child whose parent is gone is a session of its own, in the same lineage.
     """
-    sessions = _parents_first([owned(space, tx, name) for name in dict.fromkeys(ids)])
+    sessions = _parents_first([fetch_own(space, tx, name) for name in dict.fromkeys(ids)])
     going = {session.key for session in sessions}
     kept: set[str] = set()
     for session in sessions:
@@ -171,13 +172,13 @@ def _reopen_parent(space: Space, tx: Statements, session: Found) -> None:
 
 def take_out(space: Space, tx: Statements, known: SessionInfo) -> None:
     """Erase one session; raise `Conflict` if it is not as it was known."""
-    now = owned(space, tx, known.id).info
+    now = fetch_own(space, tx, known.id).info
     if (now.length, now.view, now.compactions) != (known.length, known.view, known.compactions):
         raise Conflict(known.id, "it was appended to or compacted")
     erase(space, tx, [known.id])
 
 
-def owned_alone(space: Space, tx: Statements, ids: Sequence[str]) -> int:
+def count_unshared(space: Space, tx: Statements, ids: Sequence[str]) -> int:
     """Return how many messages would go with sessions: those that no living one shares."""
     going = {key_of(space, tx, name) for name in ids}
     total = 0

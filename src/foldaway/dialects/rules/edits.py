@@ -60,7 +60,7 @@ def drop_parts(case: Case, rule: str, found: Sequence[tuple[int, Part, str]]) ->
 
 
 def replace_parts(message: Message, parts: tuple[Part, ...]) -> Message:
-    """Return the message with other parts; its flaws stay until their own rule mends them."""
+    """Return the message with other parts; its flaws stay until their own rule repairs them."""
     return replace(message, parts=parts, intact=False)
 
 

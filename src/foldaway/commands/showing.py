@@ -43,7 +43,7 @@ def context(session: Session, *_: object) -> CommandAnswer:
             Figure("compacted at", found.threshold_tokens, "tokens"),
         ),
         rows=(("what", "tokens", "share"), *rows),
-    )  # fmt: skip
+    )
 
 
 def usage(session: Session, *_: object) -> CommandAnswer:
@@ -64,10 +64,11 @@ def usage(session: Session, *_: object) -> CommandAnswer:
         figures.append(Figure("cost", found.cost, "dollars"))
     cost = f", {figures[-1].text}" if found.cost is not None else ""
     return CommandAnswer(
-        command="usage", figures=tuple(figures),
+        command="usage",
+        figures=tuple(figures),
         headline=f"{found.requests:,} requests, {found.input_tokens:,} tokens in, "
         f"{found.cache_hit_rate:.0%} of them from the cache{cost}",
-    )  # fmt: skip
+    )
 
 
 def status(session: Session, *_: object) -> CommandAnswer:
@@ -95,7 +96,7 @@ def status(session: Session, *_: object) -> CommandAnswer:
             Figure("compacted at", budget.threshold_tokens, "tokens"),
         ),
         rows=(("what", "now"), *(row for row in rows if row[1])),
-    )  # fmt: skip
+    )
 
 
 def next_step(session: Session) -> str:
@@ -120,10 +121,11 @@ def recall(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     said = "\n\n".join(f"{one.role}: {shown_text(one, reach.show)}" for one in found)
     left = max(len(said) - _ORIGINAL, 0)
     return CommandAnswer(
-        command="recall", text=said[:_ORIGINAL],
+        command="recall",
+        text=said[:_ORIGINAL],
         headline=f"The original of {reference}: {plural(len(found), 'message')}",
         warnings=(f"{left:,} more characters are left out; /export has all",) if left else (),
-    )  # fmt: skip
+    )
 
 
 def search(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
@@ -147,11 +149,12 @@ def search(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
         for hit in hits
     )
     return CommandAnswer(
-        command="search", status="done" if hits else "unchanged",
+        command="search",
+        status="done" if hits else "unchanged",
         headline=plural(len(hits), "place") if hits else "nothing was found",
         rows=(("place", "day", "words"), *rows) if rows else (),
         choices=tuple(dict.fromkeys(choices)),
-    )  # fmt: skip
+    )
 
 
 def memory(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:

@@ -14,7 +14,7 @@ from foldaway._core import Report, Urgency
 from foldaway.sessions import Session
 
 Publish: TypeAlias = Callable[[Any], None]
-"""Tells an event to whoever listens."""
+"""Tells an event to anyone who listens."""
 CompactionResult: TypeAlias = Literal["done", "undone", "deferred", "failed"]
 _RECENT = 10
 """Requests whose growth tells how fast a window fills, as in `foldaway watch`."""

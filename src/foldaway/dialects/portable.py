@@ -107,7 +107,7 @@ class _Carrier:
             self.flush_media()
         for flaw in message.flaws:
             self._lose(index, flaw.at, f"{flaw.message}; read as well as it can be")
-        for at in unread_of_message(message, self._source):
+        for at in list_unread_in_message(message, self._source):
             self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
         parts: list[Part] = []
         for part in message.parts:
@@ -138,16 +138,17 @@ class _Carrier:
             if own != role and not (isinstance(part, ToolResult) and role == "user"):
                 kind = type(part).__name__
                 self._lose(
-                    message.position, part.at,
+                    message.position,
+                    part.at,
                     f"a {kind} in a message of role {role!r} goes into one of role {own!r}",
-                )  # fmt: skip
+                )
             else:
                 own = role
             if runs and runs[-1][0] == own:
                 runs[-1][1].append(part)
             else:
                 runs.append((own, [part]))
-        return [(own, tuple(self._joined(run, message.position))) for own, run in runs]
+        return [(own, tuple(self._join_runs(run, message.position))) for own, run in runs]
 
     def _role(self, message: Message) -> Role:
         role = message.role
@@ -159,7 +160,7 @@ class _Carrier:
             return "user"
         return role
 
-    def _joined(self, parts: list[Part], index: int) -> list[Part]:
+    def _join_runs(self, parts: list[Part], index: int) -> list[Part]:
         if not self._holds.one_text:
             return parts
         found: list[Part] = []
@@ -173,13 +174,13 @@ class _Carrier:
         return found
 
     def _part(self, part: Part, index: int) -> Part | None:
-        kept = self._kept(part, index)
+        kept = self._convert_part(part, index)
         if kept is not None and not (isinstance(part, ToolCall) and part.kind == "hosted"):
-            for at in unread_of_part(part, self._source):
+            for at in list_unread_in_part(part, self._source):
                 self._lose(index, at, f"the field {at!r} has no counterpart in {self._to}")
         return kept
 
-    def _kept(self, part: Part, index: int) -> Part | None:
+    def _convert_part(self, part: Part, index: int) -> Part | None:
         match part:
             case Text():
                 return Text(part.text) if part.text else None
@@ -247,12 +248,14 @@ class _Carrier:
             kind = "function"
         if part.is_error and not self._holds.errors:
             self._lose(index, part.at, f"{self._to} cannot say that a result is an error")
-        inner = [kept for piece in part.parts if (kept := self._inside(piece, index)) is not None]
-        inner = self._joined(inner, index)
+        inner = [
+            kept for piece in part.parts if (kept := self._convert_inner(piece, index)) is not None
+        ]
+        inner = self._join_runs(inner, index)
         failed = part.is_error and self._holds.errors
         return ToolResult(part.call_id, tuple(inner), failed, part.name, kind)
 
-    def _inside(self, piece: Part, index: int) -> Part | None:
+    def _convert_inner(self, piece: Part, index: int) -> Part | None:
         """Return what a result may hold of one of its parts; media may have to move out."""
         if not isinstance(piece, Media) or piece.kind in self._holds.result_media:
             return self._part(piece, index)
@@ -275,7 +278,7 @@ Shape: TypeAlias = Mapping[str, "Shape | None"]
 """Field names; under each the shape of the object there, None for anything."""
 
 
-def unread_of_message(message: Message, dialect: str) -> Iterator[str]:
+def list_unread_in_message(message: Message, dialect: str) -> Iterator[str]:
     """Yield the paths of the fields of a message that the model does not read."""
     wire = message.wire
     if type(wire) is not dict or any(part.wire is wire for part in message.parts):
@@ -283,32 +286,32 @@ def unread_of_message(message: Message, dialect: str) -> Iterator[str]:
     shape = _MESSAGES[dialect]
     if dialect == "openai-chat" and message.role == "tool":
         shape = {**shape, "name": None}
-    yield from _unread(wire, shape, "")
+    yield from _list_unread(wire, shape, "")
 
 
-def unread_of_part(part: Part, dialect: str) -> Iterator[str]:
+def list_unread_in_part(part: Part, dialect: str) -> Iterator[str]:
     """Yield the paths, inside its message, of the fields of a part that the model does not read.
 
     Of a part that is carried over only in part or not at all nothing is listed here.
     """
     shape = _PARTS[dialect].get(type(part))
     if shape is not None and type(part.wire) is dict:
-        yield from _unread(part.wire, shape, part.at)
+        yield from _list_unread(part.wire, shape, part.at)
 
 
-def _unread(wire: Mapping[str, Any], shape: Shape, at: str) -> Iterator[str]:
+def _list_unread(wire: Mapping[str, Any], shape: Shape, at: str) -> Iterator[str]:
     for key, value in wire.items():
         place = f"{at}.{key}" if at else key
         if key not in shape:
-            if not _says_nothing(key, value):
+            if not _is_empty_field(key, value):
                 yield place
             continue
         inner = shape[key]
         if inner is not None and type(value) is dict:
-            yield from _unread(value, inner, place)
+            yield from _list_unread(value, inner, place)
 
 
-def _says_nothing(key: str, value: Any) -> bool:
+def _is_empty_field(key: str, value: Any) -> bool:
     if value is None or value is False or value in ("", [], {}):
         return True
     return (key, value) in (("status", "completed"), ("detail", "auto"))
