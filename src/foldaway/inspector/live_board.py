@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from foldaway._core import Policy
 from foldaway.caching import PriceList
 from foldaway.errors import FoldawayError
 from foldaway.gateway import (
@@ -45,9 +46,8 @@ _LOOK_SECONDS = 2.0
 """How often files are looked at, while somebody looks at the page."""
 _MOST_FILES = 5
 """Sessions of files that are followed: each is read again when it changes."""
-_NEAR = 0.85
-"""Of the tokens at which an agent compacts: so near it is said that it will, as `Policy.pressure`
-has it."""
+_NEAR = Policy().pressure
+"""Of the tokens at which an agent compacts: so near it is said that it will."""
 
 Tone: TypeAlias = Literal["", "good", "warn", "bad"]
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from foldaway.sessions.markdown import show_controls
     from foldaway.sessions.matching import digest, same_start
     from foldaway.sessions.options import SessionOptions
+    from foldaway.sessions.pool import Pool
     from foldaway.sessions.retention import Expiring, Retention, find_expired, keep_limits
     from foldaway.sessions.rows import (
         decoded,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
         usage_in,
     )
     from foldaway.sessions.salvaging import salvage
-    from foldaway.sessions.session import Session, warm
+    from foldaway.sessions.session import SMALLER, Session, warm
     from foldaway.sessions.showing import (
         PLACEHOLDER,
         Show,
@@ -114,10 +115,11 @@ __getattr__ = import_later(
         "markdown": "show_controls",
         "matching": "digest same_start",
         "options": "SessionOptions",
+        "pool": "Pool",
         "retention": "Expiring Retention find_expired keep_limits",
         "rows": "decoded frame_of new_message payloads tool_names turn_usage usage_in",
         "salvaging": "salvage",
-        "session": "Session warm",
+        "session": "SMALLER Session warm",
         "showing": "PLACEHOLDER Show as_it_is redactor_of show_json shown_text",
         "standing": "find_by_key",
         "too_long": "Refusal RefusedRequest find_telling refusal_in refusal_of",

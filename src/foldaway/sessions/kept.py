@@ -464,8 +464,7 @@ class KeptConversation:
         if callable(force) and not force(decision):
             yield KeptRun(unchanged(self._engine, "there is room"), is_wanted=False)
             return
-        is_due = decision.due and not self._engine.is_put_off(decision)
-        if not force and not is_due and not self._engine.is_prepared:
+        if not force and not decision.acts:
             yield KeptRun(self._engine.compact(), is_wanted=False)
             return
         with leased(self._store, self._id, self._holder, ttl=self._options.lease_seconds) as lease:

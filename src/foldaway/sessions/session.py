@@ -42,7 +42,7 @@ from foldaway.sessions.leasing import TTL_SECONDS
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of, payloads
 from foldaway.sessions.standing import find_by_key, unchanged
-from foldaway.sessions.too_long import refusal_of
+from foldaway.sessions.too_long import Refusal, refusal_of
 from foldaway.sessions.tracking import Same
 from foldaway.stores import Descent, NewSession, SessionInfo, Store, open_store
 from foldaway.summarizers import Writers
@@ -52,7 +52,7 @@ T = TypeVar("T")
 _NOBODY = Hooks()
 _HANDED = Handed()
 _PLACE = re.compile(r"m(\d{1,9})")
-_SMALLER = 0.98
+SMALLER = 0.98
 """What a request must come to beside the one that was refused, to be worth another try."""
 
 
@@ -167,21 +167,30 @@ class Session(FollowingConversation):
         smaller: then the error stands.
         """
         refusal = refusal_of(error)
-        if refusal is None:
-            return False
+        return refusal is not None and self.shrink(refusal)
+
+    @in_turn
+    def shrink(self, refusal: Refusal) -> bool:
+        """Make the request smaller that a provider refused, and return whether it is; `recover`
+        does this for an error of its client. The window is never taken for less than what the
+        provider has read before.
+        """
         engine, before, lighter = self.engine, self.engine.estimate(), False
         if refusal.means == "payload":
             lighter = self.lighten().status == "compacted"
         else:
             window = engine.settings.context_length
             limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+            used = self._store.usage(self._id) if self.is_begun else ()
+            limit = max(limit, *(one.input_tokens for one in used), 1)
             if limit < window:
                 try:
                     engine.use_model(engine.settings.model, limit)
                 except InvalidSetting:
                     return False
+                self._options = replace(self._options, context_length=limit)
         is_smaller = self.compact(force=True).status == "compacted"
-        return lighter or (is_smaller and self.engine.estimate() < _SMALLER * before)
+        return lighter or (is_smaller and self.engine.estimate() < SMALLER * before)
 
     # Room
 
@@ -217,8 +226,7 @@ class Session(FollowingConversation):
         more = sum(message_tokens(one, counter) for one in dialect.decode(given, 0))
 
         def lacks_room(decision: Decision) -> bool:
-            then = self._engine.decide(decision.prompt_tokens + more)
-            return then.urgency == "hard" and then.due
+            return self._engine.decide(decision.prompt_tokens + more).lacks_room
 
         return lacks_room
 

@@ -154,7 +154,8 @@ class HermesEngine(ContextEngine):
         if tokens is not None and self._in_vain_at:
             # the log does not know what came since then
             return tokens >= self.threshold_tokens and not self._is_vain(tokens)
-        return self.session.engine.would_compact(tokens)
+        decision = self.session.engine.weigh(tokens)
+        return decision.due and decision.acts
 
     def _automatic_compression_blocked(self) -> bool:
         """Return whether a compaction was in vain, and little has come since; Hermes asks."""
