@@ -197,6 +197,14 @@ def test_what_was_put_off_is_made_when_it_pays(measured: float) -> None:
     raise AssertionError("it never paid")
 
 
+def test_what_is_not_due_is_never_said_to_begin() -> None:
+    """Whoever asks first and then calls `compact` gets the same answer twice."""
+    off = early(40, policy=Policy(enabled=False))
+    assert off.decide().reason == "disabled"
+    assert not off.weigh().acts
+    assert off.compact().reason == "disabled"
+
+
 def test_the_room_ends_where_a_compaction_may_be_made() -> None:
     """Before that nothing has to look."""
     made = early(12)

@@ -830,6 +830,18 @@ def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
         assert session.engine.settings.context_length == window
 
 
+def test_a_window_that_an_error_named_holds_when_the_session_is_taken_up_again() -> None:
+    """As after another process went on with it; what the provider read before fits in any case."""
+    store, request = open_store(":memory:"), {"messages": talk(30)}
+    session = Session(store, "a", model="gpt-4o")
+    session.follow(request=request)
+    session.used({"prompt_tokens": 11_000, "completion_tokens": 10})
+    assert session.recover(RuntimeError("maximum context length is 9000 tokens"))
+    Session(store, "a", model="gpt-4o").append({"role": "user", "content": "Go on."})
+    assert session.messages
+    assert session.engine.settings.context_length == 11_000
+
+
 def test_a_pause_in_which_the_cache_went_cold_is_a_time_to_compact() -> None:
     """The answer in the next list was read before the pause, and not when the list comes."""
     prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)

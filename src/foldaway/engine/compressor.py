@@ -433,17 +433,13 @@ class Compressor:
 
         What is read of the log is kept: another size costs less than the first.
         """
-        was = self.state, self.last_report, self._timing.attempt
-        try:
-            run = self.begin_run(options, force=True)
-            if isinstance(run, Report):
-                return PreviewedRun(report=run, view=self.view)
-            moment = self._moment(run, forced=True)
-            written = run_calls(draft_steps(run.todo, self._writers, moment))
-            finished = finish_run(run.todo, written)
-            report = self._report_end(run, finished)
-        finally:
-            self.state, self.last_report, self._timing.attempt = was
+        work, todo, decision = self._plan(options, force=True)
+        if isinstance(todo, Skipped):
+            return PreviewedRun(report=self.report_on(work, todo, decision), view=self.view)
+        run = Run(todo, decision, self.log, self.state)
+        written = run_calls(draft_steps(todo, self._writers, self._moment(run, forced=True)))
+        finished = finish_run(todo, written)
+        report = self._report_end(run, finished)
         if isinstance(finished.done, Skipped):
             return PreviewedRun(report=report, view=self.view)
         return PreviewedRun(
@@ -454,19 +450,26 @@ class Compressor:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
         """
+        work, todo, decision = self._plan(options, force=force, frozen=frozen)
+        if isinstance(todo, Plan):
+            return Run(todo, decision, self.log, self.state)
+        report = self._report_skip(work, todo, decision)
+        if force or decision.due:
+            self._note_in_vain(report, decision)
+        return report
+
+    def _plan(
+        self, options: Options, *, force: bool, frozen: bool = False
+    ) -> tuple[CompactionInput, Plan | Skipped, Decision]:
+        """Return what to do, with what it starts from and why; nothing changes."""
         decision = self.decide()
         work = self.work_with(options, frozen=frozen, decision=None if force else decision)
-        if not force and not decision.due:
-            last = self._timing.attempt.report
-            floor = max(self._current.floor, 0 if last is None else last.floor_tokens)
-            stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
-            return self._report_skip(work, stays, decision)
-        todo = plan(work)
-        if isinstance(todo, Skipped):
-            report = self._report_skip(work, todo, decision)
-            self._note_in_vain(report, decision)
-            return report
-        return Run(todo, decision, self.log, self.state)
+        if force or decision.due:
+            return work, plan(work), decision
+        last = self._timing.attempt.report
+        floor = max(self._current.floor, 0 if last is None else last.floor_tokens)
+        stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
+        return work, stays, decision
 
     def end_run(self, run: Run, finished: Finished) -> Report:
         """Take in what a run came to, and return the report; if the conversation did more than
@@ -695,14 +698,12 @@ class Compressor:
         if self._preparing is not None:
             return False
         self._prepared_at = self.estimate()
-        last = self.last_report
-        run = self.begin_run(Options(), force=True, frozen=True)
-        if isinstance(run, Report):
-            self.last_report = last  # a look is not a run
+        _, todo, decision = self._plan(Options(), force=True, frozen=True)
+        if isinstance(todo, Skipped) or self._writers.asks_nobody:
             return False
-        decision = self._with_price(run.todo, run.decision)
-        if self._writers.asks_nobody or not decision.pays_in_advance:
+        if not self._with_price(todo, decision).pays_in_advance:
             return False
+        run = Run(todo, decision, self.log, self.state)
         self._preparing = how(run, self._writers, self._moment(run, forced=False))
         return True
 

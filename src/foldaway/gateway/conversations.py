@@ -379,7 +379,7 @@ class Conversation:
         if len(followed.body) < SMALLER * refused_bytes:
             return followed
         try:
-            is_smaller = session.shrink(refusal)
+            is_smaller = session.recover(refusal)
             followed = session.follow(request=turn.body, when="never")
         except FoldawayError:
             return None

@@ -97,7 +97,6 @@ class HostSessions:
         self._is_strict = on_error == "raise"
         self._store: Store | None = None
         self._held = Pool[tuple[str, str], HeldSession](_MOST_HELD)
-        self._newest: dict[str, tuple[str, str]] = {}
         self._lock = threading.Lock()
 
     def request_of(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostRequest:
@@ -160,7 +159,7 @@ class HostSessions:
         come if there is none; for hosts that tell what became of a request when they ask for the
         next one.
         """
-        held = self._held.get(self._newest.get(key, (key, "")))
+        held = self._newest(key)
         return HostTurn(self) if held is None or held.last is None else held.last
 
     def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
@@ -171,8 +170,7 @@ class HostSessions:
         given = {at: value for at, value in arguments.items() if value is not None}
 
         def called() -> str:
-            held = self._held.get(self._newest.get(key, (key, "")))
-            held = held or self.held(HostRequest(key=key))
+            held = self._newest(key) or self.held(HostRequest(key=key))
             with held.session.lock:
                 return held.session.call(name, given)
 
@@ -205,8 +203,13 @@ class HostSessions:
         A host whose model changes goes on in another wire format, and there in a session of its
         own.
         """
-        place = self._newest[asked.key] = (asked.key, asked.dialect)
+        place = (asked.key, asked.dialect)
         return self._held.take(place, lambda: HeldSession(self._open(self.store, asked)))
+
+    def _newest(self, key: str) -> HeldSession | None:
+        """Return the conversation of a key that was used last, None if it is not open."""
+        held = self._held.newest_first()
+        return next((one for (name, _), one in held if name == key), None)
 
     def _open(self, store: Store, asked: HostRequest) -> Session:
         key, dialect = asked.key, asked.dialect

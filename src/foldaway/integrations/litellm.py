@@ -67,7 +67,9 @@ class FoldawayCallback(CustomLogger):
         if takes_part and isinstance(own, list) and not data.get("previous_response_id"):
             turn = await self.sessions.aturn(lambda: _asked(data, dialect, own, owner), own)
             data[field] = turn.messages
-            self._turns.take(data.get("litellm_call_id", ""), lambda: turn)
+            self._turns.take(
+                data.get("litellm_call_id", ""), lambda: turn, is_fit=lambda was: was is turn
+            )
         return data
 
     async def async_post_call_response_headers_hook(

@@ -22,6 +22,7 @@ from foldaway.engine import (
     Model,
     PreviewedRun,
     inspect_transcript,
+    model_of,
     tools_in,
 )
 from foldaway.errors import Conflict, FoldawayError, InvalidSetting, NotReadable, UnknownSession
@@ -159,22 +160,16 @@ class Session(FollowingConversation):
                     raise
 
     @in_turn
-    def recover(self, error: BaseException) -> bool:
+    def recover(self, error: BaseException | Refusal) -> bool:
         """Make the request smaller if an error says that it was too big.
 
         The window is what the error names, or half of what was sent: so a window that nobody names
-        is found in a few steps. False if the error says something else, or nothing could be made
-        smaller: then the error stands.
+        is found in a few steps, but never below what the provider read before. False if the error
+        says something else, or nothing could be made smaller: then the error stands.
         """
-        refusal = refusal_of(error)
-        return refusal is not None and self.shrink(refusal)
-
-    @in_turn
-    def shrink(self, refusal: Refusal) -> bool:
-        """Make the request smaller that a provider refused, and return whether it is; `recover`
-        does this for an error of its client. The window is never taken for less than what the
-        provider has read before.
-        """
+        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+        if refusal is None:
+            return False
         engine, before, lighter = self.engine, self.engine.estimate(), False
         if refusal.means == "payload":
             lighter = self.lighten().status == "compacted"
@@ -188,7 +183,8 @@ class Session(FollowingConversation):
                     engine.use_model(engine.settings.model, limit)
                 except InvalidSetting:
                     return False
-                self._options = replace(self._options, context_length=limit)
+                if model_of(self._options.model).name:  # else requests may name another one
+                    self._options = replace(self._options, context_length=limit)
         is_smaller = self.compact(force=True).status == "compacted"
         return lighter or (is_smaller and self.engine.estimate() < SMALLER * before)
 
