@@ -31,7 +31,7 @@ from foldaway.transcript import Media, survey
 
 DATA = Path(os.environ.get("FOLDAWAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 NATIVE = DATA / "native"
-IMPORTERS = Path(__file__).parents[1] / "importers"
+IMPORTERS = Path(__file__).parents[1] / "agents" / "importers"
 COUNTS: dict[str, list[int]] = json.loads((IMPORTERS / "native_counts.json").read_text())
 OURS = IMPORTERS / "data"
 

@@ -20,7 +20,7 @@ from foldaway._core import (
     Summarizer,
     log_event,
 )
-from foldaway.caching import Situation, Verdict, weigh, window_of
+from foldaway.caching import Situation, Verdict, weigh
 from foldaway.compaction import (
     Compaction,
     CompactionInput,
@@ -32,18 +32,15 @@ from foldaway.compaction import (
     Skipped,
     arriving_by,
     counted_by,
-    fixed_categories,
-    message_tokens,
     plan,
     record,
-    tools_tokens,
     unbound_since,
     without_older_media,
 )
 from foldaway.dialects import detect, dialect_named, load, refuse_strangers
-from foldaway.engine.background import InTask, InThread
+from foldaway.engine.background import InTask, InThread, Preparation
 from foldaway.engine.live_log import GrowingLog, Standing
-from foldaway.engine.meter import answer_limit, figures_of, prompt_tokens_of
+from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
 from foldaway.engine.recall_tools import (
     ANSWER_SHARE,
@@ -54,7 +51,9 @@ from foldaway.engine.recall_tools import (
     look_for,
     recall,
 )
+from foldaway.engine.requests import Requests
 from foldaway.engine.run import (
+    EngineSettings,
     Finished,
     Model,
     Run,
@@ -85,7 +84,6 @@ from foldaway.summarizers import (
     writers_of,
 )
 from foldaway.transcript import (
-    Frame,
     Message,
     Payload,
     Rewritten,
@@ -93,12 +91,6 @@ from foldaway.transcript import (
     View,
     render,
 )
-
-_WORTH_ANOTHER = 0.05
-"""A share of the prompt: so much must have come before a summary is prepared again."""
-_RESERVED_SHARE = 4
-"""At most a quarter of the window is reserved for an answer because a request asks for it: some
-agents ask for the most that any model writes, whatever the window is; chosen."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -117,6 +109,23 @@ class PreviewedRun(Struct, frozen=True, kw_only=True):
     view: View
     """The one that is there if nothing would change."""
     summary: str = ""
+
+
+class SummaryContext(Struct):
+    """What summaries are told beside the log."""
+
+    goal: str = ""
+    """What the session is for; every summary of ours begins with it, letter for letter."""
+    delegated: tuple[str, ...] = ()
+    """What subagents were asked for and how that stands; in every summary."""
+    remembered: str = ""
+    """What memory says to a model that writes the next summary; shown to it as data."""
+
+    def added_to(self, options: Options) -> Options:
+        """Return the options of a compaction with all of that."""
+        return replace(
+            options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
+        )
 
 
 class Compressor:
@@ -155,36 +164,23 @@ class Compressor:
             provider=provider,
             redact=redact,
         )
-        self.settings = replace(
-            settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
-        )
-        self._is_open = not model.name
-        self._window = context_length or model.context_length
-        self._reserved = settings.output_tokens
-        self._fixed_tokens = self.settings.outside_tokens
-        self._frame: Payload = {"tools": list(tools)} if tools else {}
-        self.request = Transcript(settings.dialect or "", (), Frame("", self._frame))
-        """What else is in a request, without its messages: tools, system prompt, settings."""
-        self.goal = ""
-        """What the session is for; every summary of ours begins with it, letter for letter."""
-        self.delegated: tuple[str, ...] = ()
-        """What subagents were asked for and how that stands; in every summary."""
-        self.remembered = ""
-        """What memory says to a model that writes the next summary; shown to it as data."""
-        self.arriving = arriving_by(self.settings.policy)
+        self._requests = Requests(
+            settings, tools, window=context_length or model.context_length,
+            is_open=not model.name, has_redactor=redact is not None,
+        )  # fmt: skip
+        self.about = SummaryContext()
+        """What summaries are told beside the log."""
+        self.arriving = arriving_by(settings.policy)
         """How results are shown from their arrival on."""
         self._writers = with_request(
             writers_of(summarizer), tools=self.settings.tools, prices=model.prices
         )
         self._timing = Timing(model, clock)
-        self._clock = clock
-        self._in_background = background and not self._writers.asks_nobody
-        self._has_redactor = redact is not None
         self._keep: Callable[[Step], None] | None = None
-        self._preparing: InThread | InTask | None = None
-        self._prepared_at = 0
+        is_wanted = background and not self._writers.asks_nobody
+        self._preparation = Preparation(is_wanted, clock)
         self._begin()
-        if self._in_background:
+        if is_wanted:
             for writer in (self._writers.main, self._writers.fallback):
                 # what an SDK needs to begin would hold up a turn later
                 getattr(writer, "warm", _do_nothing)()
@@ -236,40 +232,17 @@ class Compressor:
         """Take what else is in the next request: its tools, system prompt,
         model and settings; and messages that are sent after those of the log.
         """
-        if frame is not None:
-            self.take_model(str(frame.get("model") or ""))
-        settings, counter = self.settings, self.settings.counter
-        if frame is not None and frame != self._frame:
-            self._frame = frame
-            dialect = dialect_named(self.log.dialect)
-            system = None if dialect.decode_system is None else dialect.decode_system(frame)
-            self.request = Transcript(self.log.dialect, (), Frame("", frame), system)
-            fixed = fixed_categories(self.request, counter)
-            self._fixed_tokens = sum(one.tokens_before for one in fixed)
-            settings = replace(
-                settings,
-                tools=tuple(self.request.tools),
-                output_tokens=self._reserved
-                or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
-            )
-        decode = dialect_named(self.log.dialect).decode
-        after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
-        self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
+        self._requests.take(frame, self.log.dialect, held)
 
     def take_outside(self, tokens: int) -> None:
         """Take how many tokens of a request are outside the messages, as the provider counts."""
-        self._fixed_tokens = tokens
-        self.settings = replace(self.settings, outside_tokens=tokens)
+        self._requests.take_outside(tokens)
 
     def take_model(self, name: str) -> None:
         """Take the model that a conversation has now, with its window, as far as they were not
         given when this was made.
         """
-        if self._is_open and name not in ("", self.settings.model):
-            window, source = window_of(name, self._window)
-            self.settings = replace(
-                self.settings, model=name, context_length=window, window_source=source
-            )
+        self._requests.take_model(name)
 
     def report_usage(self, usage: object, *, corrects: bool = True) -> None:
         """Take the provider's count of the last prompt: a number, its usage report as a mapping,
@@ -293,19 +266,17 @@ class Compressor:
 
     def use_model(self, model: str, context_length: int, output_tokens: int | None = None) -> None:
         """Take another model: the next `decide` already uses its window."""
-        was = self.settings
-        if output_tokens is None:
-            asked = min(was.output_tokens, context_length // _RESERVED_SHARE)
-            output_tokens = self._reserved or asked
-        settings = replace(
-            was,
-            model=model,
-            context_length=context_length,
-            window_source="given",
-            output_tokens=output_tokens,
-        )
-        _ = settings.budget  # raises for a window that cannot be used, before anything changes
-        self.settings = settings
+        self._requests.use_model(model, context_length, output_tokens)
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The settings as they are now, with what the requests say."""
+        return self._requests.settings
+
+    @property
+    def request(self) -> Transcript:
+        """What else is in a request, without its messages: tools, system prompt, settings."""
+        return self._requests.request
 
     # Whether a compaction is due
 
@@ -355,8 +326,7 @@ class Compressor:
         log = self._log or GrowingLog(
             self.settings.dialect or "openai-chat", self.settings.readings, self.arriving
         )
-        background = "ready" if self.is_prepared else "being written" if self.is_preparing else ""
-        return Current(self.settings, log, self.state, background)
+        return Current(self.settings, log, self.state, self._preparation.state)
 
     def estimate(self) -> int:
         """Return our own estimate of what the model sees."""
@@ -410,7 +380,7 @@ class Compressor:
                 partial(preparing.wait, seconds),
                 partial(preparing.await_done, seconds),
             )
-            if (finished := self._let_go(preparing)) is not None:
+            if (finished := self._preparation.take(preparing)) is not None:
                 return self._with_verdict(self.end_run(preparing.run, finished), None)
         if not force:
             self._timing.count_calls(self._current)
@@ -521,9 +491,7 @@ class Compressor:
             view=log.view,
             state=self._with_arrivals(self.state),
             carried=log.carried,
-            options=replace(
-                options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
-            ),
+            options=self.about.added_to(options),
             ratio=self._timing.meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
@@ -663,70 +631,54 @@ class Compressor:
     @property
     def is_preparing(self) -> bool:
         """Whether a summary is under way in the background, or waits for `compact`."""
-        return self._preparing is not None
+        return self._preparation.task is not None
 
     @property
     def is_prepared(self) -> bool:
         """Whether a summary was written in the background and waits for `compact`."""
-        return self._preparing is not None and self._preparing.is_done
+        return self._preparation.state == "ready"
 
     def cancel(self) -> None:
         """Let go of what is written in the background; nothing of it will be used."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-            self._preparing = None
+        self._preparation.cancel()
 
     def prepare_if_due(self) -> None:
         """Begin to prepare if a summary may be written in the background and pressure says so;
         `append` does this by itself.
         """
-        if self._in_background and self._preparing is None and self._is_time_to_prepare():
-            self.prepare()
-
-    def _is_time_to_prepare(self) -> bool:
-        """Return whether pressure asks for a summary, and trying again is worth it."""
-        decision = self.decide()
-        if not decision.may_prepare:
-            return False
-        if self.state.breaker.is_open(self._clock()):
-            return False
-        grown = self.estimate() - self._prepared_at
-        threshold = self.settings.budget.threshold_tokens
-        return abs(grown) >= _WORTH_ANOTHER * min(threshold, decision.prompt_tokens)
+        preparation = self._preparation
+        if preparation.is_wanted and preparation.task is None:
+            now = self._current
+            if preparation.is_time(self.decide(), now):
+                self.prepare()
 
     def _prepare(self, how: type[InThread | InTask]) -> bool:
-        if self._preparing is not None:
+        if self._preparation.task is not None:
             return False
-        self._prepared_at = self.estimate()
+        self._preparation.note_look(self.estimate())
         _, todo, decision = self._plan(Options(), force=True, frozen=True)
         if isinstance(todo, Skipped) or self._writers.asks_nobody:
             return False
         if not self._with_price(todo, decision).pays_in_advance:
             return False
         run = Run(todo, decision, self.log, self.state)
-        self._preparing = how(run, self._writers, self._moment(run, forced=False))
+        self._preparation.task = how(run, self._writers, self._moment(run, forced=False))
         return True
 
     def _usable(self, *, force: bool) -> InThread | InTask | None:
         """Return what is being prepared; a run by hand, or a changed past, lets it go."""
-        found = self._preparing
+        found = self._preparation.task
         if found is not None and (force or not self._still_holds(found.run)):
             self.cancel()
             return None
         return found
 
-    def _let_go(self, preparing: InThread | InTask) -> Finished | None:
-        """Return what came of it; a result that is late is not used."""
-        finished = preparing.result
-        if self._preparing is preparing:
-            self._preparing = None
-        if finished is None:
-            preparing.cancel()
-        return finished
-
     def _moment(self, run: Run, *, forced: bool) -> WriteContext:
         return context_at(
-            self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
+            self._preparation.clock(),
+            urgency=run.decision.urgency,
+            forced=forced,
+            prefix=self._prefix(),
         )
 
     def _prefix(self) -> CachedPrefix | None:
@@ -842,8 +794,7 @@ class Compressor:
 
         One that the compressor was made with stays.
         """
-        if not self._has_redactor:
-            self.settings = replace(self.settings, redact=redact)
+        self._requests.hide_with(redact)
 
     def keep_with(self, keep: Callable[[Step], None]) -> None:
         """Have every compaction handed to `keep` before it is taken in.

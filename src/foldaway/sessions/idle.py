@@ -17,11 +17,11 @@ from foldaway.caching import TTL_SECONDS, window_of
 from foldaway.compaction import Decision, Options
 from foldaway.engine import model_of
 from foldaway.memory import MemoryManager
+from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
 from foldaway.stores import Held, SessionFilter, SessionInfo, Store
 
 EXPIRED = "expired"
