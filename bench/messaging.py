@@ -95,7 +95,7 @@ def fork_hosts() -> None:
     import starlette.applications
 
     import foldaway.commands.dispatch
-    import foldaway.sessions.turns
+    import foldaway.sessions.inbox
 
     del httpx, psycopg, starlette
     assert openai.OpenAI(api_key="none").chat.completions  # loaded when it is first asked for

@@ -34,7 +34,7 @@ from compress import BENCH, DATA, peer_python
 from foldaway.search.query import parse_query
 from foldaway.search.values import Wanted
 from foldaway.sessions.finding import discover
-from foldaway.sessions.showing import redactor_of
+from foldaway.sessions.hiding import redactor_of
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from recall import CUTS, append, ask, lines, quality, show_quality

@@ -17,8 +17,8 @@ from tests.testing.rows import each_row
 
 from foldaway.dialects.registry import dialect_named
 from foldaway.sessions.finding import Show, recall_from
+from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.rows import new_message
-from foldaway.sessions.showing import redactor_of
 from foldaway.sessions.tools import Library, answer
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store

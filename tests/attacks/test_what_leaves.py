@@ -17,7 +17,7 @@ from foldaway.cli import run
 from foldaway.config import open_store
 from foldaway.sessions.exporting import export
 from foldaway.sessions.finding import recall_from
-from foldaway.sessions.leaving import Project, project_at, project_of
+from foldaway.sessions.project import Project, project_at, project_of
 from foldaway.sessions.session import Session
 from foldaway.sessions.tools import TOOLS, Library, answer
 from foldaway.stores.store import Store

@@ -28,7 +28,7 @@ from foldaway.sessions import Inbox, InboxWorker
 from foldaway.sessions.finding import discover
 from foldaway.sessions.hooks import Hooks
 from foldaway.sessions.importing import take_all
-from foldaway.sessions.standing import mended
+from foldaway.sessions.repairs import repaired_view
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession
@@ -154,8 +154,8 @@ def sessions(place: Path) -> None:
         Inbox(store, MARK).put(MARK)
         InboxWorker(store, fail).close()
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": MARK}}
-    assert mended([{"role": "assistant", "content": [call]}], "anthropic").rules
-    assert not mended([{"role": "user", "content": ""}], "openai-chat").rules
+    assert repaired_view([{"role": "assistant", "content": [call]}], "anthropic").rules
+    assert not repaired_view([{"role": "user", "content": ""}], "openai-chat").rules
 
 
 def imports(place: Path) -> None:

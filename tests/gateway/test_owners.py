@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from foldaway.gateway.owners import Owners
-from foldaway.sessions.leaving import project_at
 from foldaway.sessions.library import Library
+from foldaway.sessions.project import project_at
 from foldaway.sessions.tools import answer
 from foldaway.stores.open import open_store
 from foldaway.stores.values import SessionFilter

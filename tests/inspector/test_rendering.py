@@ -25,7 +25,7 @@ from foldaway.inspector.rendering import MOST_PARTS, one_line, render_message
 from foldaway.inspector.texts import MESSAGE_CHARS, READ_CHARS, SHOWN_CHARS, Rendering, visible
 from foldaway.redaction import Redactor
 from foldaway.redaction.redactor import HOLD
-from foldaway.sessions.showing import as_it_is
+from foldaway.sessions.hiding import as_it_is
 from foldaway.transcript import (
     Media,
     Message,

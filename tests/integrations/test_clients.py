@@ -161,7 +161,7 @@ def test_usage_is_taken_from_answers_and_streams(tmp_path: Path) -> None:
             **asked, stream=True, stream_options={"include_usage": True}
         ))  # fmt: skip
         session = wrapped.foldaway.held(_of("one")).session
-        assert len(session._store.usage(session.id)) == 2
+        assert len(session.store.usage(session.id)) == 2
 
 
 def _of(key: str) -> Any:

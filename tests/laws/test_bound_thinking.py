@@ -259,7 +259,7 @@ def test_what_cannot_be_compacted_stays_with_the_reason() -> None:
     host.ask("Go.")
     for _ in range(30):
         host.step()
-    engine = host.session._engine  # pyright: ignore[reportPrivateUsage]
+    engine = host.session.engine
     report = engine.compact(force=True, pinned=[engine.length - 1])
     assert (report.status, report.reason) == ("unchanged", "cannot")
     assert "thinking" in report.detail

@@ -29,7 +29,7 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
     session = Session()
     with pytest.raises(NotReadable, match=r"no message|not readable|message"):
         session.append({"role": "user", "content": "hi"}, wrong)
-    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
+    assert not session.is_begun
     for given_wrong in ("hello", 42, {"role": "user"}):
         with pytest.raises(NotReadable, match="list"):
             session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
@@ -154,7 +154,7 @@ def test_a_request_that_cannot_be_read_goes_through_if_the_host_asked_for_that(
     found = session.follow(request=request_given)
     assert found.body is request_given
     assert found.error.startswith("NotReadable: ")
-    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
+    assert not session.is_begun
     with pytest.raises(NotReadable, match="list"):
         session.follow(42)  # pyright: ignore[reportArgumentType]
 
@@ -217,7 +217,7 @@ for on_error in ("raise", "pass"):
             break
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     kept = Session(home, "k")
-    rows = [json.loads(row.body) for row in kept._store.read(kept.id)]
+    rows = [json.loads(row.body) for row in kept.store.read(kept.id)]
     assert rows == whole[: stop - 8], len(rows)
     assert session.follow(whole[:stop]).course == "continues"
     assert session.info.length == stop

@@ -24,10 +24,10 @@ import foldaway
 from foldaway.errors import InvalidSetting
 from foldaway.memory.files.provider import FilesProvider
 from foldaway.memory.provider import MemoryProvider
+from foldaway.sessions.erased_words import ERASED
 from foldaway.sessions.erasing import erase_words
+from foldaway.sessions.inbox import Inbox
 from foldaway.sessions.session import Session
-from foldaway.sessions.turns import Inbox
-from foldaway.sessions.wording import ERASED
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession

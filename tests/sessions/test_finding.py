@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from foldaway.errors import UnknownSession
 from foldaway.search.values import Filters
 from foldaway.sessions.finding import AROUND, ENDS, discover, read, scroll
+from foldaway.sessions.hiding import Show, as_it_is
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import Show, as_it_is
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewMessage, NewSession

@@ -26,6 +26,7 @@ from foldaway.caching.prices import Prices
 from foldaway.dialects.conversion import convert
 from foldaway.errors import Conflict, InvalidSetting
 from foldaway.sessions.following import Insert, Keep, Replace, applied
+from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
 from foldaway.stores.values import NewSession
@@ -88,7 +89,7 @@ def test_a_longer_list_appends_what_is_new_and_is_compacted_when_due(dialect: st
         assert (dumped(again.messages), again.course) == (dumped(found.messages), "same")
     assert changed
     assert session.info.compactions >= 2
-    assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+    assert len(session.store.lineage(session.id)) == 1
 
 
 def test_a_result_with_a_summary_of_the_host_beside_it_is_recognized() -> None:
@@ -111,7 +112,7 @@ def test_a_host_that_takes_what_it_was_given_goes_on_from_there(dialect: str) ->
     for start in range(0, len(whole), step):
         host += whole[start : start + step]
         host = session.follow(host).messages
-    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    rows = [json.loads(row.body) for row in session.store.read(session.id)]
     assert dumped(rows) == dumped(whole)
     assert session.info.compactions >= 2
 
@@ -177,7 +178,7 @@ def test_no_spelling_of_the_same_list_is_another_list(
         assert found.course in ("new", "continues")
         host = found.messages if adopts else host
     assert session.info.length == len(whole)
-    assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+    assert len(session.store.lineage(session.id)) == 1
 
 
 @pytest.mark.parametrize("between", ["\n\n", "\n", " ", ""])
@@ -220,7 +221,7 @@ def test_words_beside_our_summary_are_the_users_and_are_kept() -> None:
     one_string = [*host[:at], {**host[at], "content": f"{host[at]['content']}\n\n{asked}"}]
     found = session.follow([*one_string, *host[at + 1 :]])
     assert asked in dumped(found.messages)
-    said = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    said = [json.loads(row.body) for row in session.store.read(session.id)]
     assert any(asked == one.get("content") for one in said) or asked in dumped(said)
 
 
@@ -253,7 +254,7 @@ def test_a_shorter_list_loses_nothing_and_another_end_is_a_branch() -> None:
     assert session.recall(row.ref) == whole[row.start : row.stop]
     back = session.follow([*whole, *talk(1, 31)])
     assert back.course == "continues"
-    assert len(session._store.lineage(session.id)) == 2  # pyright: ignore[reportPrivateUsage]
+    assert len(session.store.lineage(session.id)) == 2
     assert session.info.length == len(whole) + 4
 
 
@@ -265,13 +266,13 @@ def test_a_list_from_before_an_edit_finds_its_way_back(text: str) -> None:
     session.follow(whole)
     session.follow(edited)
     session.follow(whole)
-    known = len(session._store.lineage(session.id))  # pyright: ignore[reportPrivateUsage]
+    known = len(session.store.lineage(session.id))
     for number in range(3):
         for one in (edited, whole):
             one += talk(1, 20 + number)
             assert session.follow(one).course == "continues"
             assert not session.follow(one).is_changed
-    assert len(session._store.lineage(session.id)) == known <= 3  # pyright: ignore[reportPrivateUsage]
+    assert len(session.store.lineage(session.id)) == known <= 3
 
 
 def test_a_list_that_the_host_compacted_goes_on_under_the_same_key(tmp_path: Path) -> None:
@@ -286,7 +287,7 @@ def test_a_list_that_the_host_compacted_goes_on_under_the_same_key(tmp_path: Pat
     again = Session(tmp_path, "host", **WINDOW)
     assert again.id == session.id
     assert again.follow([own, *whole[-4:], *talk(1, 50)]).course == "same"
-    assert len(again._store.read(again.info.parent_id)) == len(whole)  # pyright: ignore[reportPrivateUsage]
+    assert len(again.store.read(again.info.parent_id)) == len(whole)
 
 
 def test_a_tail_that_the_host_rewrites_each_time_is_kept_when_it_stays() -> None:
@@ -300,7 +301,7 @@ def test_a_tail_that_the_host_rewrites_each_time_is_kept_when_it_stays() -> None
         assert found.messages[-3:] == [clock, *whole[stop - 2 : stop]]
     assert set(courses[3:]) == {"continues"}
     assert session.info.compactions >= 1
-    rows = session._store.read(session.id, 4)  # pyright: ignore[reportPrivateUsage]
+    rows = session.store.read(session.id, 4)
     assert not any(b"<info>" in row.body for row in rows)
 
 
@@ -330,7 +331,7 @@ def test_an_end_that_was_rewritten_once_is_kept_from_the_next_request_on() -> No
     goes_on = [*edited, *talk(1, 5)]
     assert session.follow([clock, *edited]).course == "same"
     assert session.follow([clock, *goes_on]).course == "continues"
-    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    rows = [json.loads(row.body) for row in session.store.read(session.id)]
     assert rows[1:] == goes_on
 
 
@@ -735,10 +736,10 @@ def test_system_messages_at_the_start_are_the_hosts_of_now(adopts: bool, heads: 
             assert found.messages[: len(head)] == head
             assert not any(one["role"] == "system" for one in found.messages[len(head) :])
         host = found.messages[len(head) :] if adopts else host
-    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    rows = [json.loads(row.body) for row in session.store.read(session.id)]
     assert dumped(rows) == dumped([*heads[0], *whole])
     if any(head != heads[0] for head in heads):
-        assert session._frame()["head"] == heads[-1]  # pyright: ignore[reportPrivateUsage]
+        assert frame_of(session.info)["head"] == heads[-1]
 
 
 def test_an_agent_with_another_system_message_is_a_delegation() -> None:
@@ -831,6 +832,18 @@ def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
                                        (1, "gpt-4o-mini", 128_000)):  # fmt: skip
         session.follow(request={**request, "temperature": temperature, "model": model})
         assert session.engine.settings.context_length == window
+
+
+def test_a_window_that_an_error_named_holds_when_the_session_is_taken_up_again() -> None:
+    """As after another process went on with it; what the provider read before fits in any case."""
+    store, request = open_store(":memory:"), {"messages": talk(30)}
+    session = Session(store, "a", model="gpt-4o")
+    session.follow(request=request)
+    session.used({"prompt_tokens": 11_000, "completion_tokens": 10})
+    assert session.recover(RuntimeError("maximum context length is 9000 tokens"))
+    Session(store, "a", model="gpt-4o").append({"role": "user", "content": "Go on."})
+    assert session.messages
+    assert session.engine.settings.context_length == 11_000
 
 
 def test_a_pause_in_which_the_cache_went_cold_is_a_time_to_compact() -> None:

@@ -62,7 +62,7 @@ def hosts(path: Path, dialect: str, most: int, chars: int) -> Iterator[Host]:
 
 
 def logged(session: Session) -> list[Any]:
-    return [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    return [json.loads(row.body) for row in session.store.read(session.id)]
 
 
 def keeps_its_list(host: Host, where: Path) -> int:

@@ -24,8 +24,8 @@ from foldaway.memory.manager import MemoryManager
 from foldaway.redaction import RedactionPolicy
 from foldaway.sessions.chat import Chat
 from foldaway.sessions.finding import recall_from
+from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
 from foldaway.stores.open import open_store
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession

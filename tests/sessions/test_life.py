@@ -15,10 +15,10 @@ from foldaway.errors import InvalidSetting, SummarizerFailed
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.events import SessionEvent
 from foldaway.sessions.finding import discover
-from foldaway.sessions.handing import Handed
+from foldaway.sessions.hiding import as_it_is
 from foldaway.sessions.hooks import Hooks, current_session
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import as_it_is
+from foldaway.sessions.task_context import Handed
 from foldaway.stores.store import Store
 from foldaway.stores.values import NewSession, SessionFilter, SessionInfo
 from foldaway.summarizers.writers import Writers

@@ -8,7 +8,7 @@ from typing import Any
 from tests.testing.rows import each_row
 
 from foldaway.redaction import RedactionPolicy, Redactor
-from foldaway.sessions.showing import show_json
+from foldaway.sessions.hiding import show_json
 
 SHOW = Redactor(RedactionPolicy(key="test"))
 SECRET = "R4tq9ZmXv2LbN7cKw3Ps"

@@ -14,7 +14,7 @@ from foldaway import Model
 from foldaway.caching import Prices
 from foldaway.errors import InvalidSetting
 from foldaway.memory import MemoryManager, MemoryProvider
-from foldaway.sessions.life import EXPIRING, compact_idle, expire
+from foldaway.sessions.idle import EXPIRING, compact_idle, expire
 from foldaway.sessions.session import Session
 from foldaway.stores.store import Store
 from foldaway.testing import ScriptedSummarizer

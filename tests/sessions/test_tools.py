@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from foldaway.agents.known import known_agents
 from foldaway.redaction import RedactionPolicy, Redactor
 from foldaway.search.values import Sort
-from foldaway.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
 from foldaway.sessions.finding import AROUND
-from foldaway.sessions.leaving import SPEAKERS
+from foldaway.sessions.project import SPEAKERS
 from foldaway.sessions.session import Session
+from foldaway.sessions.tool_rows import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
 from foldaway.sessions.tools import MARK, MOST_HITS, TOOLS, Library, answer
 from foldaway.stores.store import Store
 from foldaway.stores.views import NOTE_CHARS

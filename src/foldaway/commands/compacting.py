@@ -44,7 +44,7 @@ def preview(session: Session, line: CommandLine) -> CommandAnswer | None:
             headline=f"It would be: {shown.headline}" if done else shown.headline,
             choices=(CommandChoice(_without_preview(line), "do it"),) if done else (),
         )  # fmt: skip
-    verdict = None if asked.force else session.engine.weigh(options)
+    verdict = None if asked.force else session.engine.weigh_by_hand(options)
     if verdict is None or verdict.answer != "wait" or verdict.basis != "costs":
         return None
     again = " ".join(("/compress", *line.rest.split(), "--force"))

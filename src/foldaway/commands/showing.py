@@ -103,10 +103,10 @@ def next_step(session: Session) -> str:
     """Return what happens next, in a few words, for a status line."""
     engine = session.engine
     decision, threshold = engine.decide(), engine.settings.budget.threshold_tokens
-    if engine.is_preparing:
-        return "compaction prepared" if engine.is_prepared else "summary being written"
+    if decision.background:
+        return "compaction prepared" if decision.background == "ready" else "summary being written"
     if decision.due:
-        return "compaction put off" if engine.is_put_off(decision) else "compacts next"
+        return "compaction put off" if decision.put_off else "compacts next"
     if decision.reason not in ("", "below threshold"):
         return f"no compaction: {decision.reason}"
     if decision.pressure:

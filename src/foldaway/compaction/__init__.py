@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from foldaway.compaction.state import Breaker, CompactionState, carried_in, rehydrated
     from foldaway.compaction.thinking import keeps_stale, stays_from, strip_thinking, unbound_since
     from foldaway.compaction.tool_names import with_safe_names
-    from foldaway.compaction.trigger import Decision, Moment, decide
+    from foldaway.compaction.trigger import Background, Decision, Moment, PutOff, decide
     from foldaway.compaction.work import CompactionInput, Options, Writer
 
 
@@ -72,7 +72,7 @@ __getattr__ = import_later(
         "state": "Breaker CompactionState carried_in rehydrated",
         "thinking": "keeps_stale stays_from strip_thinking unbound_since",
         "tool_names": "with_safe_names",
-        "trigger": "Decision Moment decide",
+        "trigger": "Background Decision Moment PutOff decide",
         "work": "CompactionInput Options Writer",
     },
 )

@@ -1,27 +1,30 @@
-"""Whether a compaction is due: urgency and reason as values."""
+"""Whether to compact now: one function decides, and its answer carries price and room."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foldaway._core import Budget, Policy, Reason, Urgency
+from foldaway.caching import Situation, Verdict, weigh
+
+Background: TypeAlias = Literal["", "being written", "ready"]
+"""Whether a summary is being written in the background, or waits to be used."""
+_BY_PRICE: frozenset[Urgency] = frozenset(("early", "soft"))
+"""At these a compaction is only made if it pays."""
+_OPEN: frozenset[Reason] = frozenset(("", "below threshold"))
+"""With these reasons nothing but the size speaks against a compaction."""
 
 
-class Decision(Struct, frozen=True, kw_only=True):
-    """What the trigger says of one moment.
+class PutOff(Struct, frozen=True):
+    """A compaction that did not pay, and until when it is not looked at again."""
 
-    `due` tells an automatic run whether to act; `pressure` whether a warning is due.
-    """
-
-    urgency: Urgency
-    due: bool
-    reason: Reason
-    detail: str
-    prompt_tokens: int
-    source: Literal["measured", "estimated"]
-    pressure: bool
+    why: str = ""
+    urgency: Urgency = "none"
+    reread_tokens: float = 0.0
+    """So much must have been read again."""
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -38,6 +41,80 @@ class Moment(Struct, frozen=True, kw_only=True):
     folded; the words of users and agents never are."""
     unconfirmed: bool = False
     """Whether a compaction has just run and the provider has not reported its size yet."""
+    background: Background = ""
+    put_off: PutOff = PutOff()
+    reread_tokens: int = 0
+    """What a compaction would have removed, added up over the calls since the last one."""
+    is_cold: bool = False
+    """Whether the provider has forgotten the conversation."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What the trigger says of one moment: all that a driver asks is a field or a property.
+
+    `due` tells whether an automatic run would plan; `pressure` whether a warning is due.
+    """
+
+    urgency: Urgency
+    due: bool
+    reason: Reason
+    detail: str
+    prompt_tokens: int
+    source: Literal["measured", "estimated"]
+    pressure: bool
+    room_tokens: int
+    """How many tokens may come before a compaction can be made."""
+    put_off: str = ""
+    """Why a compaction that did not pay is not looked at again yet."""
+    background: Background = ""
+    situation: Situation | None = None
+    """What a compaction would cost and save; None as long as nobody worked it out."""
+    verdict: Verdict | None = None
+    """What the price says, if there is a situation."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether an automatic run compacts now, as far as its price is known."""
+        if self.background:
+            return self.background == "ready" or self.urgency == "hard"
+        return self.due and not self.put_off and not self.waits
+
+    @property
+    def waits(self) -> bool:
+        """Whether the price says to wait."""
+        return self.verdict is not None and self.verdict.answer == "wait"
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether the price decides, and is not known yet."""
+        is_open = self.verdict is None and self.urgency in _BY_PRICE
+        return is_open and not self.background and self.acts
+
+    @property
+    def lacks_room(self) -> bool:
+        """Whether the next turn may not fit, and a compaction may help."""
+        return self.urgency == "hard" and self.due
+
+    @property
+    def may_prepare(self) -> bool:
+        """Whether a summary may be written in advance."""
+        is_near = self.pressure or self.urgency == "early"
+        return is_near and self.reason in _OPEN
+
+    @property
+    def pays_in_advance(self) -> bool:
+        """Whether a summary that is written now will be used: it pays, or it will soon be due."""
+        acts_later = self.situation is not None and self.situation.acts_at_threshold
+        return not self.waits or (self.pressure and acts_later)
+
+    @property
+    def is_for_a_pause(self) -> bool:
+        """Whether to compact while nobody uses the conversation, before it is due."""
+        return self.pressure and (self.reason in _OPEN or self.reason == "deferred")
+
+    def weighed(self, situation: Situation) -> Decision:
+        """Return the same with the price of a compaction."""
+        return replace(self, situation=situation, verdict=weigh(situation))
 
 
 def decide(moment: Moment, policy: Policy, budget: Budget) -> Decision:
@@ -55,7 +132,19 @@ def decide(moment: Moment, policy: Policy, budget: Budget) -> Decision:
         prompt_tokens=tokens,
         source=moment.source,
         pressure=tokens >= budget.pressure_tokens,
+        room_tokens=max(budget.early_tokens - tokens, 0),
+        put_off=moment.put_off.why if _is_put_off(moment, urgency) else "",
+        background=moment.background,
     )
+
+
+def _is_put_off(moment: Moment, urgency: Urgency) -> bool:
+    """Return whether nothing has changed the sum since a compaction was put off: it has not become
+    more urgent, little was read again, and the cache is warm.
+    """
+    was = moment.put_off
+    is_same = urgency in _BY_PRICE and urgency == was.urgency
+    return is_same and moment.reread_tokens < was.reread_tokens and not moment.is_cold
 
 
 def _objection(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         difference_made,
         source_position,
     )
-    from foldaway.engine.economy import Clock
     from foldaway.engine.inspection import Copies, Inspection, Long, inspect_transcript
     from foldaway.engine.live_log import GrowingLog
     from foldaway.engine.meter import answer_tokens_of, figures_of, first_int, prompt_tokens_of
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from foldaway.engine.reducing import reduce
     from foldaway.engine.run import STILL_BROKEN, LoggingRedactor, Model, log_run, model_of
     from foldaway.engine.saved import pack_view, unpack_snapshot, unpack_view
+    from foldaway.engine.timing import Clock
 
 
 __getattr__ = import_later(
@@ -53,7 +53,7 @@ __getattr__ = import_later(
         "compressor": "Compressor PreviewedRun Step",
         "differences": "Comparison Fate ViewDifference compare difference difference_made "
         "source_position",
-        "economy": "Clock",
+        "timing": "Clock",
         "inspection": "Copies Inspection Long inspect_transcript",
         "live_log": "GrowingLog",
         "meter": "answer_tokens_of figures_of first_int prompt_tokens_of",

@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from foldaway.compaction import Background, Decision
 from foldaway.engine.run import Finished, Run, finish_run
+from foldaway.engine.timing import Clock, Current
 from foldaway.summarizers import WriteContext, Writers, awrite_through, write_through
+
+_WORTH_ANOTHER = 0.05
+"""A share of the prompt: so much must have come before a summary is prepared again."""
 
 
 class InThread:
@@ -88,3 +93,45 @@ class InTask:
 async def _write_in_task(run: Run, writers: Writers, moment: WriteContext) -> Finished:
     written = await awrite_through(run.todo, writers, moment)
     return await asyncio.to_thread(finish_run, run.todo, written)
+
+
+class Preparation:
+    """The summary of one conversation that is written in the background, if there is one."""
+
+    def __init__(self, is_wanted: bool, clock: Clock) -> None:
+        self.is_wanted, self.clock = is_wanted, clock
+        self.task: InThread | InTask | None = None
+        self._looked_at = 0
+
+    @property
+    def state(self) -> Background:
+        """Whether it is being written, or waits to be used."""
+        if self.task is None:
+            return ""
+        return "ready" if self.task.is_done else "being written"
+
+    def is_time(self, decision: Decision, now: Current) -> bool:
+        """Return whether pressure asks for a summary, and trying again is worth it."""
+        if not decision.may_prepare or now.state.breaker.is_open(self.clock()):
+            return False
+        least = min(now.settings.budget.threshold_tokens, decision.prompt_tokens)
+        return abs(now.estimate - self._looked_at) >= _WORTH_ANOTHER * least
+
+    def note_look(self, estimate: int) -> None:
+        """Note the size at which it was tried."""
+        self._looked_at = estimate
+
+    def take(self, task: InThread | InTask) -> Finished | None:
+        """Let go of a task and return what came of it; a result that is late is not used."""
+        finished = task.result
+        if self.task is task:
+            self.task = None
+        if finished is None:
+            task.cancel()
+        return finished
+
+    def cancel(self) -> None:
+        """Let go of what is being written."""
+        if self.task is not None:
+            self.task.cancel()
+            self.task = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -18,38 +18,29 @@ from foldaway._core import (
     Reference,
     Report,
     Summarizer,
-    Urgency,
-    estimate_after,
-    fit_budget,
     log_event,
 )
-from foldaway.caching import Prices, Situation, Verdict, weigh, window_of
+from foldaway.caching import Situation, Verdict, weigh
 from foldaway.compaction import (
     Compaction,
     CompactionInput,
     CompactionState,
     Decision,
-    Moment,
     Options,
     Plan,
     ResultPolicy,
     Skipped,
     arriving_by,
     counted_by,
-    decide,
-    fixed_categories,
-    message_tokens,
     plan,
     record,
-    tools_tokens,
     unbound_since,
     without_older_media,
 )
 from foldaway.dialects import detect, dialect_named, load, refuse_strangers
-from foldaway.engine.background import InTask, InThread
-from foldaway.engine.economy import Clock, CostCheck
+from foldaway.engine.background import InTask, InThread, Preparation
 from foldaway.engine.live_log import GrowingLog, Standing
-from foldaway.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
+from foldaway.engine.meter import figures_of, prompt_tokens_of
 from foldaway.engine.old_media import drop_old_media
 from foldaway.engine.recall_tools import (
     ANSWER_SHARE,
@@ -60,7 +51,9 @@ from foldaway.engine.recall_tools import (
     look_for,
     recall,
 )
+from foldaway.engine.requests import Requests
 from foldaway.engine.run import (
+    EngineSettings,
     Finished,
     Model,
     Run,
@@ -73,6 +66,7 @@ from foldaway.engine.run import (
     work_on,
 )
 from foldaway.engine.saved import pack_snapshot, unpack_snapshot
+from foldaway.engine.timing import Clock, Current, Timing
 from foldaway.summarizers import (
     Call,
     Steps,
@@ -90,24 +84,13 @@ from foldaway.summarizers import (
     writers_of,
 )
 from foldaway.transcript import (
-    Frame,
     Message,
     Payload,
     Rewritten,
-    ToolCall,
-    ToolResult,
     Transcript,
     View,
     render,
 )
-
-_WORTH_ANOTHER = 0.05
-"""A share of the prompt: so much must have come before a summary is prepared again."""
-_WEIGHED: frozenset[Urgency] = frozenset(("early", "soft"))
-"""At these a compaction is only made if it pays."""
-_RESERVED_SHARE = 4
-"""At most a quarter of the window is reserved for an answer because a request asks for it: some
-agents ask for the most that any model writes, whatever the window is; chosen."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -128,11 +111,21 @@ class PreviewedRun(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-class _Attempt(Struct, frozen=True):
-    """The last run that was begun, and the estimate after it."""
+class SummaryContext(Struct):
+    """What summaries are told beside the log."""
 
-    report: Report | None = None
-    estimate: int = 0
+    goal: str = ""
+    """What the session is for; every summary of ours begins with it, letter for letter."""
+    delegated: tuple[str, ...] = ()
+    """What subagents were asked for and how that stands; in every summary."""
+    remembered: str = ""
+    """What memory says to a model that writes the next summary; shown to it as data."""
+
+    def added_to(self, options: Options) -> Options:
+        """Return the options of a compaction with all of that."""
+        return replace(
+            options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
+        )
 
 
 class Compressor:
@@ -171,42 +164,28 @@ class Compressor:
             provider=provider,
             redact=redact,
         )
-        self.settings = replace(
-            settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
-        )
-        self._is_open = not model.name
-        self._window = context_length or model.context_length
-        self._reserved = settings.output_tokens
-        self._fixed_tokens = self.settings.outside_tokens
-        self._frame: Payload = {"tools": list(tools)} if tools else {}
-        self.request = Transcript(settings.dialect or "", (), Frame("", self._frame))
-        """What else is in a request, without its messages: tools, system prompt, settings."""
-        self.goal = ""
-        """What the session is for; every summary of ours begins with it, letter for letter."""
-        self.delegated: tuple[str, ...] = ()
-        """What subagents were asked for and how that stands; in every summary."""
-        self.remembered = ""
-        """What memory says to a model that writes the next summary; shown to it as data."""
-        self.arriving = arriving_by(self.settings.policy)
+        self._requests = Requests(
+            settings, tools, window=context_length or model.context_length,
+            is_open=not model.name, has_redactor=redact is not None,
+        )  # fmt: skip
+        self.about = SummaryContext()
+        """What summaries are told beside the log."""
+        self.arriving = arriving_by(settings.policy)
         """How results are shown from their arrival on."""
         self._writers = with_request(
             writers_of(summarizer), tools=self.settings.tools, prices=model.prices
         )
-        self._costs = CostCheck(model.prices, model.cache_ttl, clock)
-        self._clock = clock
-        self._in_background = background and not self._writers.asks_nobody
-        self._has_redactor = redact is not None
+        self._timing = Timing(model, clock)
         self._keep: Callable[[Step], None] | None = None
-        self._meter = UsageMeter()
-        self._preparing: InThread | InTask | None = None
-        self._prepared_at = 0
+        is_wanted = background and not self._writers.asks_nobody
+        self._preparation = Preparation(is_wanted, clock)
         self._begin()
-        if self._in_background:
+        if is_wanted:
             for writer in (self._writers.main, self._writers.fallback):
                 # what an SDK needs to begin would hold up a turn later
                 getattr(writer, "warm", _do_nothing)()
 
-    def _begin(self) -> None:
+    def _begin(self, resumed: int = 0) -> None:
         self._log: GrowingLog | None = None
         self.state = CompactionState()
         """What the next compaction starts from."""
@@ -214,10 +193,7 @@ class Compressor:
         self.last_report: Report | None = None
         """What the last run did."""
         self._undone: list[tuple[Standing, CompactionState]] = []
-        self._attempt = _Attempt()
-        self._meter.reset()
-        self._costs.forget()
-        self._counted = self._viewed = 0
+        self._timing.forget(resumed)
 
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
@@ -249,47 +225,24 @@ class Compressor:
         if self._turns != turns and arrives:
             self.note_use()
         if not arrives:
-            self._meter.catch_up(self.estimate())
+            self._timing.meter.catch_up(self.estimate())
         self.prepare_if_due()
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what else is in the next request: its tools, system prompt,
         model and settings; and messages that are sent after those of the log.
         """
-        if frame is not None:
-            self.take_model(str(frame.get("model") or ""))
-        settings, counter = self.settings, self.settings.counter
-        if frame is not None and frame != self._frame:
-            self._frame = frame
-            dialect = dialect_named(self.log.dialect)
-            system = None if dialect.decode_system is None else dialect.decode_system(frame)
-            self.request = Transcript(self.log.dialect, (), Frame("", frame), system)
-            fixed = fixed_categories(self.request, counter)
-            self._fixed_tokens = sum(one.tokens_before for one in fixed)
-            settings = replace(
-                settings,
-                tools=tuple(self.request.tools),
-                output_tokens=self._reserved
-                or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
-            )
-        decode = dialect_named(self.log.dialect).decode
-        after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
-        self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
+        self._requests.take(frame, self.log.dialect, held)
 
     def take_outside(self, tokens: int) -> None:
         """Take how many tokens of a request are outside the messages, as the provider counts."""
-        self._fixed_tokens = tokens
-        self.settings = replace(self.settings, outside_tokens=tokens)
+        self._requests.take_outside(tokens)
 
     def take_model(self, name: str) -> None:
         """Take the model that a conversation has now, with its window, as far as they were not
         given when this was made.
         """
-        if self._is_open and name not in ("", self.settings.model):
-            window, source = window_of(name, self._window)
-            self.settings = replace(
-                self.settings, model=name, context_length=window, window_source=source
-            )
+        self._requests.take_model(name)
 
     def report_usage(self, usage: object, *, corrects: bool = True) -> None:
         """Take the provider's count of the last prompt: a number, its usage report as a mapping,
@@ -300,102 +253,84 @@ class Compressor:
             return
         if corrects:
             self.note_use()
-            if self.last_report is not None and not self._meter.last.confirmed:
+            if self.last_report is not None and not self._timing.meter.last.confirmed:
                 self.last_report = self.last_report.confirmed_by(prompt_tokens)
-        self._meter.report(
+        self._timing.meter.report(
             self.settings.model, prompt_tokens, corrects=corrects,
             estimate=self.estimate(), length=self.length,
         )  # fmt: skip
 
     def note_use(self, at: float | None = None) -> None:
         """Note when the provider read what the model sees, by default now: its cache is warm."""
-        self._costs.note_use(at)
+        self._timing.note_use(at)
 
     def use_model(self, model: str, context_length: int, output_tokens: int | None = None) -> None:
         """Take another model: the next `decide` already uses its window."""
-        was = self.settings
-        settings = replace(
-            was,
-            model=model,
-            context_length=context_length,
-            window_source="given",
-            output_tokens=was.output_tokens if output_tokens is None else output_tokens,
-        )
-        _ = settings.budget  # raises for a window that cannot be used, before anything changes
-        self.settings = settings
+        self._requests.use_model(model, context_length, output_tokens)
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The settings as they are now, with what the requests say."""
+        return self._requests.settings
+
+    @property
+    def request(self) -> Transcript:
+        """What else is in a request, without its messages: tools, system prompt, settings."""
+        return self._requests.request
 
     # Whether a compaction is due
 
     def decide(self, prompt_tokens: int | None = None) -> Decision:
         """Return whether a compaction is due, and why; independent of the length of the log."""
-        budget = self.settings.budget
-        tokens, source = self._prompt_tokens(prompt_tokens)
-        unconfirmed = self.estimate() - self._meter.last.at_estimate
-        moment = Moment(
-            prompt_tokens=tokens,
-            source=source,
-            ineffective=self._strikes(tokens),
-            floor_tokens=self._floor(),
-            is_dense=self._attempt.report is not None and self._attempt.report.is_dense,
-            can_shorten=self._can_shorten(),
-            unconfirmed=not self._meter.last.confirmed
-            and unconfirmed < 0.1 * min(budget.threshold_tokens, tokens),
-        )
-        return decide(moment, self.settings.policy, budget)
+        return self._timing.decide(self._current, prompt_tokens)
 
-    def would_compact(self, prompt_tokens: int | None = None) -> bool:
-        """Return whether `compact` would begin now: it is due, no summary is on its way, and it
-        pays.
+    def weigh(self, prompt_tokens: int | None = None) -> Decision:
+        """Return the same with what a compaction costs, if the price decides; what does not pay is
+        not looked at again until that may have changed.
         """
         decision = self.decide(prompt_tokens)
-        if decision.urgency not in _WEIGHED or self.is_preparing:
-            return decision.due and (decision.urgency == "hard" or self.is_prepared)
-        if self.is_put_off(decision):
-            return False
+        if not decision.needs_price:
+            return decision
         todo = plan(self.work_with(Options(), decision=decision))
-        if isinstance(todo, Skipped):
-            return decision.urgency != "early"  # `compact` counts how often it was in vain
-        verdict = weigh(self._situation(todo, decision))
-        if verdict.answer == "wait":
-            self._put_off(verdict, decision)
-        return verdict.answer != "wait"
+        decision = self._with_price(todo, decision)
+        if decision.waits and isinstance(todo, Plan):
+            self._put_off(todo, decision)
+        return decision
 
-    def is_put_off(self, decision: Decision) -> bool:
-        """Return whether `compact` was put off because it did not pay, and nothing has come since
-        that could change the sum.
+    def weigh_by_hand(self, options: Options) -> Verdict | None:
+        """Return whether a compaction by hand would pay, of any size; None if prices are not known.
+        Nothing changes.
         """
-        self._count_calls()
-        return decision.urgency in _WEIGHED and self._costs.is_put_off(decision.urgency)
+        if self._timing.prices(self._current).is_ratio:
+            return None
+        found = self._with_price(plan(self.work_with(options)), self.decide()).situation
+        return None if found is None else weigh(replace(found, early_tokens=0))
 
-    def room(self) -> int:
-        """Return how many tokens may come before a compaction can be made."""
-        return max(self.settings.budget.early_tokens - self.decide().prompt_tokens, 0)
+    def situation(self) -> Situation:
+        """Return what speaks for a compaction now and against it; nothing changes."""
+        decision = self.decide()
+        todo = plan(self.work_with(Options(), decision=decision))
+        found = self._with_price(todo, decision).situation
+        assert found is not None
+        return found
 
-    def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
-        if given is not None:
-            return given, "measured"
-        return self._meter.prompt_tokens(self.settings.model, self.estimate())
+    def _with_price(self, todo: Plan | Skipped, decision: Decision) -> Decision:
+        return self._timing.weigh(self._current, todo, decision, self._writers)
+
+    def _put_off(self, todo: Plan, decision: Decision) -> str:
+        prices = self._timing.prices(self._current)
+        return self._timing.put_off(todo, decision, prices)
+
+    @property
+    def _current(self) -> Current:
+        log = self._log or GrowingLog(
+            self.settings.dialect or "openai-chat", self.settings.readings, self.arriving
+        )
+        return Current(self.settings, log, self.state, self._preparation.state)
 
     def estimate(self) -> int:
         """Return our own estimate of what the model sees."""
         return self.settings.outside_tokens + (self._log.view_tokens if self._log else 0)
-
-    def _floor(self) -> int:
-        log, least = self._log, self.settings.policy.min_tail
-        return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
-
-    def _can_shorten(self) -> bool:
-        newest = self._log.messages[-self.settings.policy.min_tail :] if self._log else ()
-        return any(isinstance(part, (ToolCall, ToolResult)) for one in newest for part in one.parts)
-
-    def _strikes(self, prompt_tokens: int) -> int:
-        """Return how often compaction was in vain; new material is a reason to try again, and any
-        is if the prompt does not fit the window.
-        """
-        grown = self.estimate() - self._attempt.estimate
-        budget = fit_budget(self.settings.budget, prompt_tokens)
-        enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
-        return self.state.ineffective if grown < enough else 0
 
     # Compaction
 
@@ -437,7 +372,7 @@ class Compressor:
         """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
         preparing = self._usable(force=force)
         if preparing is not None:
-            if not preparing.is_done and self.decide().urgency != "hard":
+            if not self.decide().acts:
                 return self._report_busy()
             seconds = self._writers.patience
             yield Call(
@@ -445,74 +380,66 @@ class Compressor:
                 partial(preparing.wait, seconds),
                 partial(preparing.await_done, seconds),
             )
-            if (finished := self._let_go(preparing)) is not None:
+            if (finished := self._preparation.take(preparing)) is not None:
                 return self._with_verdict(self.end_run(preparing.run, finished), None)
-        decision = self.decide()
-        if not force and self.is_put_off(decision):
-            stays = Skipped("deferred", self._costs.reason, self.estimate())
-            return self._report_skip(self.work_with(options), stays, decision)
+        if not force:
+            self._timing.count_calls(self._current)
+            decision = self.decide()
+            if decision.put_off:
+                stays = Skipped("deferred", decision.put_off, self.estimate())
+                return self._report_skip(self.work_with(options), stays, decision)
         run = self.begin_run(options, force=force, frozen=not self._writers.asks_nobody)
         if isinstance(run, Report):
             return run
-        verdict = None if force else weigh(self._situation(run.todo, run.decision))
-        if verdict is not None and verdict.answer == "wait":
-            return self._report_put_off(run, verdict)
+        decision = run.decision if force else self._with_price(run.todo, run.decision)
+        if decision.waits:
+            return self._report_put_off(run, decision)
         written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
-        return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
+        ended = self.end_run(run, finish_run(run.todo, written))
+        return self._with_verdict(ended, decision.verdict)
 
     def preview(self, options: Options) -> PreviewedRun:
         """Return what `compact` by hand would do; nothing changes. Who writes summaries is asked.
 
         What is read of the log is kept: another size costs less than the first.
         """
-        was = self.state, self.last_report, self._attempt
-        try:
-            run = self.begin_run(options, force=True)
-            if isinstance(run, Report):
-                return PreviewedRun(report=run, view=self.view)
-            moment = self._moment(run, forced=True)
-            written = run_calls(draft_steps(run.todo, self._writers, moment))
-            finished = finish_run(run.todo, written)
-            report = self._report_end(run, finished)
-        finally:
-            self.state, self.last_report, self._attempt = was
+        work, todo, decision = self._plan(options, force=True)
+        if isinstance(todo, Skipped):
+            return PreviewedRun(report=self.report_on(work, todo, decision), view=self.view)
+        run = Run(todo, decision, self.log, self.state)
+        written = run_calls(draft_steps(todo, self._writers, self._moment(run, forced=True)))
+        finished = finish_run(todo, written)
+        report = self._report_end(run, finished)
         if isinstance(finished.done, Skipped):
             return PreviewedRun(report=report, view=self.view)
         return PreviewedRun(
             report=report, view=finished.done.view, summary=finished.done.summary_text
         )
 
-    def situation(self) -> Situation:
-        """Return what speaks for a compaction now and against it; nothing changes."""
-        decision = self.decide()
-        return self._situation(plan(self.work_with(Options(), decision=decision)), decision)
-
-    def weigh(self, options: Options) -> Verdict | None:
-        """Return whether a compaction by hand would pay, of any size; None if prices are not known.
-        Nothing changes.
-        """
-        if self._prices.is_ratio:
-            return None
-        found = self._situation(plan(self.work_with(options)), self.decide())
-        return weigh(replace(found, early_tokens=0))
-
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
         """
+        work, todo, decision = self._plan(options, force=force, frozen=frozen)
+        if isinstance(todo, Plan):
+            return Run(todo, decision, self.log, self.state)
+        report = self._report_skip(work, todo, decision)
+        if force or decision.due:
+            self._note_in_vain(report, decision)
+        return report
+
+    def _plan(
+        self, options: Options, *, force: bool, frozen: bool = False
+    ) -> tuple[CompactionInput, Plan | Skipped, Decision]:
+        """Return what to do, with what it starts from and why; nothing changes."""
         decision = self.decide()
         work = self.work_with(options, frozen=frozen, decision=None if force else decision)
-        if not force and not decision.due:
-            last = self._attempt.report
-            floor = max(self._floor(), 0 if last is None else last.floor_tokens)
-            stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
-            return self._report_skip(work, stays, decision)
-        todo = plan(work)
-        if isinstance(todo, Skipped):
-            report = self._report_skip(work, todo, decision)
-            self._note_in_vain(report, decision)
-            return report
-        return Run(todo, decision, self.log, self.state)
+        if force or decision.due:
+            return work, plan(work), decision
+        last = self._timing.attempt.report
+        floor = max(self._current.floor, 0 if last is None else last.floor_tokens)
+        stays = Skipped(decision.reason, decision.detail, self.estimate(), floor)
+        return work, stays, decision
 
     def end_run(self, run: Run, finished: Finished) -> Report:
         """Take in what a run came to, and return the report; if the conversation did more than
@@ -564,10 +491,8 @@ class Compressor:
             view=log.view,
             state=self._with_arrivals(self.state),
             carried=log.carried,
-            options=replace(
-                options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
-            ),
-            ratio=self._meter.ratio(self.settings.model),
+            options=self.about.added_to(options),
+            ratio=self._timing.meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
         return replace(work, writer=self._writers.writer)
@@ -588,14 +513,14 @@ class Compressor:
         shown = {one.name: one.tokens_after for one in done.categories}
         before = (log.standing(), self.state)
         if self._keep is not None:
-            snapshot = pack_snapshot(state, self._meter.calibration)
+            snapshot = pack_snapshot(state, self._timing.meter.calibration)
             self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
-        self._count_calls()
+        self._timing.count_calls(self._current)
         log.take_view(made, shown, newer)
         added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
         self._show(seen, state, done.tokens_after + added)
         self._undone.append(before)
-        self._attempt = _Attempt(report, self.estimate())
+        self._timing.note_end(report, self.estimate())
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
@@ -606,7 +531,7 @@ class Compressor:
         made = log.grown(was.view)
         seen = self._encoded(render(made.view, log.messages))
         self._undone.pop()
-        self._count_calls()
+        self._timing.count_calls(self._current)
         log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
         self._show(seen, replace(state, references=self.state.references), self.estimate())
         log_event("compaction.undone", tokens=self.estimate())
@@ -614,8 +539,7 @@ class Compressor:
 
     def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
         self._seen, self.state = seen, state
-        self._meter.changed_to(estimate)
-        self._costs.begin_again()
+        self._timing.note_change(estimate)
 
     def encoded(self, message: Message) -> Any:
         """Return a message as it goes on the wire."""
@@ -675,55 +599,15 @@ class Compressor:
 
     def _note_in_vain(self, report: Report, decision: Decision) -> None:
         """Note a compaction that changed nothing; it counts if it was due by size."""
-        if decision.urgency == "early":
-            self._costs.put_off_in_vain(report.detail)
-        elif decision.due:
+        if decision.urgency != "early" and decision.due:
             self.state = replace(self.state, ineffective=self.state.ineffective + 1)
-        self._attempt = _Attempt(report, self.estimate())
+        self._timing.note_in_vain(report, self.estimate(), decision)
 
-    # Whether it pays
-
-    @property
-    def _prices(self) -> Prices:
-        return self._costs.prices_of(self.settings.model, self.log.dialect)
-
-    def _situation(self, todo: Plan | Skipped, decision: Decision) -> Situation:
-        self._count_calls()
-        return self._costs.situation(
-            todo, self._prices, self._writers, self.settings.policy, self.settings.budget,
-            now=decision.prompt_tokens, cached=self._meter.cached_tokens(self.estimate()),
-        )  # fmt: skip
-
-    def _count_calls(self) -> None:
-        """Count what those calls have read whose answers have come since the last look.
-
-        Of calls before the view that a session was taken up with, only about: they had other views.
-        """
-        log, costs, viewed = self.log, self._costs, self._viewed
-        start, self._counted = self._counted, len(log.messages)
-        costs.answered_tokens += sum(
-            log.tokens[at] for at in range(start, len(log.messages))
-            if log.messages[at].role == "assistant"
-        )  # fmt: skip
-        policy, budget, floor = self.settings.policy, self.settings.budget, self._floor()
-        tokens = self.settings.outside_tokens
-        for at in range(start, viewed):
-            if log.begins_answer(at):
-                costs.note_call(min(tokens, budget.early_tokens), tokens)
-            tokens += log.tokens[at]
-        tokens = self.estimate()
-        for at in range(len(log.messages) - 1, max(start, viewed) - 1, -1):
-            tokens -= log.tokens[at]
-            if log.begins_answer(at):
-                costs.note_call(tokens, estimate_after(policy, budget, tokens, floor))
-
-    def _put_off(self, verdict: Verdict, decision: Decision) -> None:
-        self._costs.put_off(verdict, self._prices, decision.urgency)
-
-    def _report_put_off(self, run: Run, verdict: Verdict) -> Report:
-        self._put_off(verdict, run.decision)
-        stays = Skipped("deferred", verdict.sentence, run.todo.tokens_before)
-        return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
+    def _report_put_off(self, run: Run, decision: Decision) -> Report:
+        why = self._put_off(run.todo, decision)
+        stays = Skipped("deferred", why, run.todo.tokens_before)
+        report = self._report_skip(run.todo.work, stays, decision)
+        return self._with_verdict(report, decision.verdict)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
         if verdict is not None:
@@ -747,75 +631,54 @@ class Compressor:
     @property
     def is_preparing(self) -> bool:
         """Whether a summary is under way in the background, or waits for `compact`."""
-        return self._preparing is not None
+        return self._preparation.task is not None
 
     @property
     def is_prepared(self) -> bool:
         """Whether a summary was written in the background and waits for `compact`."""
-        return self._preparing is not None and self._preparing.is_done
+        return self._preparation.state == "ready"
 
     def cancel(self) -> None:
         """Let go of what is written in the background; nothing of it will be used."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-            self._preparing = None
+        self._preparation.cancel()
 
     def prepare_if_due(self) -> None:
         """Begin to prepare if a summary may be written in the background and pressure says so;
         `append` does this by itself.
         """
-        if self._in_background and self._preparing is None and self._is_time_to_prepare():
-            self.prepare()
-
-    def _is_time_to_prepare(self) -> bool:
-        """Return whether pressure asks for a summary, and trying again is worth it."""
-        decision = self.decide()
-        is_near = decision.pressure or decision.urgency == "early"
-        if not is_near or not (decision.due or decision.reason == "below threshold"):
-            return False
-        if self.state.breaker.is_open(self._clock()):
-            return False
-        grown = self.estimate() - self._prepared_at
-        threshold = self.settings.budget.threshold_tokens
-        return abs(grown) >= _WORTH_ANOTHER * min(threshold, decision.prompt_tokens)
+        preparation = self._preparation
+        if preparation.is_wanted and preparation.task is None:
+            now = self._current
+            if preparation.is_time(self.decide(), now):
+                self.prepare()
 
     def _prepare(self, how: type[InThread | InTask]) -> bool:
-        if self._preparing is not None:
+        if self._preparation.task is not None:
             return False
-        self._prepared_at = self.estimate()
-        last = self.last_report
-        run = self.begin_run(Options(), force=True, frozen=True)
-        if isinstance(run, Report):
-            self.last_report = last  # a look is not a run
+        self._preparation.note_look(self.estimate())
+        _, todo, decision = self._plan(Options(), force=True, frozen=True)
+        if isinstance(todo, Skipped) or self._writers.asks_nobody:
             return False
-        situation = self._situation(run.todo, run.decision)
-        will_be_due = run.decision.pressure and situation.acts_at_threshold
-        waits = weigh(situation).answer == "wait" and not will_be_due
-        if self._writers.asks_nobody or waits:
+        if not self._with_price(todo, decision).pays_in_advance:
             return False
-        self._preparing = how(run, self._writers, self._moment(run, forced=False))
+        run = Run(todo, decision, self.log, self.state)
+        self._preparation.task = how(run, self._writers, self._moment(run, forced=False))
         return True
 
     def _usable(self, *, force: bool) -> InThread | InTask | None:
         """Return what is being prepared; a run by hand, or a changed past, lets it go."""
-        found = self._preparing
+        found = self._preparation.task
         if found is not None and (force or not self._still_holds(found.run)):
             self.cancel()
             return None
         return found
 
-    def _let_go(self, preparing: InThread | InTask) -> Finished | None:
-        """Return what came of it; a result that is late is not used."""
-        finished = preparing.result
-        if self._preparing is preparing:
-            self._preparing = None
-        if finished is None:
-            preparing.cancel()
-        return finished
-
     def _moment(self, run: Run, *, forced: bool) -> WriteContext:
         return context_at(
-            self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
+            self._preparation.clock(),
+            urgency=run.decision.urgency,
+            forced=forced,
+            prefix=self._prefix(),
         )
 
     def _prefix(self) -> CachedPrefix | None:
@@ -896,12 +759,12 @@ class Compressor:
 
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
-        return pack_snapshot(self.state, self._meter.calibration)
+        return pack_snapshot(self.state, self._timing.meter.calibration)
 
     def take_count(self, count: int, snapshot: bytes) -> None:
         """Go on counting compactions, and with the calibration of a conversation before."""
         self.state = replace(self.state, count=count)
-        self._meter.calibration = unpack_snapshot(snapshot).calibration
+        self._timing.meter.calibration = unpack_snapshot(snapshot).calibration
 
     def resume(
         self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
@@ -920,20 +783,18 @@ class Compressor:
         self.arriving = arriving or arriving_by(self.settings.policy)
         log = GrowingLog(name, self.settings.readings, self.arriving)
         log.load(messages, view, tokens)
-        self._begin()
+        self._begin(0 if view is None else min(view.length, len(log.messages)))
         self._log = log
         if found is not None:
-            self.state, self._meter.calibration = found.state, found.calibration
+            self.state, self._timing.meter.calibration = found.state, found.calibration
         self._seen = self._encoded(log.render())
-        self._viewed = 0 if view is None else min(view.length, len(log.messages))
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.
 
         One that the compressor was made with stays.
         """
-        if not self._has_redactor:
-            self.settings = replace(self.settings, redact=redact)
+        self._requests.hide_with(redact)
 
     def keep_with(self, keep: Callable[[Step], None]) -> None:
         """Have every compaction handed to `keep` before it is taken in.

@@ -30,7 +30,16 @@ from foldaway.gateway.owners import Owners, derive_stored_key
 from foldaway.gateway.requests import Turn
 from foldaway.gateway.states import Publish, Standings
 from foldaway.gateway.windows import Windows, windows_in
-from foldaway.sessions import Followed, LastView, Refusal, Session, find_by_key, unpack_last_view
+from foldaway.sessions import (
+    SMALLER,
+    Followed,
+    LastView,
+    Pool,
+    Refusal,
+    Session,
+    find_by_key,
+    unpack_last_view,
+)
 from foldaway.stores import NewSession, Store
 from foldaway.summarizers import Writers
 from foldaway.transcript import Kept
@@ -41,8 +50,6 @@ Opened: TypeAlias = Callable[[Turn, int | None], tuple[Session, bool]]
 
 _BYTES_PER_TOKEN = 2
 """The fewest that a token of JSON text takes: so growth in bytes never hides growth in tokens."""
-_SMALLER = 0.98
-"""What a request must come to beside the one that was refused, to be worth another try."""
 _FAULTS = 3
 """Faults in a row after which a conversation is left alone for a while."""
 _PAUSE_SECONDS = 60.0
@@ -358,40 +365,29 @@ class Conversation:
         session.save_last_view()
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
         self._is_compacted |= engine.arriving.level != "off"  # results are shown otherwise at once
-        self._room = engine.room() * _BYTES_PER_TOKEN
+        room = engine.decide().room_tokens
+        self._room = room * _BYTES_PER_TOKEN
         self._effective_window = engine.settings.budget.effective_window
-        is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
-        self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
+        # without room a cold cache is a time to compact
+        self._warm_until = math.inf if room else self._clock() + TTL_SECONDS[_ttl(turn)]
         if self._standings is not None:
             self._standings.tell(session, turn)
 
     def _shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Followed | None:
         session = self._current(turn)
         followed = session.follow(request=turn.body, when="never")
-        if len(followed.body) < _SMALLER * refused_bytes:
+        if len(followed.body) < SMALLER * refused_bytes:
             return followed
-        before = session.engine.estimate()
         try:
-            if refusal.means == "payload":
-                session.lighten()
-            else:
-                self._narrow(session, refusal.limit, before)
-                session = self._current(turn)
-            followed = session.follow(request=turn.body, force=True)
+            is_smaller = session.recover(refusal)
+            followed = session.follow(request=turn.body, when="never")
         except FoldawayError:
             return None
+        self._window = session.engine.settings.context_length
+        if self._window == refusal.limit and self._remembered is not None:
+            self._remembered.learn(self._window)
         self._note_room(session, turn)
-        return followed if session.engine.estimate() < _SMALLER * before else None
-
-    def _narrow(self, session: Session, limit: int | None, refused_tokens: int) -> None:
-        """Open the session again in a smaller window."""
-        window = session.engine.settings.context_length
-        accepted = max((one.input_tokens for one in session.store.usage(session.id)), default=0)
-        known = limit if limit and limit < window else refused_tokens // 2
-        known = max(known, accepted)
-        if known == limit and self._remembered is not None:
-            self._remembered.learn(known)
-        self._window, self._session = min(known, window), None
+        return followed if is_smaller else None
 
 
 class Conversations:
@@ -405,25 +401,26 @@ class Conversations:
         self._publish = publish
         self.owners = Owners(store, is_shared=bool(options.token or options.hosts))
         self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="foldaway")
-        self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+        self._held = Pool[tuple[str, str], Conversation](
+            options.held_bytes, lambda one: one.held_bytes
+        )
 
     def of(self, turn: Turn) -> Conversation:
-        """Return the conversation of a request."""
-        name = (turn.key, turn.model)
-        found = self._held.get(name)
-        if found is None:
-            remembered = Remembered(
-                self._last_views, partial(self._window, turn.model),
-                partial(self._learn, turn.model),
-            )  # fmt: skip
-            found = Conversation(
-                self._open, self._pool, self._options.clock, remembered,
-                Standings(self._publish, turn.key, turn.agent, turn.model), self._options.is_shared,
-            )  # fmt: skip
-            self._held[name] = found
-        self._held.move_to_end(name)
-        self._let_go(len(turn.body))
-        return found
+        """Return the conversation of a request; those that were quiet for longest are let go of
+        until the others have room beside it.
+        """
+        make = partial(self._begin, turn)
+        return self._held.take((turn.key, turn.model), make, beside=len(turn.body) * _HELD_TIMES)
+
+    def _begin(self, turn: Turn) -> Conversation:
+        model = turn.model
+        remembered = Remembered(
+            self._last_views, partial(self._window, model), partial(self._learn, model)
+        )
+        return Conversation(
+            self._open, self._pool, self._options.clock, remembered,
+            Standings(self._publish, turn.key, turn.agent, model), self._options.is_shared,
+        )  # fmt: skip
 
     async def take_down(self, turn: Turn, usage: Mapping[str, Any], sent_bytes: int) -> None:
         """Keep what a request held and what its answer cost. A conversation that takes much of the
@@ -434,20 +431,11 @@ class Conversations:
         if one.held_bytes > _MOST_HELD * self._options.held_bytes:
             await one.let_go()
 
-    def _let_go(self, size: int) -> None:
-        """Let go of conversations that were quiet for longest, until the others have room beside a
-        request of this size; never of the newest.
-        """
-        held = size * _HELD_TIMES + sum(one.held_bytes for one in self._held.values())
-        while held > self._options.held_bytes and len(self._held) > 1:
-            _, gone = self._held.popitem(last=False)
-            held -= gone.held_bytes
-
     def recent(self, wire: str, owner: str) -> list[Conversation]:
         """Return the conversations of a wire that an owner has here, the one that went on last
         first.
         """
-        return [one for (key, _), one in reversed(self._held.items())
+        return [one for (key, _), one in self._held.newest_first()
                 if key.startswith(f"{wire}:") and owner_in(key) == owner]  # fmt: skip
 
     def key_of(self, turn: Turn) -> str:
@@ -497,7 +485,7 @@ class Conversations:
 
     def look_again(self, session_id: str) -> None:
         """Have a conversation follow its list first from now on: somebody changed its session."""
-        for one in tuple(self._held.values()):
+        for _, one in self._held.newest_first():
             one.look_again(session_id)
 
     def close(self) -> None:

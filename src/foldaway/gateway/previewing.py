@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.compaction import Options
-from foldaway.engine import Compressor, Fate, PreviewedRun
+from foldaway.compaction import Options, ResultPolicy
+from foldaway.engine import Compressor, Fate, PreviewedRun, unpack_view
 from foldaway.gateway.actions import ApiContext, NotThere, compare_views
 from foldaway.gateway.api_values import (
     BudgetPreview,
@@ -18,8 +19,8 @@ from foldaway.gateway.api_values import (
     PreviewAnswer,
     PreviewAsked,
 )
-from foldaway.sessions import SessionOptions, engine_before
-from foldaway.stores import SessionInfo
+from foldaway.sessions import SessionOptions, frame_of, payloads, redactor_of
+from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.transcript import Folded, Kept, Transcript, View, render
 
 _PER_CENT = 100
@@ -82,9 +83,34 @@ def _bench(api: ApiContext, name: str, before: int | None) -> _Bench:
         options = SessionOptions(
             context_length=api.options.context_length, policy=api.options.policy, summarizer=trial
         )
-        engine = engine_before(api.store, info, made, options)
+        engine = _engine_before(api.store, info, made, options)
     pins = (pin.position for pin in api.store.pins(info.id))
     return _Bench(info, engine, frozenset(at for at in pins if at < engine.length))
+
+
+def _engine_before(
+    store: Store, info: SessionInfo, made: StoredView, options: SessionOptions
+) -> Compressor:
+    """Return a compressor on the log as long as it was when a view was made, with the view before.
+
+    Whatever it does is its own: nothing is written to the store.
+    """
+    rows = store.read(info.id, 0, made.length)
+    last = store.view(info.id, made.previous) if made.previous else None
+    engine = options.compressor(info.model, info.dialect)
+    engine.hide_with(redactor_of(store))
+    frame = frame_of(info)
+    noted, counted = frame.get("arrival"), frame.get("counted", "")
+    start = replace(engine.arriving, start=len(rows))
+    engine.resume(
+        payloads(rows),
+        None if last is None else unpack_view(last.items, info.dialect),
+        b"" if last is None else last.state,
+        arriving=start if noted is None else msgspec.convert(noted, ResultPolicy),
+        tokens=[row.tokens for row in rows] if counted == engine.counted_by else None,
+    )
+    engine.about.goal = info.goal
+    return engine
 
 
 def _budget(percent: int, target: int, done: PreviewedRun) -> BudgetPreview:

@@ -117,14 +117,13 @@ class Standings:
         self._prompts.append((ref(turn), decision.prompt_tokens))  # not with its megabytes
         is_early = decision.urgency == "early"
         until = budget.threshold_tokens if is_early else budget.early_tokens
-        prepared = "ready" if engine.is_prepared else "being written" if engine.is_preparing else ""
         return ConversationState(
             **self._names, session=session.id,
             prompt_tokens=decision.prompt_tokens, is_measured=decision.source == "measured",
             window_tokens=budget.context_length, threshold_tokens=budget.threshold_tokens,
             early_tokens=budget.early_tokens, urgency=decision.urgency, is_near=decision.pressure,
             answers_left=self._left(until - decision.prompt_tokens),
-            summary=prepared, compactions=engine.state.count,
+            summary=decision.background, compactions=engine.state.count,
         )  # fmt: skip
 
     def _left(self, tokens: int) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -24,7 +23,7 @@ from foldaway.config import open_store
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import TOOLS, tools_in
 from foldaway.gateway import WIRES, named_by_start
-from foldaway.sessions import Followed, Session, find_by_key
+from foldaway.sessions import Followed, Pool, Session, find_by_key
 from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
 
@@ -97,8 +96,7 @@ class HostSessions:
         self._source, self._given, self._options = source, store, options
         self._is_strict = on_error == "raise"
         self._store: Store | None = None
-        self._held: OrderedDict[tuple[str, str], HeldSession] = OrderedDict()
-        self._newest: dict[str, tuple[str, str]] = {}
+        self._held = Pool[tuple[str, str], HeldSession](_MOST_HELD)
         self._lock = threading.Lock()
 
     def request_of(self, read: Callable[[], HostRequest], own: Sequence[Any]) -> HostRequest:
@@ -161,7 +159,7 @@ class HostSessions:
         come if there is none; for hosts that tell what became of a request when they ask for the
         next one.
         """
-        held = self._held.get(self._newest.get(key, (key, "")))
+        held = self._newest(key)
         return HostTurn(self) if held is None or held.last is None else held.last
 
     def answer(self, key: str, name: str, arguments: Mapping[str, Any]) -> str:
@@ -172,9 +170,8 @@ class HostSessions:
         given = {at: value for at, value in arguments.items() if value is not None}
 
         def called() -> str:
-            held = self._held.get(self._newest.get(key, (key, "")))
-            held = held or self.held(HostRequest(key=key))
-            with held.lock:
+            held = self._newest(key) or self.held(HostRequest(key=key))
+            with held.session.lock:
                 return held.session.call(name, given)
 
         return self.guard(called, "nothing can be recalled at the moment")
@@ -206,16 +203,13 @@ class HostSessions:
         A host whose model changes goes on in another wire format, and there in a session of its
         own.
         """
-        store = self.store
-        with self._lock:
-            place = self._newest[asked.key] = (asked.key, asked.dialect)
-            if (known := self._held.get(place)) is None:
-                known = self._held[place] = HeldSession(self._open(store, asked))
-                if len(self._held) > _MOST_HELD:
-                    (oldest, _), _ = self._held.popitem(last=False)
-                    self._newest.pop(oldest, None)
-            self._held.move_to_end(place)
-            return known
+        place = (asked.key, asked.dialect)
+        return self._held.take(place, lambda: HeldSession(self._open(self.store, asked)))
+
+    def _newest(self, key: str) -> HeldSession | None:
+        """Return the conversation of a key that was used last, None if it is not open."""
+        held = self._held.newest_first()
+        return next((one for (name, _), one in held if name == key), None)
 
     def _open(self, store: Store, asked: HostRequest) -> Session:
         key, dialect = asked.key, asked.dialect
@@ -284,12 +278,11 @@ def _function(tool: HostTool, answer: Callable[[Mapping[str, Any]], str]) -> Cal
     return called
 
 
-class HeldSession:
+class HeldSession(Struct):
     """A session that several requests of a host may use, one at a time."""
 
-    def __init__(self, session: Session) -> None:
-        self.session, self.lock = session, threading.RLock()
-        self.last: HostTurn | None = None
+    session: Session
+    last: HostTurn | None = None
 
 
 class HostTurn:
@@ -349,7 +342,7 @@ class HostTurn:
             asked = replace(asked, key=name_by_start(self._given.messages, asked.dialect))
         if asked.key and (self._given.messages or asked.body):
             self._held = self._sessions.held(asked)
-            with self._held.lock:
+            with self._held.session.lock:
                 self._take("new")
 
     def used(self, read: Callable[[], object]) -> None:
@@ -358,7 +351,7 @@ class HostTurn:
         def take() -> None:
             usage = read()
             if self._held is not None and usage:
-                with self._held.lock:
+                with self._held.session.lock:
                     self._again()
                     self._held.session.used(usage)
 
@@ -373,7 +366,7 @@ class HostTurn:
         def shrink() -> bool:
             if self._held is None:
                 return False
-            with self._held.lock:
+            with self._held.session.lock:
                 self._again()
                 is_smaller = self._held.session.recover(error)
                 self._take("never")
@@ -395,7 +388,7 @@ class HostTurn:
         def fold() -> bool:
             if self._held is None:
                 return False
-            with self._held.lock:
+            with self._held.session.lock:
                 self._again()
                 is_smaller = self._held.session.compact(force=True).status == "compacted"
                 self._take("never")

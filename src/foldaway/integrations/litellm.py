@@ -15,7 +15,6 @@ proxy sends is smaller.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +30,7 @@ from foldaway.integrations.host_sessions import (
     name_by_start,
     owned_key,
 )
+from foldaway.sessions import Pool
 
 __all__ = ["FoldawayCallback", "FoldawayCompletions", "proxy_callback"]
 
@@ -54,7 +54,7 @@ class FoldawayCallback(CustomLogger):
     def __init__(self, store: Any = None, *, every_key: bool = False, **options: Any) -> None:
         super().__init__()
         self.sessions, self._every_key = HostSessions("litellm", store, **options), every_key
-        self._turns: OrderedDict[str, HostTurn] = OrderedDict()
+        self._turns = Pool[str, HostTurn](_MOST_TURNS)
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
@@ -67,9 +67,9 @@ class FoldawayCallback(CustomLogger):
         if takes_part and isinstance(own, list) and not data.get("previous_response_id"):
             turn = await self.sessions.aturn(lambda: _asked(data, dialect, own, owner), own)
             data[field] = turn.messages
-            self._turns[data.get("litellm_call_id", "")] = turn
-            if len(self._turns) > _MOST_TURNS:
-                self._turns.popitem(last=False)
+            self._turns.take(
+                data.get("litellm_call_id", ""), lambda: turn, is_fit=lambda was: was is turn
+            )
         return data
 
     async def async_post_call_response_headers_hook(
@@ -91,7 +91,7 @@ class FoldawayCallback(CustomLogger):
         await self._taken(request_data).arecover(original_exception)
 
     def _taken(self, data: Any) -> HostTurn:
-        return self._turns.pop(data.get("litellm_call_id", ""), HostTurn(self.sessions))
+        return self._turns.drop(data.get("litellm_call_id", "")) or HostTurn(self.sessions)
 
 
 proxy_callback = FoldawayCallback()

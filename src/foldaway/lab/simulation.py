@@ -192,7 +192,7 @@ class _Paying(_Engine):
         self._catch_up()
         prompt = state.prompt
         before = prompt.tokens
-        is_due = self._compressor.would_compact()
+        is_due = self._compressor.weigh().acts
         report = self._compressor.compact() if is_due else None
         self._compressor.note_use()
         if report is None or report.status == "unchanged":

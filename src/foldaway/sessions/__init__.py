@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.sessions.answers import TOOL_CHARS, beginning, date_of
     from foldaway.sessions.briefs import stored_brief
+    from foldaway.sessions.changes import SMALLER
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.delegations import Delegated
     from foldaway.sessions.details import (
@@ -32,16 +32,26 @@ if TYPE_CHECKING:
         scroll,
     )
     from foldaway.sessions.following import Edit, Followed, Insert, Keep, Replace
-    from foldaway.sessions.handing import Handed
-    from foldaway.sessions.hooks import Hooks, Switched, session_environment, told
+    from foldaway.sessions.hiding import (
+        PLACEHOLDER,
+        Show,
+        as_it_is,
+        redactor_of,
+        show_json,
+        shown_text,
+    )
+    from foldaway.sessions.hooks import Hooks, Switched, call_hook, session_environment
+    from foldaway.sessions.idle import Tended, compact_idle, expire
     from foldaway.sessions.importing import Taken, take_all
+    from foldaway.sessions.inbox import Inbox, InboxTurn, InboxWorker, waiting_inboxes
     from foldaway.sessions.last_view import LastView, unpack_last_view
-    from foldaway.sessions.leaving import Project, project_at, project_of
     from foldaway.sessions.library import Library, name_in_words
-    from foldaway.sessions.life import Tended, compact_idle, expire
     from foldaway.sessions.markdown import show_controls
     from foldaway.sessions.matching import digest, same_start
     from foldaway.sessions.options import SessionOptions
+    from foldaway.sessions.place import find_by_key
+    from foldaway.sessions.pool import Pool
+    from foldaway.sessions.project import Project, project_at, project_of
     from foldaway.sessions.retention import Expiring, Retention, find_expired, keep_limits
     from foldaway.sessions.rows import (
         decoded,
@@ -54,15 +64,7 @@ if TYPE_CHECKING:
     )
     from foldaway.sessions.salvaging import salvage
     from foldaway.sessions.session import Session, warm
-    from foldaway.sessions.showing import (
-        PLACEHOLDER,
-        Show,
-        as_it_is,
-        redactor_of,
-        show_json,
-        shown_text,
-    )
-    from foldaway.sessions.standing import find_by_key
+    from foldaway.sessions.task_context import Handed
     from foldaway.sessions.too_long import (
         Refusal,
         RefusedRequest,
@@ -70,9 +72,8 @@ if TYPE_CHECKING:
         refusal_in,
         refusal_of,
     )
+    from foldaway.sessions.tool_rows import TOOL_CHARS, beginning, date_of
     from foldaway.sessions.tools import MARK, TOOLS, answer
-    from foldaway.sessions.trying import engine_before
-    from foldaway.sessions.turns import Inbox, InboxTurn, InboxWorker, waiting_inboxes
 
 __all__ = [
     "Delegated", "Erasure", "Followed", "Handed", "Hooks", "Inbox", "InboxTurn", "InboxWorker",
@@ -85,8 +86,8 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "answers": "TOOL_CHARS beginning date_of",
         "briefs": "stored_brief",
+        "changes": "SMALLER",
         "chat": "Chat",
         "delegations": "Delegated",
         "details": "SessionRow ViewRow session_row view_rows",
@@ -96,25 +97,26 @@ __getattr__ = import_later(
         "finding": "AROUND Hit SessionReading ShownMessage discover message_at read recall_from "
         "scroll",
         "following": "Edit Followed Insert Keep Replace",
-        "handing": "Handed",
-        "hooks": "Hooks Switched session_environment told",
+        "hiding": "PLACEHOLDER Show as_it_is redactor_of show_json shown_text",
+        "hooks": "Hooks Switched call_hook session_environment",
+        "idle": "Tended compact_idle expire",
         "importing": "Taken take_all",
+        "inbox": "Inbox InboxTurn InboxWorker waiting_inboxes",
         "last_view": "LastView unpack_last_view",
-        "leaving": "Project project_at project_of",
         "library": "Library name_in_words",
-        "life": "Tended compact_idle expire",
         "markdown": "show_controls",
         "matching": "digest same_start",
         "options": "SessionOptions",
+        "place": "find_by_key",
+        "pool": "Pool",
+        "project": "Project project_at project_of",
         "retention": "Expiring Retention find_expired keep_limits",
         "rows": "decoded frame_of new_message payloads tool_names turn_usage usage_in",
         "salvaging": "salvage",
         "session": "Session warm",
-        "showing": "PLACEHOLDER Show as_it_is redactor_of show_json shown_text",
-        "standing": "find_by_key",
+        "task_context": "Handed",
         "too_long": "Refusal RefusedRequest find_telling refusal_in refusal_of",
+        "tool_rows": "TOOL_CHARS beginning date_of",
         "tools": "MARK TOOLS answer",
-        "trying": "engine_before",
-        "turns": "Inbox InboxTurn InboxWorker waiting_inboxes",
     },
 )

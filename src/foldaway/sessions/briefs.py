@@ -13,8 +13,8 @@ from foldaway.facts import split_summary
 from foldaway.sessions.delegations import delegations, worth_telling
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import ShownMessage, message_at, messages_in
-from foldaway.sessions.showing import Show, shown_text
-from foldaway.sessions.standing import snapshot_of
+from foldaway.sessions.hiding import Show, shown_text
+from foldaway.sessions.snapshots import snapshot_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten
 

@@ -14,9 +14,9 @@ from foldaway.dialects import dialect_named
 from foldaway.engine import COMPACT, TOOLS, Model
 from foldaway.facts import recognize
 from foldaway.memory import MemoryManager, Recalled, Switch, inject
-from foldaway.sessions.hooks import Hooks, Switched, told
+from foldaway.sessions.hiding import redactor_of
+from foldaway.sessions.hooks import Hooks, Switched, call_hook
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
 from foldaway.stores import NewSession, SessionInfo, Store
 from foldaway.summarizers import Writers
 from foldaway.transcript import Message, Role, Text, ToolCall, is_ask, texts
@@ -189,12 +189,12 @@ class Chat:
         return "\n\n".join(part for part in parts if part)
 
     def _before(self, info: SessionInfo) -> str:
-        said = told(self._host.before_compaction, info)
+        said = call_hook(self._host.before_compaction, info)
         ours = self.memory.before_compaction(self.session.engine.messages)
         return "\n\n".join(text for text in (said, ours) if isinstance(text, str) and text)
 
     def _switched(self, switched: Switched) -> None:
-        told(self._host.session_switch, switched)
+        call_hook(self._host.session_switch, switched)
         self.memory.session_switched(
             Switch(
                 session_id=switched.session_id, parent_id=switched.previous_id,

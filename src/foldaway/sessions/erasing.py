@@ -14,9 +14,9 @@ from foldaway.dialects import dump_bytes
 from foldaway.errors import InvalidSetting, StoreUnavailable, UnknownSession
 from foldaway.memory import MemoryProvider
 from foldaway.search import extract_searchable
-from foldaway.sessions.leaving import project_at
+from foldaway.sessions.erased_words import Words, erase_message, fold, is_by, is_by_user
+from foldaway.sessions.project import project_at
 from foldaway.sessions.rows import INBOX, decoded, new_message
-from foldaway.sessions.wording import Words, erase_message, fold, is_by, is_by_user
 from foldaway.stores import (
     HeldPiece,
     Rewording,

@@ -20,8 +20,8 @@ from foldaway.search import (
     places,
     snippet,
 )
-from foldaway.sessions.leaving import SPEAKERS
-from foldaway.sessions.showing import Show, as_it_is, redactor_of, revealing
+from foldaway.sessions.hiding import Show, as_it_is, redactor_of, revealing
+from foldaway.sessions.project import SPEAKERS
 from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch
 from foldaway.transcript import Folded, extend
 

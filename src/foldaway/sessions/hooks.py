@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -37,7 +37,7 @@ class Hooks(Struct, frozen=True, kw_only=True):
     and at no other time, so that it stays the same bytes in between."""
 
 
-def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
+def call_hook(hook: Callable[[Any], Any] | None, value: Any) -> Any:
     """Call a hook if there is one and return what it says; None where it raises."""
     if hook is None:
         return None
@@ -59,7 +59,7 @@ class EventTeller:
         """Tell of an event, unless the host has heard that things are so."""
         if event.kind not in self.told:
             self.told |= LASTING & {event.kind}
-            told(self._hook, event)
+            call_hook(self._hook, event)
 
     def tell_all(self, events: Iterable[SessionEvent]) -> None:
         """Tell of all that a check found; what it did not find is over."""
@@ -67,6 +67,11 @@ class EventTeller:
         for event in found:
             self.tell(event)
         self.told = LASTING & {event.kind for event in found}
+
+
+def heard_in(frame: Mapping[str, Any]) -> frozenset[EventKind]:
+    """Return what a host has heard of how things are, through any handle of a session."""
+    return frozenset(frame.get("told", ()))
 
 
 def current_session() -> str:
@@ -91,7 +96,7 @@ def announce_switch(hooks: Hooks, switched: Switched) -> None:
     """Make the other session the current one, and tell the log and the host."""
     switch_to(switched.session_id)
     log_event("session.switched", descent=switched.descent)
-    told(hooks.session_switch, switched)
+    call_hook(hooks.session_switch, switched)
 
 
 class SessionField(logging.Filter):

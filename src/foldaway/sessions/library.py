@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from foldaway.errors import UnknownReference, UnknownSession
-from foldaway.sessions.answers import beginning, date_of
-from foldaway.sessions.leaving import Project
-from foldaway.sessions.showing import Show, as_it_is
+from foldaway.sessions.hiding import Show, as_it_is
+from foldaway.sessions.project import Project
+from foldaway.sessions.tool_rows import beginning, date_of
 from foldaway.stores import FIRST_ASK_CHARS, Place, SessionInfo, Store
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foldaway.sessions.leaving import Project, project_at
+from foldaway.sessions.project import Project, project_at
 from foldaway.stores import Store
 
 ExpiryReason: TypeAlias = Literal["age", "project", "size"]

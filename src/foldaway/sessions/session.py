@@ -3,60 +3,58 @@
 from __future__ import annotations
 
 import os
-import re
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from foldaway._core import MediaReducer, Policy, Redact, Reference, Report, Summarizer
+from foldaway._core import MediaReducer, Policy, Redact, Report, Summarizer
 from foldaway.caching import known_prices, window_of
-from foldaway.compaction import Decision, Options, message_tokens, without_older_media
-from foldaway.dialects import dialect_named, dump_text, parse, profile_for
+from foldaway.compaction import Options, without_older_media
+from foldaway.dialects import dialect_named, dump_text
 from foldaway.engine import (
     COMPACT,
     TOOLS,
     Clock,
+    Compressor,
     Inspection,
     Model,
     PreviewedRun,
     inspect_transcript,
     tools_in,
 )
-from foldaway.errors import Conflict, FoldawayError, InvalidSetting, NotReadable, UnknownSession
+from foldaway.errors import FoldawayError
+from foldaway.sessions.changes import Changes, Force, recall
+from foldaway.sessions.conversation import StoredConversation, in_turn
 from foldaway.sessions.delegations import (
     DONE,
     Delegated,
     delegations,
-    first_line,
-    result_text,
-    whole_log,
 )
-from foldaway.sessions.following import messages_of
-from foldaway.sessions.handing import Handed, task_with_context
+from foldaway.sessions.follower import Follower, When
+from foldaway.sessions.following import Followed, messages_of
 from foldaway.sessions.hooks import Hooks, Switched, announce_switch
-from foldaway.sessions.host import FollowingConversation
-from foldaway.sessions.kept import NO_PAST, in_turn
+from foldaway.sessions.last_view import LastView
 from foldaway.sessions.leasing import TTL_SECONDS
+from foldaway.sessions.lineage import Descendants
 from foldaway.sessions.options import SessionOptions
-from foldaway.sessions.rows import frame_of, payloads
-from foldaway.sessions.standing import find_by_key, unchanged
-from foldaway.sessions.too_long import refusal_of
+from foldaway.sessions.place import SessionPlace
+from foldaway.sessions.rows import frame_of
+from foldaway.sessions.task_context import Handed
+from foldaway.sessions.too_long import Refusal, refusal_of
 from foldaway.sessions.tracking import Same
-from foldaway.stores import Descent, NewSession, SessionInfo, Store, open_store
+from foldaway.stores import Descent, NewSession, Pin, SessionInfo, Store, open_store
 from foldaway.summarizers import Writers
-from foldaway.transcript import Message, Payload, Text, ToolResult
+from foldaway.transcript import Message, Payload
 
 T = TypeVar("T")
 _NOBODY = Hooks()
 _HANDED = Handed()
-_PLACE = re.compile(r"m(\d{1,9})")
-_SMALLER = 0.98
-"""What a request must come to beside the one that was refused, to be worth another try."""
 
 
-class Session(FollowingConversation):
+class Session:
     """One conversation. Threads may share one: they take turns, and wait while one compacts.
 
     Feed it with `append`, message by message, and send `messages`; or hand the host's whole list
@@ -93,44 +91,221 @@ class Session(FollowingConversation):
         )  # fmt: skip
         if store is None or isinstance(store, (str, os.PathLike)):
             store = open_store(store or ":memory:")
-        super().__init__(store, key, options, new, session_id)
+        self._place = SessionPlace(store, key, options, new, session_id)
+        self._kept = StoredConversation(self._place)
+        self._changes = Changes(self._kept)
+        self._follower = Follower(self._kept, self._changes.compact)
+        self._lineage = Descendants(self._kept)
+
+    # What it is
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held by whoever does more than one thing that nobody may come between."""
+        return self._kept.lock
+
+    @property
+    def id(self) -> str:
+        """The id; another one after a rotation, and "" as long as the session is not begun."""
+        return self._place.last_known.id if self._kept.is_there() else ""
+
+    def begin(self) -> str:
+        """Make the session in the store if it is not there yet, and return its id; the first
+        message does that too.
+        """
+        with self.lock:
+            return self._kept.row.id
+
+    @property
+    def key(self) -> str:
+        """The key that was given; it opens the session again, and without one its id does."""
+        return self._place.key
+
+    @property
+    def info(self) -> SessionInfo:
+        """The session as the store has it now. One that is not begun has no id and no messages."""
+        with self.lock:
+            self._kept.look()
+            return self._place.last_known
+
+    @property
+    def engine(self) -> Compressor:
+        """The compressor that holds the conversation; an empty one before the first message."""
+        return self._kept.engine
+
+    @property
+    def system(self) -> str:
+        """The system prompt as it was rendered at the start or after the last compaction."""
+        return self._kept.system
+
+    def render_system(self) -> None:
+        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
+
+        Done at the start and after every compaction; a host does it when it takes up a session.
+        """
+        self._kept.render_system()
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the model should see now; the same bytes until something is appended, here, through
+        another handle or by another process.
+
+        What another agent left in a form that its provider refuses is repaired here, and a call
+        that never got its result, as after a crash, gets one that says so when the user goes on.
+        The store stays as it was; the report of a compaction names the rules.
+        """
+        return self._kept.messages
+
+    # What arrives
+
+    def append(self, *messages: Any) -> None:
+        """Take new messages; they are durable when this returns, all of them or none.
+
+        Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
+        responses and the results of streams. What is no message is refused before anything is
+        written. What another process appended meanwhile is taken up first; `Conflict` if that
+        goes on.
+        """
+        self._kept.append([one for message in messages for one in messages_of(message)])
+
+    def follow(
+        self, messages: Sequence[Any] | None = None, *,
+        request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
+        focus: str = "", when: When = "new",
+    ) -> Followed:  # fmt: skip
+        """Take the host's whole list and return what to send in its place.
+
+        The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
+        its tools, system prompt and settings are taken into account. `usage` is what the provider
+        reported for the last request, or a number: its count of this list. The same list gives
+        the same result, on a retry, after a restart and in another process. What is new is kept,
+        and compacted if that is due, or with `force`; `when` says for which lists.
+        """
+        return self._follower.follow(
+            messages, request=request, usage=usage, force=force, focus=focus, when=when
+        )
+
+    def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
+        """Return what would be sent for a request by what was compacted so far; nothing is kept.
+
+        A list that does not hold all that is known comes back as it is.
+        """
+        return self._follower.preview(request=request)
+
+    def record(
+        self, *, request: bytes | None = None, text: str = "", is_named: bool = False,
+        focus: str = "",
+    ) -> str:  # fmt: skip
+        """Return all that is known of a host's list in one text, for a host that asks for a summary
+        of it; "" if the conversation is not known. No model is asked, and nothing is compacted.
+
+        The list is in a `request`, from which its own question was taken out: what is new in it is
+        kept. Or it is told in a `text`, in the words of the host; `is_named` says that the host
+        named this conversation. What is about the `focus` comes first.
+        """
+        return self._follower.record(request=request, text=text, is_named=is_named, focus=focus)
+
+    @property
+    def last_view(self) -> LastView | None:
+        """How the last list became what was sent; None if that went as it came."""
+        return self._follower.last_view
+
+    def save_last_view(self) -> None:
+        """Keep it with the view, for whoever has to send the next list without this object."""
+        self._follower.save_last_view()
+
+    def used(self, usage: object, *, cost: float | None = None, corrects: bool = True) -> None:
+        """Take what the provider reported for the last request, a mapping or the object of its
+        client; it `corrects` the estimates, unless it is about messages that are not known yet. A
+        number is its count of what would be sent now. Before the first message nothing of it is
+        kept.
+        """
+        self._kept.used(usage, cost=cost, corrects=corrects)
+
+    # Compaction
+
+    def compact(
+        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Report:  # fmt: skip
+        """Compact if it is due, or by hand with `force`, and return what was done.
+
+        With a function for `force` it is compacted only if that says so.
+        """
+        return self._changes.compact(
+            force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens
+        )
+
+    async def acompact(
+        self, *, force: Force = False, focus: str = "", keep_last: int | None = None,
+        target_tokens: int | None = None,
+    ) -> Report:  # fmt: skip
+        """Do what `compact` does, for hosts that await a summarizer."""
+        return await self._changes.acompact(
+            force=force, focus=focus, keep_last=keep_last, target_tokens=target_tokens
+        )
+
+    def lighten(self) -> Report:
+        """Show older media as placeholders, under their references."""
+        return self._changes.lighten()
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False if there is none."""
+        return self._changes.undo()
+
+    def pin(self, position: int, note: str = "") -> None:
+        """Keep a message as it is through every compaction."""
+        self._place.store.pin(self.id, position, note)
+
+    def unpin(self, position: int) -> None:
+        """Let a message go with the others again."""
+        self._place.store.unpin(self.id, position)
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the messages that no compaction folds."""
+        return self._place.store.pins(self.id) if self._kept.is_there() else ()
 
     # Handles
 
     @property
     def store(self) -> Store:
         """Where it is kept."""
-        return self._store
+        return self._place.store
 
     @property
     def is_begun(self) -> bool:
         """Whether the store has it: something was said, its title or goal was set, or `begin`."""
-        return self._is_there()
+        return self._kept.is_there()
 
     def _handle(self, session_id: str, **changed: Any) -> Session:
         """Return a handle on a session of the same store, perhaps with other settings."""
-        options = {**_fields(self._options), **changed}
-        return Session(self._store, session_id=session_id, **options)
+        options = {**_fields(self._place.options), **changed}
+        return Session(self._place.store, session_id=session_id, **options)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         """Return another handle on the same session."""
         return self.__copy__()
 
     def __copy__(self) -> Session:
-        if self._key and not self._is_there():
-            return Session(self._store, self._key, new=self._new, **_fields(self._options))
-        return self._handle(self._id)
+        if self._place.key and not self._kept.is_there():
+            return Session(
+                self._place.store,
+                self._place.key,
+                new=self._place.new,
+                **_fields(self._place.options),
+            )
+        return self._handle(self._kept.row.id)
 
     def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
         """Go to another process as a handle on the same session."""
-        where = self._store.where
+        where = self._place.store.where
         address = self._address or (where if os.path.exists(where) else None)
         if address is None:
             raise TypeError(
                 "this session cannot go to another process: its store is in memory, or a server "
                 "that was not given by its address"
             )
-        return _reopen, (address, self._id, self._options)
+        return _reopen, (address, self._kept.row.id, self._place.options)
 
     # Requests
 
@@ -159,29 +334,15 @@ class Session(FollowingConversation):
                     raise
 
     @in_turn
-    def recover(self, error: BaseException) -> bool:
+    def recover(self, error: BaseException | Refusal) -> bool:
         """Make the request smaller if an error says that it was too big.
 
         The window is what the error names, or half of what was sent: so a window that nobody names
-        is found in a few steps. False if the error says something else, or nothing could be made
-        smaller: then the error stands.
+        is found in a few steps, but never below what the provider read before. False if the error
+        says something else, or nothing could be made smaller: then the error stands.
         """
-        refusal = refusal_of(error)
-        if refusal is None:
-            return False
-        engine, before, lighter = self.engine, self.engine.estimate(), False
-        if refusal.means == "payload":
-            lighter = self.lighten().status == "compacted"
-        else:
-            window = engine.settings.context_length
-            limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
-            if limit < window:
-                try:
-                    engine.use_model(engine.settings.model, limit)
-                except InvalidSetting:
-                    return False
-        is_smaller = self.compact(force=True).status == "compacted"
-        return lighter or (is_smaller and self.engine.estimate() < _SMALLER * before)
+        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+        return refusal is not None and self._changes.shrink(refusal)
 
     # Room
 
@@ -193,34 +354,11 @@ class Session(FollowingConversation):
         counted last and an estimate of what came since. `incoming` is as for `append`, or a text;
         it is not appended. A conversation of only its newest messages is left as it is.
         """
-        if not self._has_past():
-            return unchanged(self._engine, NO_PAST)
-        return self.compact(force=self._lacks_room(incoming))
+        return self._changes.make_room(incoming)
 
     async def amake_room(self, *incoming: Any) -> Report:
         """Do what `make_room` does, for hosts that await a summarizer."""
-        if not self._has_past():
-            return unchanged(self._engine, NO_PAST)
-        return await self.acompact(force=self._lacks_room(incoming))
-
-    def _has_past(self) -> bool:
-        return self._look() and self._engine.length > self._engine.settings.policy.min_tail
-
-    def _lacks_room(self, incoming: Sequence[Any]) -> Callable[[Decision], bool]:
-        dialect = dialect_named(self._dialect or "openai-chat")
-        given = [
-            dialect.encode(Message("user", (Text(one),))) if isinstance(one, str) else message
-            for one in incoming
-            for message in ([one] if isinstance(one, str) else messages_of(one))
-        ]
-        counter = self._engine.settings.counter
-        more = sum(message_tokens(one, counter) for one in dialect.decode(given, 0))
-
-        def lacks_room(decision: Decision) -> bool:
-            then = self._engine.decide(decision.prompt_tokens + more)
-            return then.urgency == "hard" and then.due
-
-        return lacks_room
+        return await self._changes.amake_room(incoming)
 
     @in_turn
     def breakdown(self, most: int = 10) -> Inspection:
@@ -238,7 +376,7 @@ class Session(FollowingConversation):
             measured_tokens=decision.prompt_tokens if decision.source == "measured" else None,
         )  # fmt: skip
 
-    # Lineage
+    # Descendants
 
     def branch(
         self, at: int | None = None, *, of: str = "", title: str = "", switches: bool = True,
@@ -250,10 +388,7 @@ class Session(FollowingConversation):
         what the model saw then. Without `switches` this one stays the current session. `key` is
         the host's own name for the new one.
         """
-        if of and all(one.id != of for one in self._store.lineage(self._id)):
-            raise UnknownSession(of)
-        new = replace(self._like(), title=title, source_id=key)
-        made = self._store.create(new, parent_id=of or self._id, descent="branch", at=at)
+        made = self._lineage.branch(at, of=of, title=title, key=key)
         return self._child(made, "branch", switches=switches)
 
     def review(self) -> Session:
@@ -262,12 +397,9 @@ class Session(FollowingConversation):
         It is in no list, no search finds it and no key leads to it. It never is the current
         session, and the hooks, so memory too, hear nothing of it.
         """
-        title = f"{self._info.title} (review)" if self._info.title else ""
-        new = replace(self._like(), kind="tool", mode="in-place", title=title)
-        made = self._store.create(new, parent_id=self._id, descent="branch")
         system = self.system  # the bytes that the provider has in its cache
-        hooks = Hooks() if self._hooks.system is None else Hooks(system=lambda _: system)
-        return self._handle(made.id, hooks=hooks)
+        hooks = Hooks() if self._kept.hooks.system is None else Hooks(system=lambda _: system)
+        return self._handle(self._lineage.copy_for_review().id, hooks=hooks)
 
     def delegate(
         self, task: str = "", *, budget: float | None = None, context: Handed = _HANDED,
@@ -279,34 +411,15 @@ class Session(FollowingConversation):
         conversation; without one it is empty. `budget` is its window: tokens, or up to 1 a share
         of the window of this session.
         """
+        task_for = self._lineage.delegate(
+            task, budget=budget, context=context, title=title, goal=goal, model=model, key=key
+        )
         # the other hooks are about this conversation: its memory, its system prompt
-        changed: dict[str, Any] = {"hooks": Hooks(event=self._hooks.event)}
-        settings = self.engine.settings
-        window = window_of(model, None)[0] if model else settings.context_length
-        if budget is not None:
-            window = round(budget * settings.context_length if budget <= 1 else budget)
-        if window < 1:
-            raise InvalidSetting("budget", budget, "tokens, or a share of the window up to 1")
-        if model:
-            changed |= {"model": model, "context_length": None}
-        if budget is not None:
-            changed["context_length"] = window
-        new = replace(
-            self._like(), kind="subagent", title=title or first_line(task), goal=goal or task,
-            source_id=key, model=model or self._info.model,
-        )  # fmt: skip
-        self._fresh()
-        first = None
-        if task:
-            first = task_with_context(
-                self._store, self._store.session(self._id), task, context, window=window,
-                counter=settings.counter, show=settings.redact,
-            )  # fmt: skip
-        made = self._store.create(new, parent_id=self._id, descent="delegation")
-        child = self._handle(made.id, **changed)
-        if first is not None:
-            self._store.append(self._id, (), references=first.references)
-            child._take(Message("user", (Text(first.text),)))
+        child = self._handle(
+            task_for.session.id, hooks=Hooks(event=self._kept.hooks.event), **task_for.options
+        )
+        if task_for.first is not None:
+            child._take(task_for.first)
         return child
 
     def take_result(self, child: Session, text: str, *, call_id: str = "") -> str:
@@ -315,25 +428,18 @@ class Session(FollowingConversation):
 
         With `call_id` the message is the result of that call.
         """
-        whole = whole_log(self._store.session(child.id))
-        self._store.append(child.id, (), references=(whole,))
-        said = Text(result_text(Delegated(child.id, child.info.goal, DONE, whole.ref), text))
-        if call_id:
-            role = profile_for(self._dialect or "openai-chat").result_role
-            name = self._names.get(call_id, "")
-            self._take(Message(role, (ToolResult(call_id, (said,), name=name),)))
-        else:
-            self._take(Message("user", (said,)))
+        message, reference = self._lineage.result_of(child.info, text, call_id)
+        self._take(message)
         child.close(DONE)
-        return whole.ref
+        return reference
 
     def delegated(self) -> tuple[Delegated, ...]:
         """Return what was given to subagents, in order, and how that stands."""
-        return delegations(self._store, self._info) if self._known_info else ()
+        return delegations(self._place.store, self._kept.row) if self._place.known else ()
 
     def _take(self, message: Message) -> None:
         """Append a message of ours; it is kept without making the session the current one."""
-        self._tried(lambda: self._append([self.engine.encoded(message)]))
+        self._kept.retry(lambda: self._kept.take([self.engine.encoded(message)]))
 
     def continue_as(self, key: str) -> None:
         """Go on under another key, for hosts that begin a new one when they compact.
@@ -341,33 +447,17 @@ class Session(FollowingConversation):
         Nothing else changes: what was given out leads here, and so does every key from before.
         `Conflict` if the key belongs to another conversation.
         """
-        if not key:
-            raise InvalidSetting("key", key, "the name that the conversation has from now on")
-        known = find_by_key(self._store, key, self._source)
-        is_begun = self._known_info is not None
-        if known is None and is_begun:
-            self._fresh()
-            self._catch_up()
-            was, new = self._id, replace(self._like(), source=self._source, source_id=key)
-            self._info = self._store.create(new, parent_id=was, descent="compression")
-            self._store.end(was, "compression")
-            self._save()
-            self._switched(was, "compression")
-        elif known and not (is_begun and self._store.newest_leaf(self._id).id == known.id):
-            raise Conflict(known.id, f"{key!r} is the key of another conversation")
-        self._key = key
+        self._lineage.continue_as(key)
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost.
 
         The key leads to the new one, and the id of this one still to this one.
         """
-        new = replace(self._like(), goal="")
-        made = self._store.create(new, parent_id=self._id, descent="reset")
-        self._note(replaced_by=made.id)
+        made = self._lineage.begin_again()
         self.close("reset")
         child = self._child(made, "reset")
-        child._key = self._key
+        child._place.key = self._place.key
         return child
 
     def switch(self, session_id: str) -> Session:
@@ -376,41 +466,37 @@ class Session(FollowingConversation):
         A session that had ended goes on; one that was continued under another id goes on there.
         `UnknownSession` if there is none of this id.
         """
-        to = self._store.newest_leaf(self._store.session(session_id).id)
-        if to.ended is not None:
-            self._store.reopen(to.id)
-        if self._key:
-            self._note(replaced_by=to.id)
-        other = self._child(to, "branch" if to.parent_id and to.parent_id == self.id else "")
-        other._note(replaced_by="")
-        other._key, other._source = self._key, self._source
+        to, descent = self._lineage.lead_to(session_id)
+        other = self._child(to, descent)
+        other._kept.note(replaced_by="")
+        other._place.key, other._place.source = self._place.key, self._place.source
         return other
 
     def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
         other = self._handle(info.id)
         if switches:
-            announce_switch(self._hooks, Switched(self.id, info.id, descent))
+            announce_switch(self._kept.hooks, Switched(self.id, info.id, descent))
         return other
 
     @in_turn
     def close(self, reason: str = "closed") -> None:
         """End the session; what is written in the background is let go of."""
-        if not self._is_there():
+        if not self._kept.is_there():
             return
-        if not self._stale:
-            self._engine.cancel()
-            self._save()
-        self._store.end(self._id, reason)
-        self._info = self._store.session(self._id)
+        if not self._kept.is_stale:
+            self._kept.compressor.cancel()
+            self._kept.save()
+        self._place.store.end(self._kept.row.id, reason)
+        self._kept.row = self._place.store.session(self._kept.row.id)
 
     # What it is known by
 
     @in_turn
     def change(self, *, title: str | None = None, goal: str | None = None) -> SessionInfo:
         """Set the title or the goal, whatever is given; every summary begins with the goal."""
-        self._info = self._store.change(self._id, title=title, goal=goal)
-        self._engine.goal = self._info.goal
-        return self._info
+        self._kept.row = self._place.store.change(self._kept.row.id, title=title, goal=goal)
+        self._kept.compressor.about.goal = self._kept.row.goal
+        return self._kept.row
 
     @in_turn
     def use_model(self, model: str, context_length: int | None = None) -> None:
@@ -419,30 +505,32 @@ class Session(FollowingConversation):
         """
         window, _ = window_of(model, context_length)
         self.engine.use_model(model, window)
-        self._options = replace(self._options, model=model, context_length=context_length)
+        self._place.options = replace(
+            self._place.options, model=model, context_length=context_length
+        )
         if self.is_begun:
-            self._info = self._store.change(self._id, model=model)
+            self._kept.row = self._place.store.change(self._kept.row.id, model=model)
 
     # Facts of the host
 
     @property
     def notes(self) -> dict[str, Any]:
         """What the host noted with the session, also in another process or before a restart."""
-        known = self._is_there()
-        return frame_of(self._store.session(self.id)).get("notes", {}) if known else {}
+        known = self._kept.is_there()
+        return frame_of(self._place.store.session(self.id)).get("notes", {}) if known else {}
 
     def note(self, **facts: Any) -> None:
         """Keep facts of the host with the session: JSON values, by name. They are not searched and
         not sent, and they go when the session is erased. Something must have been said before.
         """
-        self._note(notes={**self.notes, **facts})
+        self._kept.note(notes={**self.notes, **facts})
 
     def try_compaction(self, options: Options) -> PreviewedRun:
         """Return what `compact` by hand would do, with the summary that needs no model; nothing is
         changed and nobody is asked.
         """
-        quiet = replace(self._options, summarizer=None, hooks=_NOBODY)
-        trial = Session(self._store, session_id=self.id, **_fields(quiet))
+        quiet = replace(self._place.options, summarizer=None, hooks=_NOBODY)
+        trial = Session(self._place.store, session_id=self.id, **_fields(quiet))
         return trial.engine.preview(options)
 
     # The model's own tools
@@ -451,7 +539,7 @@ class Session(FollowingConversation):
         """Return the tools by which a model reaches what was folded, searches it, and asks for a
         compaction; as requests of a wire format declare them, by default that of the session.
         """
-        return tools_in(dialect or self._dialect or "openai-chat", (*TOOLS, COMPACT))
+        return tools_in(dialect or self._place.dialect or "openai-chat", (*TOOLS, COMPACT))
 
     @in_turn
     def call(
@@ -464,17 +552,10 @@ class Session(FollowingConversation):
         window, and 8,000 tokens. `ignored` is what hosts hand over beside it.
         """
         try:
-            answer = self._answered(name, _arguments(arguments))
+            answer = self._changes.answer_call(name, arguments)
         except FoldawayError as error:
             answer = str(error)
         return dump_text({"result": answer}) if as_json else answer
-
-    def _answered(self, name: str, arguments: Mapping[str, Any]) -> str:
-        self._fresh()
-        if name == COMPACT["name"]:
-            self._wish = str(arguments.get("focus") or "")
-            return "older messages are folded before the next turn"
-        return self._engine.answer_tool(name, arguments, self.recall)
 
     # The way back
 
@@ -485,17 +566,7 @@ class Session(FollowingConversation):
         References of sessions that this one came from, or that went another way, lead there. A
         place such as m120 is one message of the log.
         """
-        if not self._look():
-            return self._engine.recall(reference)
-        if (place := _PLACE.fullmatch(reference)) and int(place[1]) < self._info.length:
-            at = int(place[1])
-            return payloads(self._store.read(self._id, at, at + 1))
-        others = (one.id for one in self._store.lineage(self._id) if one.id != self._id)
-        for name in (self._id, *others):
-            for place in self._store.places(reference, session_id=name):
-                row: Reference = place.reference
-                return payloads(self._store.read(name, row.start, row.stop))
-        return self._engine.recall(reference)
+        return recall(self._kept, reference)
 
 
 def warm() -> None:
@@ -513,16 +584,6 @@ def warm() -> None:
     Session(model=named, context_length=8_000, policy=Policy(floor_tokens=500)).follow(
         [*turn * 6, asked], force=True
     )
-
-
-def _arguments(given: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
-    """Return the arguments of a call, none if what a model wrote is no object."""
-    if isinstance(given, str):
-        try:
-            given = parse(given.encode())
-        except NotReadable:
-            return {}
-    return given if isinstance(given, Mapping) else {}
 
 
 def _fields(options: SessionOptions) -> dict[str, Any]:

@@ -13,7 +13,13 @@ from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
 from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
-from foldaway.sessions.answers import (
+from foldaway.sessions.briefs import remainder_of, stored_brief
+from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
+from foldaway.sessions.hiding import PLACEHOLDER
+from foldaway.sessions.library import Library
+from foldaway.sessions.project import SPEAKERS, may_leave
+from foldaway.sessions.rows import payloads
+from foldaway.sessions.tool_rows import (
     LEAST_TOKENS,
     MARK,
     MOST_CHARS_PER_TOKEN,
@@ -27,12 +33,6 @@ from foldaway.sessions.answers import (
     largest,
     listed,
 )
-from foldaway.sessions.briefs import remainder_of, stored_brief
-from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
-from foldaway.sessions.leaving import SPEAKERS, may_leave
-from foldaway.sessions.library import Library
-from foldaway.sessions.rows import payloads
-from foldaway.sessions.showing import PLACEHOLDER
 from foldaway.stores import SessionFilter, SessionInfo
 from foldaway.tokens import estimate_text
 

@@ -108,7 +108,7 @@ def test_an_answer_is_heard_in_pieces_and_kept_whole(server: ModelServer, wire: 
         assert end.ending == "answered"
         assert heard.text == "word " * 40
         assert said(turns) == [("user", "hello"), ("assistant", "word " * 40)]
-        (usage,) = turns.chat.session._store.usage(turns.chat.session.id)
+        (usage,) = turns.chat.session.store.usage(turns.chat.session.id)
         assert usage.cache_read_tokens == 300
 
     play(server, wire, scene)

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 from foldaway.agents.mcp_server import make_server
 from foldaway.cli import run
 from foldaway.config import open_store
-from foldaway.sessions.showing import redactor_of
+from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.tools import MARK, TOOLS, Library
 from foldaway.stores.values import NewMessage, NewSession, SessionFilter
 from foldaway.tokens import estimate_text

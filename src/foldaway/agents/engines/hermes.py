@@ -14,7 +14,7 @@ from foldaway.agents.engines.contract import ContextEngine
 from foldaway.compaction import Options, Skipped, plan
 from foldaway.engine import TOOLS, Model, answer_tokens_of, figures_of, model_of, prompt_tokens_of
 from foldaway.errors import FoldawayError
-from foldaway.sessions import Followed, Hooks, Session, told
+from foldaway.sessions import Followed, Hooks, Session, call_hook
 from foldaway.stores import SessionInfo, Store, open_store
 from foldaway.transcript import Message
 
@@ -96,7 +96,7 @@ class HermesEngine(ContextEngine):
     def _before_compaction(self, info: SessionInfo) -> str:
         """Return what the model that writes a summary is shown beside the messages."""
         hooks: Hooks = self._settings.get("hooks", Hooks())
-        said = (told(hooks.before_compaction, info), self._memory_context)
+        said = (call_hook(hooks.before_compaction, info), self._memory_context)
         return "\n\n".join(text for text in said if isinstance(text, str) and text)
 
     @property
@@ -154,7 +154,8 @@ class HermesEngine(ContextEngine):
         if tokens is not None and self._in_vain_at:
             # the log does not know what came since then
             return tokens >= self.threshold_tokens and not self._is_vain(tokens)
-        return self.session.engine.would_compact(tokens)
+        decision = self.session.engine.weigh(tokens)
+        return decision.due and decision.acts
 
     def _automatic_compression_blocked(self) -> bool:
         """Return whether a compaction was in vain, and little has come since; Hermes asks."""

@@ -6,7 +6,6 @@ other host.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Literal
 
@@ -22,7 +21,7 @@ from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, load
 from foldaway.engine import brief_of
 from foldaway.search import Filters
-from foldaway.sessions import Session, discover, transcript_of
+from foldaway.sessions import Pool, Session, discover, transcript_of
 from foldaway.stores import NewSession, Store
 from foldaway.summarizers import Writers
 from foldaway.tokens import Estimator
@@ -100,7 +99,7 @@ class AgentSessions:
         """Take an agent of `FORMS`, and where its conversations are kept."""
         self._agent, self._store, self._options = agent, store, options
         self._form = FORMS[agent]
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held = Pool[str, _Held](_MOST_SESSIONS)
 
     def answer(self, asked: EndRequest) -> EndAnswer:
         """Return the answer to a request; raises whatever goes wrong."""
@@ -123,27 +122,26 @@ class AgentSessions:
 
     def forget(self, name: str) -> None:
         """Let go of a conversation after a fault; the store has it."""
-        self._held.pop(name, None)
+        self._held.drop(name)
 
     def _conversation(self, asked: EndRequest) -> _Held:
         held = self._held.get(asked.session)
         model = asked.model or (held.model if held else "")
         window = asked.window or (held.window if held else 0)
-        if held is None or (held.model, held.window) != (model, window):
-            options = self._options
-            session = Session(
-                self._store, f"live:{asked.session}", model=model,
-                context_length=options.context_length or window or None, policy=options.policy,
-                summarizer=options.summarizer, background=options.summarizer is not None,
-                new=NewSession(
-                    dialect="anthropic", source=self._agent, model=model, cwd=asked.cwd
-                ),
-            )  # fmt: skip
-            held = self._held[asked.session] = _Held(session, model, window)
-            if len(self._held) > _MOST_SESSIONS:
-                self._held.popitem(last=False)
-        self._held.move_to_end(asked.session)
-        return held
+        return self._held.take(
+            asked.session, lambda: self._open(asked, model, window),
+            is_fit=lambda one: (one.model, one.window) == (model, window),
+        )  # fmt: skip
+
+    def _open(self, asked: EndRequest, model: str, window: int) -> _Held:
+        options = self._options
+        session = Session(
+            self._store, f"live:{asked.session}", model=model,
+            context_length=options.context_length or window or None, policy=options.policy,
+            summarizer=options.summarizer, background=options.summarizer is not None,
+            new=NewSession(dialect="anthropic", source=self._agent, model=model, cwd=asked.cwd),
+        )  # fmt: skip
+        return _Held(session, model, window)
 
     def _view(self, held: _Held, asked: EndRequest) -> EndAnswer:
         given = given_list(asked.messages, self._form)

@@ -18,7 +18,7 @@ from foldaway._core import log_event
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
 from foldaway.sessions.leasing import TTL_SECONDS, holder_name, renewing, take_lease
-from foldaway.sessions.rows import INBOX, payloads
+from foldaway.sessions.rows import INBOX, frame_of, payloads
 from foldaway.sessions.session import Session
 from foldaway.stores import (
     Held,
@@ -186,7 +186,8 @@ class InboxTurn:
         return self._store.read(self._lease.session_id, self._cursor.taken)
 
     def _save(self, cursor: _Cursor) -> None:
-        self._store.change(self._lease.session_id, goal=msgspec.json.encode(cursor).decode())
+        frame = msgspec.json.encode({_FIELD: cursor})
+        self._store.change(self._lease.session_id, goal="", frame=frame)
         self._cursor = cursor
 
     def _refuse_lost(self) -> None:
@@ -195,10 +196,7 @@ class InboxTurn:
 
 
 class _Cursor(Struct, frozen=True):
-    """How far an inbox is: numbers of its messages, from the first.
-
-    It is kept as the goal of its session: a list of sessions has it, and is all that a sweep reads.
-    """
+    """How far an inbox is: numbers of its messages, from the first."""
 
     answered: int = 0
     taken: int = 0
@@ -210,7 +208,9 @@ class _Cursor(Struct, frozen=True):
     """To this session, at this position or after it."""
 
 
-_CURSOR = msgspec.json.Decoder(_Cursor)
+_FIELD = "inbox"
+"""The fact of its session that an inbox keeps its cursor in: a list of sessions has these facts,
+and is all that a sweep reads."""
 
 
 class InboxWorker:
@@ -283,7 +283,9 @@ def waiting_inboxes(store: Store, *, since: float | None = None) -> Iterator[Inb
 
 
 def _cursor_of(info: SessionInfo) -> _Cursor:
-    return _CURSOR.decode(info.goal) if info.goal else _Cursor()
+    if info.goal:  # as versions before 18 Nov 2026 kept it, until the next turn
+        return msgspec.json.decode(info.goal, type=_Cursor)
+    return msgspec.convert(frame_of(info).get(_FIELD, {}), _Cursor)
 
 
 def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:

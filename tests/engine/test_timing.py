@@ -168,11 +168,11 @@ def test_what_is_put_off_is_planned_again_only_when_it_may_pay() -> None:
     clock = Clock()
     made = engine(4, clock=clock)
     assert made.compact().reason == "deferred"
-    assert made.is_put_off(made.decide())
-    assert not made.would_compact()
+    assert made.decide().put_off
+    assert not made.weigh().acts
     clock.now += 301
-    assert not made.is_put_off(made.decide())
-    assert made.would_compact()
+    assert not made.decide().put_off
+    assert made.weigh().acts
 
 
 @pytest.mark.slow
@@ -198,11 +198,19 @@ def test_what_was_put_off_is_made_when_it_pays(measured: float) -> None:
     raise AssertionError("it never paid")
 
 
+def test_what_is_not_due_is_never_said_to_begin() -> None:
+    """Whoever asks first and then calls `compact` gets the same answer twice."""
+    off = early(40, policy=Policy(enabled=False))
+    assert off.decide().reason == "disabled"
+    assert not off.weigh().acts
+    assert off.compact().reason == "disabled"
+
+
 def test_the_room_ends_where_a_compaction_may_be_made() -> None:
     """Before that nothing has to look."""
     made = early(12)
-    assert made.room() == 40_000 - made.decide().prompt_tokens > 0
-    assert early(40).room() == 0
+    assert made.decide().room_tokens == 40_000 - made.decide().prompt_tokens > 0
+    assert early(40).decide().room_tokens == 0
 
 
 def test_an_answer_of_several_items_is_one_call() -> None:

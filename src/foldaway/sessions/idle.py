@@ -17,11 +17,11 @@ from foldaway.caching import TTL_SECONDS, window_of
 from foldaway.compaction import Decision, Options
 from foldaway.engine import model_of
 from foldaway.memory import MemoryManager
+from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
-from foldaway.sessions.showing import redactor_of
 from foldaway.stores import Held, SessionFilter, SessionInfo, Store
 
 EXPIRED = "expired"
@@ -62,9 +62,9 @@ def compact_idle(
         if frame_of(info).get("replaced_by") or not _may_be_pressed(info, options):
             continue
         session = Session(store, session_id=info.id, clock=clock, **settings)
-        if not _is_pressed(session.engine.decide()):
+        if not session.engine.decide().is_for_a_pause:
             continue
-        verdict = session.engine.weigh(Options())
+        verdict = session.engine.weigh_by_hand(Options())
         if verdict is not None and verdict.answer == "wait":
             found.append(Tended(session=info, outcome="unchanged", detail=verdict.sentence))
         elif dry_run:
@@ -138,11 +138,7 @@ def _may_be_pressed(info: SessionInfo, options: SessionOptions) -> bool:
     return 2 * info.tokens >= budget.pressure_tokens
 
 
-def _is_pressed(decision: Decision) -> bool:
-    return decision.pressure and decision.reason in ("", "below threshold", "deferred")
-
-
 def _if_still_unused(store: Store, session_id: str, latest: float) -> Callable[[Decision], bool]:
     return lambda decision: (
-        _is_pressed(decision) and _is_unused(store.newest_leaf(session_id), latest)
+        decision.is_for_a_pause and _is_unused(store.newest_leaf(session_id), latest)
     )

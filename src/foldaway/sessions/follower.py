@@ -1,7 +1,8 @@
-"""A conversation that takes what arrives: message by message, or a host's whole list each time."""
+"""A host's own list: what is new in it is kept, and what is sent in its place."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
@@ -18,7 +19,8 @@ from foldaway.dialects import (
     parse,
 )
 from foldaway.engine import unpack_view
-from foldaway.errors import Conflict, FoldawayError, InvalidSetting
+from foldaway.errors import FoldawayError, InvalidSetting
+from foldaway.sessions.conversation import StoredConversation, in_turn
 from foldaway.sessions.following import (
     Course,
     Edit,
@@ -28,27 +30,21 @@ from foldaway.sessions.following import (
     body_with,
     given_by,
     keep_all,
-    messages_of,
-    refuse_others,
     shown_dialect,
     with_marks,
 )
-from foldaway.sessions.kept import KeptConversation, in_turn
 from foldaway.sessions.last_view import LastView, last_view_of
 from foldaway.sessions.matching import told_in
-from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.rows import decoded
-from foldaway.sessions.standing import save_snapshot, unchanged
+from foldaway.sessions.snapshots import save_snapshot, unchanged
 from foldaway.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
-from foldaway.stores import Descent, NewSession, Store
+from foldaway.stores import Descent
 from foldaway.transcript import Payload, View, grow
 
 T = TypeVar("T")
 When: TypeAlias = Literal["new", "due", "never"]
 """Which lists are compacted if that is due: those with something new, so that a retry changes
 nothing; every one, for hosts that ask for it when they need it; or none."""
-_TRIES = 20
-"""How often an append or a list is tried again after another process was faster."""
 _VIEWS_BACK = 5
 """With how many views a list is compared: the one of now, and those of before that a request was
 made from which is sent again. It may be behind by the compaction that it caused, and by those
@@ -79,53 +75,20 @@ class _Following(msgspec.Struct):
         return when == "due" or (when == "new" and self.is_new)
 
 
-class FollowingConversation(KeptConversation):
-    """A conversation that may also be handed over as a whole, again and again."""
+class Follower:
+    """A conversation that is handed over as a whole, again and again."""
 
-    def __init__(
-        self, store: Store, key: str, options: SessionOptions, new: NewSession | None,
-        session_id: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, conversation: StoredConversation, compact: Callable[..., Report]) -> None:
+        """Take a conversation, and what compacts it."""
+        self._of, self._compact = conversation, compact
         self._relatives: dict[str, tuple[int, Tracker]] = {}
         self._last_view: LastView | None = None
         self._unsaved_view = False
-        super().__init__(store, key, options, new, session_id)
 
-    # What arrives
-
-    @in_turn
-    def append(self, *messages: Any) -> None:
-        """Take new messages; they are durable when this returns, all of them or none.
-
-        Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
-        responses and the results of streams. What is no message is refused before anything is
-        written. What another process appended meanwhile is taken up first; `Conflict` if that
-        goes on.
-        """
-        given = [one for message in messages for one in messages_of(message)]
-        if not given:
-            return
-        dialect = self._dialect or load(given).dialect
-        refuse_others(given, dialect)
-        self._begin_with(shown_dialect(given) or dialect)
-        self._tried(lambda: self._append(given))
-        self._become_current()
-
-    def _tried(self, attempt: Callable[[], T]) -> T:
-        """Return what an attempt does on what the store holds; another one if somebody was
-        faster.
-        """
-        tries = _TRIES
-        while True:
-            self._fresh()
-            try:
-                return attempt()
-            except Conflict:
-                tries -= 1
-                if not tries:
-                    raise
-
-    # A host's own list
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock of the conversation."""
+        return self._of.lock
 
     @in_turn
     def follow(
@@ -133,32 +96,22 @@ class FollowingConversation(KeptConversation):
         request: Mapping[str, Any] | bytes | None = None, usage: object = None, force: bool = False,
         focus: str = "", when: When = "new",
     ) -> Followed:  # fmt: skip
-        """Take the host's whole list and return what to send in its place.
-
-        The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
-        its tools, system prompt and settings are taken into account. `usage` is what the provider
-        reported for the last request, or a number: its count of this list. The same list gives
-        the same result, on a retry, after a restart and in another process. What is new is kept,
-        and compacted if that is due, or with `force`; `when` says for which lists.
-        """
+        """Take a host's whole list and return what to send in its place."""
         try:
             begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
             if force or begun.is_for(when):
-                begun.report = self.compact(force=force, focus=focus)
+                begun.report = self._compact(force=force, focus=focus)
             return self._end_follow(begun)
         except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
             return self._passed(messages, request, error)
 
     @in_turn
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
-        """Return what would be sent for a request by what was compacted so far; nothing is kept.
-
-        A list that does not hold all that is known comes back as it is.
-        """
-        is_known = self._look()
-        given = given_by(None, request, self._dialect)
-        engine, items, edits = self._engine, given.items, keep_all(given.items)
-        place = self._place(given, self._tracker.digests(given)) if is_known else None
+        """Return what would be sent for a request by what was compacted so far."""
+        is_known = self._of.look()
+        given = given_by(None, request, self._of.place.dialect)
+        engine, items, edits = self._of.compressor, given.items, keep_all(given.items)
+        place = self._place(given, self._of.tracker.digests(given)) if is_known else None
         if place is not None and place.is_whole and place.alignment.rest is None:
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
@@ -166,8 +119,8 @@ class FollowingConversation(KeptConversation):
             edits = with_marks(edits, given)
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, {}),
-            report=unchanged(self._engine, "only a preview"), course="same",
-            session_id=self.id, is_changed=edits != keep_all(given.items),
+            report=unchanged(self._of.compressor, "only a preview"), course="same",
+            session_id=self._of.place.last_known.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
 
     @in_turn
@@ -175,72 +128,68 @@ class FollowingConversation(KeptConversation):
         self, *, request: bytes | None = None, text: str = "", is_named: bool = False,
         focus: str = "",
     ) -> str:  # fmt: skip
-        """Return all that is known of a host's list in one text, for a host that asks for a summary
-        of it; "" if the conversation is not known. No model is asked, and nothing is compacted.
-
-        The list is in a `request`, from which its own question was taken out: what is new in it is
-        kept. Or it is told in a `text`, in the words of the host; `is_named` says that the host
-        named this conversation. What is about the `focus` comes first.
-        """
-        if self._known_info is None or not self._known_info.length:
+        """Return all that is known of a host's list in one text."""
+        if self._of.place.known is None or not self._of.place.known.length:
             return ""
         if request is None:
-            self._fresh()
-            stop = told_in(text, self._engine.log.messages, is_named=is_named)
+            self._of.fresh()
+            stop = told_in(text, self._of.compressor.log.messages, is_named=is_named)
         else:
             begun = self._begin_follow(None, request, None, is_sent=True)
             if begun.course not in ("same", "continues", "rewind", "volatile"):
                 return ""
             is_start = begun.course == "rewind"
-            stop = begun.place.reach if is_start else self._engine.length
-        self._note_delegated()
-        return self._engine.record(stop, focus) if stop else ""
+            stop = begun.place.reach if is_start else self._of.compressor.length
+        self._of.note_delegated()
+        return self._of.compressor.record(stop, focus) if stop else ""
 
     @in_turn
     def _begin_follow(
         self, messages: Any, request: Any, usage: object, *, is_sent: bool
     ) -> _Following:
         """Take what is new in a list; it may have been sent already, as it is."""
-        given = given_by(messages, request, self._dialect)
-        dialect = given.dialect or self._dialect or load(list(given.items)).dialect
-        self._begin_with(dialect)
-        self._fresh()
-        self._catch_up()
+        given = given_by(messages, request, self._of.place.dialect)
+        dialect = given.dialect or self._of.place.dialect or load(list(given.items)).dialect
+        self._of.begin_with(dialect)
+        self._of.fresh()
+        self._of.catch_up()
         if usage is not None and not isinstance(usage, int):
-            self.used(usage)
-        begun = self._tried(lambda: self._take_list(given, is_sent=is_sent))
+            self._of.used(usage)
+        begun = self._of.retry(lambda: self._take_list(given, is_sent=is_sent))
         own, known = begun.place.heads
-        self._engine.take_request(given.frame, held=[*given.items[known:own], *begun.held])
+        self._of.compressor.take_request(given.frame, held=[*given.items[known:own], *begun.held])
         if isinstance(usage, int):
-            self.used(usage)
-        self._become_current()
+            self._of.used(usage)
+        self._of.become_current()
         return begun
 
     def _take_list(self, given: HostList, *, is_sent: bool) -> _Following:
         self._settle_results()
-        digests = self._tracker.digests(given)
+        digests = self._of.tracker.digests(given)
         place = self._place(given, digests)
-        if self._take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
+        if self._of.take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
             return self._take_list(given, is_sent=is_sent)
         course, place = self._placed(given, digests, place)
         self._note_head(given, place)
-        if self._volatile and self._tracker.goes_on(digests):
-            self._note(volatile=0)
-        is_last = self._tracker.is_last(digests)
+        if self._volatile and self._of.tracker.goes_on(digests):
+            self._of.note(volatile=0)
+        is_last = self._of.tracker.is_last(digests)
         if course in ("rewind", "same"):
             return _Following(given, place, course, is_new=False)
         found = place.alignment
-        rest = [] if found.rest is None else [dialect_named(self._info.dialect).encode(found.rest)]
+        rest = (
+            [] if found.rest is None else [dialect_named(self._of.row.dialect).encode(found.rest)]
+        )
         stop = max(len(given.items) - self._volatile, found.given)
         new = [*rest, *given.items[found.given : stop]]
-        start = self._engine.length
+        start = self._of.compressor.length
         indexes = [*([found.given - 1] if rest else []), *range(found.given, stop)]
         if new:
             raws = [*map(dump_bytes, rest), *given.raws[found.given : stop]]
             seen = len(new) if is_sent else self._seen_of(new)
-            self._append(new[:seen], raws[:seen], arrives=False)
+            self._of.take(new[:seen], raws[:seen], arrives=False)
             if seen < len(new):
-                self._append(new[seen:], raws[seen:], arrives=True)
+                self._of.take(new[seen:], raws[seen:], arrives=True)
         appended = {start + at: index for at, index in enumerate(indexes)}
         held = [given.items[at] for at in range(stop, len(given.items))]
         course = "same" if is_last else course
@@ -252,9 +201,9 @@ class FollowingConversation(KeptConversation):
         """Return how many of a list's new messages a model has seen: all up to its last answer, and
         the others too if results are shown as they came.
         """
-        if self._engine.arriving.level == "off":
+        if self._of.compressor.arriving.level == "off":
             return len(new)
-        roles = [one.role for one in dialect_named(self._info.dialect).decode(new, 0)]
+        roles = [one.role for one in dialect_named(self._of.row.dialect).decode(new, 0)]
         return max((at + 1 for at, role in enumerate(roles) if role == "assistant"), default=0)
 
     def _placed(
@@ -268,17 +217,17 @@ class FollowingConversation(KeptConversation):
             return ("continues" if is_more else "same"), place
         relative = self._relative(digests, place)
         if relative:
-            self._known_info, self._stale = self._store.session(relative), True
-            self._fresh()
+            self._of.place.known, self._of.is_stale = self._of.store.session(relative), True
+            self._of.fresh()
             self._settle_results()
             place = self._place(given, digests)
             if place.is_whole:
                 return "continues", place
-        course = self._tracker.course(place, given, digests)
+        course = self._of.tracker.course(place, given, digests)
         if course == "rewind":
             return course, place
         if course == "volatile":
-            self._note(volatile=place.length - place.reach + self._volatile)
+            self._of.note(volatile=place.length - place.reach + self._volatile)
         self._go_another_way(course, self._shared(place))
         return course, self._place(given, digests)
 
@@ -288,39 +237,39 @@ class FollowingConversation(KeptConversation):
         """
         if place.shown is None:
             return place.reach
-        view = self._store.view(self._id)
+        view = self._of.store.view(self._of.row.id)
         return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
-        return self._tracker.place(given, digests, self._views())
+        return self._of.tracker.place(given, digests, self._views())
 
     def _views(self) -> Iterator[View]:
         """Yield what the model sees and saw, the newest first: a host that goes on with it sends
         a request again that was compacted since.
         """
-        yield self._engine.view
-        family = {info.id: info for info in self._store.lineage(self._id)}
-        info, shared = family.get(self._id), self._engine.length
+        yield self._of.compressor.view
+        family = {info.id: info for info in self._of.store.lineage(self._of.row.id)}
+        info, shared = family.get(self._of.row.id), self._of.compressor.length
         known: dict[bytes, None] = {}
         while info is not None and len(known) < _VIEWS_BACK:
-            views = reversed(self._store.views(info.id))
+            views = reversed(self._of.store.views(info.id))
             known |= {view.items: None for view in views if view.length <= shared}
             shared = min(shared, info.forked_at)
             info = family.get(info.parent_id) if shared else None
         for items in list(known)[:_VIEWS_BACK]:
-            yield grow(unpack_view(items, self._info.dialect), self._engine.length, ())
+            yield grow(unpack_view(items, self._of.row.dialect), self._of.compressor.length, ())
 
     def _relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
         best, reach, own = "", place.alignment.given, place.heads[0]
-        for info in self._store.lineage(self._info.root_id):
+        for info in self._of.store.lineage(self._of.row.root_id):
             is_over = info.end_reason == "compression" or info.kind == "tool"
-            if info.id == self._id or info.length + own <= reach or is_over:
+            if info.id == self._of.row.id or info.length + own <= reach or is_over:
                 continue
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
-                tracker = Tracker(self._options.same)
-                tracker.load(decoded(self._store.read(info.id), info.dialect), info.dialect)
+                tracker = Tracker(self._of.options.same)
+                tracker.load(decoded(self._of.store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
             found = known[1].reach(digests, own)
             if found > reach:
@@ -332,24 +281,28 @@ class FollowingConversation(KeptConversation):
         this one, and so do all references.
         """
         descent = _DESCENTS.get(course, "compression")
-        was, state, calibration = self._id, self._engine.state, self._engine.snapshot()
-        made = self._store.create(self._like(), parent_id=was, descent=descent, at=at)
+        was, state, calibration = (
+            self._of.row.id,
+            self._of.compressor.state,
+            self._of.compressor.snapshot(),
+        )
+        made = self._of.store.create(self._of.like(), parent_id=was, descent=descent, at=at)
         if descent == "compression":
-            self._store.end(was, "compression")
-        self._known_info, self._stale = made, True
-        self._fresh()
+            self._of.store.end(was, "compression")
+        self._of.place.known, self._of.is_stale = made, True
+        self._of.fresh()
         self._settle_results()
-        if not self._engine.state.count and state.count:
-            self._engine.take_count(state.count, calibration)
-            save_snapshot(self._store, self._info, self._engine.snapshot())
-        self._switched(was, descent)
+        if not self._of.compressor.state.count and state.count:
+            self._of.compressor.take_count(state.count, calibration)
+            save_snapshot(self._of.store, self._of.row, self._of.compressor.snapshot())
+        self._of.announce(was, descent)
 
     @property
     def _volatile(self) -> int:
         """How many of its newest messages the host rewrites from request to request; none any
         more when a request has those of the one before as they were.
         """
-        return int(self._frame().get("volatile", 0))
+        return int(self._of.place.frame.get("volatile", 0))
 
     def _note_head(self, given: HostList, place: ListPlace) -> None:
         """Keep the system messages that a list begins with, if they are no longer those of the
@@ -357,26 +310,29 @@ class FollowingConversation(KeptConversation):
         """
         own, known = place.heads
         said = [parse(raw) for raw in given.raws[:own]]
-        first = [one.wire for one in self._engine.log.messages[:known]]
-        if place.length and said != self._frame().get("head", first):
-            self._note(head=said)
+        first = [one.wire for one in self._of.compressor.log.messages[:known]]
+        if place.length and said != self._of.place.frame.get("head", first):
+            self._of.note(head=said)
 
     def _settle_results(self) -> None:
         """See that results are shown as the host has them, from now on and after a restart; or as
         the policy has it for lists, in a conversation that begins now.
         """
-        arriving, wanted = self._engine.arriving, self._engine.settings.policy.follow_arrival
-        level = wanted if not self._engine.length or arriving.level == wanted else "off"
+        arriving, wanted = (
+            self._of.compressor.arriving,
+            self._of.compressor.settings.policy.follow_arrival,
+        )
+        level = wanted if not self._of.compressor.length or arriving.level == wanted else "off"
         if arriving.level != level:
             noted = msgspec.to_builtins(replace(arriving, level=level))
-            self._note(arrival=noted, counted=self._counted)
-            self._stale = True
-            self._fresh()
+            self._of.note(arrival=noted, counted=self._of.loaded.counted)
+            self._of.is_stale = True
+            self._of.fresh()
 
     @in_turn
     def _end_follow(self, begun: _Following) -> Followed:
         """Return what to send."""
-        given, engine = begun.given, self._engine
+        given, engine = begun.given, self._of.compressor
         if begun.course == "rewind":
             edits = self._edits_before(begun)
         else:
@@ -397,7 +353,7 @@ class FollowingConversation(KeptConversation):
         engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
-            report=report, course=begun.course, session_id=self._id, settings=settings,
+            report=report, course=begun.course, session_id=self._of.row.id, settings=settings,
             headers=headers, is_changed=bool(settings) or not is_same,
         )  # fmt: skip
 
@@ -408,8 +364,10 @@ class FollowingConversation(KeptConversation):
 
     def save_last_view(self) -> None:
         """Keep it with the view, for whoever has to send the next list without this object."""
-        if self._unsaved_view and self._last_view is not None and self._info.view:
-            self._store.save_sent(self._id, self._last_view.pack(), view=self._info.view)
+        if self._unsaved_view and self._last_view is not None and self._of.row.view:
+            self._of.store.save_sent(
+                self._of.row.id, self._last_view.pack(), view=self._of.row.view
+            )
             self._unsaved_view = False
 
     def _note_view(
@@ -420,7 +378,7 @@ class FollowingConversation(KeptConversation):
         if given.source is None or (edits == keep_all(given.items) and not settings):
             self._last_view = None
         elif self._last_view is None or not self._last_view.is_by(edits, len(given.raws), settings):
-            digests = self._tracker.digests(given)
+            digests = self._of.tracker.digests(given)
             self._last_view = last_view_of(given, digests, edits, settings, headers)
             self._unsaved_view = True
 
@@ -428,7 +386,7 @@ class FollowingConversation(KeptConversation):
         """Return what a list becomes that is the beginning of what is known: what the model saw
         of it, if no summary reaches beyond its end.
         """
-        engine, reach = self._engine, begun.place.reach
+        engine, reach = self._of.compressor, begun.place.reach
         view = ending_at(engine.view, reach)
         if view is None:
             return keep_all(begun.given.items)
@@ -436,8 +394,8 @@ class FollowingConversation(KeptConversation):
 
     def _passed(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""
-        self._stale = True
-        if self._options.on_error == "raise":
+        self._of.is_stale = True
+        if self._of.options.on_error == "raise":
             raise error
         log_event("session.passed", error=type(error).__name__)
         try:

@@ -348,7 +348,7 @@ def test_a_worker_answers_what_was_left_behind(store: Store) -> None:
 def test_messages_are_merged_whole(contents: list[Any]) -> None:
     """Texts become paragraphs; if one has parts, all parts follow each other."""
     session = Session(key=KEY)
-    inbox = Inbox(session._store, KEY)  # pyright: ignore[reportPrivateUsage]
+    inbox = Inbox(session.store, KEY)
     for content in contents:
         inbox.put({"role": "user", "content": content})
     for turn in inbox.turns():
@@ -369,3 +369,21 @@ def test_what_is_no_user_message_is_refused(store: Store, message: Any) -> None:
     """Before anything is written."""
     with pytest.raises(InvalidSetting):
         Inbox(store, KEY).put(message)
+
+
+def test_a_cursor_is_a_fact_of_its_session_and_no_goal() -> None:
+    """One that an older version kept as a goal still counts, and moves with the next turn."""
+    store = open_store(":memory:")
+    inbox = Inbox(store, KEY)
+    for text in ("one", "two"):
+        inbox.put(text)
+    (info,) = store.all_sessions(SessionFilter(source="inbox", kind="tool"))
+    store.change(info.id, goal='{"answered":1,"taken":1,"stop":1}')
+    assert inbox.waiting() == 1
+    session = Session(store, KEY)
+    for turn in inbox.turns():
+        turn.take(session)
+    assert texts(store) == ["two"]
+    moved = store.session(info.id)
+    assert not moved.goal
+    assert inbox.waiting() == 0

@@ -20,8 +20,8 @@ from foldaway.facts import (
 )
 from foldaway.sessions.briefs import stored_brief
 from foldaway.sessions.delegations import fenced
+from foldaway.sessions.hiding import Show, shown_text
 from foldaway.sessions.rows import decoded
-from foldaway.sessions.showing import Show, shown_text
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Message, ToolCall, ToolResult
 

@@ -1,0 +1,56 @@
+"""What a process holds open, by key: the least recently used is let go, the store has it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Pool(Generic[K, V]):
+    """Conversations that are open, for any number of threads; each is opened once.
+
+    A `Session` has a lock of its own: whoever does more than one thing with it holds that.
+    """
+
+    def __init__(self, most: int, weight: Callable[[V], int] = lambda value: 1) -> None:
+        """Hold values that together weigh at most this much; by default that many."""
+        self._most, self._weight = most, weight
+        self._held: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(
+        self, key: K, make: Callable[[], V], *, beside: int = 0,
+        is_fit: Callable[[V], bool] = lambda value: True,
+    ) -> V:  # fmt: skip
+        """Return the value of a key, made if there is none or it is not fit any more, and let go of
+        the oldest until the others have room beside some more weight; never of this one.
+        """
+        with self._lock:
+            found = self._held.get(key)
+            if found is None or not is_fit(found):
+                found = self._held[key] = make()
+            self._held.move_to_end(key)
+            held = beside + sum(map(self._weight, self._held.values()))
+            while held > self._most and len(self._held) > 1:
+                _, gone = self._held.popitem(last=False)
+                held -= self._weight(gone)
+            return found
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key if it is held; that is no use of it."""
+        return self._held.get(key)
+
+    def drop(self, key: K) -> V | None:
+        """Let go of the value of a key, and return it."""
+        return self._held.pop(key, None)
+
+    def newest_first(self) -> Iterator[tuple[K, V]]:
+        """Yield what is held, what was used last first."""
+        with self._lock:
+            held = list(self._held.items())
+        return reversed(held)
