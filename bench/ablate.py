@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from foldaway.lab.session_rows import compact_repeatedly, split_stretches, truth_of
+from foldaway.lab.scoring_rows import compact_repeatedly, split_stretches, truth_of
 
 from foldaway.lab.results import mean
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge, prepare

@@ -29,7 +29,7 @@ PACKAGES = sorted(
     }
 )
 """The rooms: packages at the top, and those in `agents`, which are on different floors."""
-MOST_LINES = 116_698
+MOST_LINES = 116_031
 MOST_PAST_DOORS = 0
 """1,182 before there were doors; 0 in the end."""
 EXPLAINED = ("compaction", "engine", "facts", "summarizers")
