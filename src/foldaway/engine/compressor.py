@@ -292,6 +292,8 @@ class Compressor:
         if not decision.needs_price:
             return decision
         todo = plan(self.work_with(Options(), decision=decision))
+        if isinstance(todo, Skipped) and decision.urgency == "early":
+            return replace(decision, put_off=todo.detail)
         decision = self._with_price(todo, decision)
         if decision.waits and isinstance(todo, Plan):
             self._put_off(todo, decision)

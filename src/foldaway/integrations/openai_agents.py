@@ -87,14 +87,12 @@ class FoldawaySession(SessionABC):
 
     async def _filter_input(self, data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
-        turn = await self._sessions.aturn(
-            lambda: self._make_request(data.agent, given), given.input
-        )
+        turn = await self._sessions.aturn(lambda: self._to_request(data.agent, given), given.input)
         sent = ModelInputData(input=turn.messages, instructions=given.instructions)
         _SENT.set((turn, sent))
         return sent
 
-    def _make_request(self, agent: Any, given: ModelInputData) -> HostRequest:
+    def _to_request(self, agent: Any, given: ModelInputData) -> HostRequest:
         tools = [function_payload(one.name, one.description, one.params_json_schema)
                  for one in agent.tools if isinstance(one, FunctionTool)]  # fmt: skip
         model = str(getattr(agent.model, "model", agent.model) or "")

@@ -129,9 +129,8 @@ def _read(own: Sequence[Any]) -> HostMessage:
     """Return what an item says: one event, or all calls of one answer."""
     (said,) = LLMConvertibleEvent.events_to_messages(list(own))
     content = [block for one in said.content for block in one.to_llm_dict()]
-    calls = [
-        HostCall(one.id, one.name, arguments_in(one.arguments)) for one in said.tool_calls or ()
-    ]
+    calls = [HostCall(one.id, one.name, arguments_in(one.arguments))
+             for one in said.tool_calls or ()]  # fmt: skip
     thoughts = [one.model_dump() for one in said.thinking_blocks]
     return HostMessage(said.role, content, calls, said.tool_call_id or "", thoughts)
 
@@ -143,9 +142,8 @@ def _write(said: HostMessage, own: Sequence[Any] | None) -> tuple[MessageEvent]:
     images = [one for one in before.content if not isinstance(one, TextContent)
               and all(block in said.content for block in one.to_llm_dict())]  # fmt: skip
     arguments = {one.id: dump_text(one.arguments) for one in said.calls}
-    calls = [
-        one.model_copy(update={"arguments": arguments[one.id]}) for one in before.tool_calls or ()
-    ]
+    calls = [one.model_copy(update={"arguments": arguments[one.id]})
+             for one in before.tool_calls or ()]  # fmt: skip
     thoughts = [one for one in before.thinking_blocks if said.keeps(one.model_dump())]
     content = [*([TextContent(text=said.text)] if said.text else []), *images]
     changed = {"content": content, "tool_calls": calls or None, "thinking_blocks": thoughts}

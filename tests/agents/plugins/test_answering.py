@@ -34,7 +34,7 @@ def store() -> Iterator[Store]:
 
 
 def asked(do: Any, **more: Any) -> EndRequest:
-    return EndRequest(id=1, do=do, session="one", model="m", window=WINDOW, **more)
+    return EndRequest(id=1, do=do, session="one", model="m", **{"window": WINDOW, **more})
 
 
 def view(sessions: AgentSessions, messages: list[Any]) -> EndAnswer:
@@ -95,9 +95,12 @@ def test_a_summary_keeps_what_the_user_asks_for(store: Store) -> None:
         if one["role"] == "toolResult":
             lines = [f"ERROR {line} in topic{at} of the log" for line in range(20)]
             one["content"][0]["text"] = "\n".join(lines)
-    plain = sessions.answer(asked("summary", messages=own)).text
-    assert "topic7 " not in plain
-    assert "topic7 " in sessions.answer(asked("summary", messages=own, focus="topic7")).text
+
+    def summary(focus: str) -> str:
+        return sessions.answer(asked("summary", messages=own, window=20_000, focus=focus)).text
+
+    assert "topic7 " not in summary("")
+    assert "topic7 " in summary("topic7")
 
 
 def test_facts_for_a_summary_and_those_that_it_dropped(store: Store) -> None:

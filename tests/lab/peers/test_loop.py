@@ -23,7 +23,7 @@ def ask(folder: Path, body: str) -> Reply:
     script.write_text(
         f"import sys; sys.path.insert(0, {str(WORKERS)!r})\n"
         "import os, socket\n"
-        "from loop import Cannot, serve, timed\n"
+        "from loop import Cannot, serve, measure_time\n"
         f"def compress(request):\n    {body}\n"
         "serve(compress)\n"
     )

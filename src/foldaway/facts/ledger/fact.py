@@ -159,6 +159,8 @@ class Ask(Struct, frozen=True, gc=False):
 
     fact: Fact
     answered_by: str = ""
+    answer: str = ""
+    """How that reply begins, if a short question was asked."""
 
 
 class Ledger(Struct, frozen=True):

@@ -48,6 +48,12 @@ _LEAST_ROW_CHARS = 90
 """An item of data is not shortened below this; an id with its route and prices."""
 _ON_TOPIC = 6.0
 """Speaks of what a compaction was told to focus on."""
+_LATELY = 3.0
+"""Speaks of what the newest requests are about; half of what a focus weighs, because nobody said
+that it is one."""
+_LATEST_ASKS, _MOST_LATEST_WORDS, _LEAST_LATEST_CHARS = 3, 12, 5
+"""How many requests are the newest, how many of their words count, and how long these are: shorter
+ones are parts of other words. Three as in what a model is told; the others are chosen."""
 
 
 _IS_NUMBER = Regex(r"[\x00-@\[-`{-\x7f]+\Z")
@@ -200,14 +206,33 @@ def _shortened(row: Candidate, most: int) -> Candidate:
     return Candidate(fact, row.base + _ROW, len(text) + len(fact.head))
 
 
-def on_topic(focus: str) -> Callable[[str], float] | None:
-    """Return how much a term speaks of the focus; None without any."""
+def on_topic(focus: str, asks: Sequence[str] = ()) -> Callable[[str], float] | None:
+    """Return how much a term speaks of the topic: of the focus, or of the newest of the requests if
+    there is none. None if nothing is known of a topic.
+    """
     words = [word for word in _WORD.findall(focus.casefold()) if len(word) > 2]
+    weight = _ON_TOPIC
+    if not words:
+        words, weight = _latest_words(asks), _LATELY
     if not words:
         return None
 
     def worth(term: str) -> float:
         text = term.casefold()
-        return _ON_TOPIC * any(word in text for word in words)
+        return weight * any(word in text for word in words)
 
     return worth
+
+
+def _latest_words(asks: Sequence[str]) -> list[str]:
+    """Return words of the newest requests that most of the others do not have."""
+    said = [frozenset(_WORD.findall(ask.casefold())) for ask in asks]
+    latest = dict.fromkeys(
+        word for ask in asks[: -_LATEST_ASKS - 1 : -1] for word in _WORD.findall(ask.casefold())
+    )
+    rare = [
+        word
+        for word in latest
+        if len(word) >= _LEAST_LATEST_CHARS and 2 * sum(word in one for one in said) <= len(said)
+    ]
+    return rare[:_MOST_LATEST_WORDS]

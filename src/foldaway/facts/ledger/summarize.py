@@ -280,6 +280,7 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         # where the user wrote again since, what is newest stands after the summary
         is_must = number == 0 or (number == 1 and not around.newer_asks)
         text = _quoted(ask, room, least if is_must else 0)
+        text += f" -> {ask.answer}" if text and ask.answer else ""
         room -= len(text)
         if text:
             weight = 2 * MUST if is_must else ASK - number / 100
@@ -422,7 +423,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     older, asked = tuple[Fact, ...](), tuple[str, ...]()
     if around.carried is not None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
-    topic = on_topic(around.focus)
+    topic = on_topic(around.focus, [ask.fact.text for ask in ledger.asks])
     weights = TermWeights(ledger, around.shown_terms, topic, older, asked)
     told = terms_of("\n".join(made.words), 4_000)
     words_told = frozenset(made.words)

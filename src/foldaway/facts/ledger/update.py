@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from foldaway._core import Regex
+from foldaway.facts.dialogue.statements import is_question
 from foldaway.facts.effects.effect import Effect
 from foldaway.facts.ledger.fact import (
     KEPT_ASKS,
@@ -128,6 +129,8 @@ _LEAST_PATH = 20
 """Of a path that was cut, so much must be the same; chosen."""
 _SENTENCE_CHARS = 160
 """Of what the agent said before an edit."""
+_ANSWER_CHARS = 200
+"""Of the answer to a question, and of a question that is told with its answer; chosen."""
 _KEPT_LINES = 1_500
 """A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
@@ -214,7 +217,7 @@ class _Book:
                 if fact.text:
                     self._reply(fact)
                 if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
-                    self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
+                    self.asks[-1] = _answer_ask(self.asks[-1], fact)
             case "file":
                 self._file(fact)
             case "edit":
@@ -467,3 +470,11 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
     return (len(fact.terms) + fact.worth) / (LINE_CHARS + len(fact.text)), fact.at, fact.text
+
+
+def _answer_ask(ask: Ask, reply: Fact) -> Ask:
+    """Return an ask with the reply to it, and with what that says if it is a short question."""
+    words = ask.fact.text
+    asks = len(words) <= _ANSWER_CHARS and is_question(words)
+    answer = cut(reply.text, _ANSWER_CHARS) if asks else ""
+    return replace(ask, answered_by=reply.source, answer=answer)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from loop import Answer, Cannot, serve, timed
+from loop import Answer, Cannot, serve, measure_time
 
 NO_MODEL = {"kompress_model": "disabled"}
 HIGHEST = {"savings_profile": "agent-90", "protect_recent": 0, "min_tokens_to_compress": 1}
@@ -22,7 +22,7 @@ def compress(request: dict[str, Any]) -> Answer:
     module._pipeline = None
     module._get_pipeline()
     settings = NO_MODEL | HIGHEST if request["pressed"] else NO_MODEL
-    made, cpu_ms = timed(
+    made, cpu_ms = measure_time(
         lambda: module.compress(
             request["messages"], model="gpt-4o", model_limit=request["context_length"], **settings
         )

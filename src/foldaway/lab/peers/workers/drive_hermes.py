@@ -11,7 +11,7 @@ import importlib
 from types import SimpleNamespace
 from typing import Any
 
-from loop import Answer, serve, timed
+from loop import Answer, serve, measure_time
 
 STUB = "A summary would stand here."
 
@@ -42,7 +42,7 @@ def compress(request: dict[str, Any]) -> Answer:
     )  # fmt: skip
     # the constructor takes shares of a window of 64,000 or more; this is what comes of them
     compressor.tail_token_budget = request["budget_tokens"]
-    made, cpu_ms = timed(lambda: compressor.compress(request["messages"], force=True))
+    made, cpu_ms = measure_time(lambda: compressor.compress(request["messages"], force=True))
     return {"messages": _as_sent(made), "cpu_ms": cpu_ms, "note": _note(request, shown)}
 
 

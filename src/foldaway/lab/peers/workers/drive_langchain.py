@@ -19,7 +19,7 @@ from langchain_core.messages import (
     trim_messages,
 )
 from langchain_core.messages.utils import count_tokens_approximately
-from loop import Answer, serve, timed
+from loop import Answer, serve, measure_time
 
 STUB = "A summary would stand here."
 
@@ -44,7 +44,7 @@ def _trim(
     # it counts the system prompt among them; for the lab that is outside the budget
     most = request["budget_tokens"] + count_tokens_approximately(system)
     start_on = "human" if request["mode"] == "trim" else ("human", "ai")
-    made, cpu_ms = timed(
+    made, cpu_ms = measure_time(
         lambda: trim_messages(
             [*system, *messages], max_tokens=most, strategy="last",
             token_counter="approximate", start_on=start_on, include_system=True,
@@ -69,7 +69,7 @@ def _summarize(
         FakeListChatModel(responses=[STUB]), summarizer=stub,
         trigger=("tokens", 1), keep=("tokens", request["budget_tokens"]),
     )  # fmt: skip
-    made, cpu_ms = timed(lambda: middleware.before_model({"messages": messages}, None))
+    made, cpu_ms = measure_time(lambda: middleware.before_model({"messages": messages}, None))
     left = made["messages"] if made else messages
     kept = [message for message in left if not isinstance(message, RemoveMessage)]
     note = f"keep {request['budget_tokens']} tokens"
