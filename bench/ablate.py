@@ -23,14 +23,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from foldaway.lab.scoring_rows import compact_repeatedly, split_stretches, truth_of
-
 from foldaway.lab.results import mean
 from foldaway.lab.scoring.needed import Elsewhere, common_knowledge, prepare
 from foldaway.lab.scoring.score import cases_of, score
 from foldaway.lab.scoring.session import LabSession
 from foldaway.lab.scoring.statements import judge
 from foldaway.lab.scoring.tally import tally
+from foldaway.lab.scoring_rows import compact_repeatedly, split_stretches, truth_of
 from foldaway.lab.strategies import PLAIN, choose_strategies
 from halves.parallel import in_parallel
 from halves.sessions import all_recorded, chosen_sessions, find_data, for_lab

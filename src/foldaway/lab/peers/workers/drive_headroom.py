@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from loop import Answer, Cannot, serve, measure_time
+from loop import Answer, Cannot, measure_time, serve
 
 NO_MODEL = {"kompress_model": "disabled"}
 HIGHEST = {"savings_profile": "agent-90", "protect_recent": 0, "min_tokens_to_compress": 1}

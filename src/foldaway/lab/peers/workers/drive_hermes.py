@@ -11,7 +11,7 @@ import importlib
 from types import SimpleNamespace
 from typing import Any
 
-from loop import Answer, serve, measure_time
+from loop import Answer, measure_time, serve
 
 STUB = "A summary would stand here."
 

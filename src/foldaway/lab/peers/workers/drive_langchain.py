@@ -19,7 +19,7 @@ from langchain_core.messages import (
     trim_messages,
 )
 from langchain_core.messages.utils import count_tokens_approximately
-from loop import Answer, serve, measure_time
+from loop import Answer, measure_time, serve
 
 STUB = "A summary would stand here."
 
