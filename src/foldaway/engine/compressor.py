@@ -94,7 +94,7 @@ from foldaway.transcript import (
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """A compaction that is about to be taken in, for whoever keeps the session."""
+    """A compaction that is about to be applied, for the session to store."""
 
     view: View
     state: CompactionState
@@ -369,7 +369,7 @@ class Compressor:
         return log_run(await arun_calls(self._steps(options, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
-        """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
+        """Yield the calls to make, and return the report; the caller waits or awaits."""
         preparing = self._usable(force=force)
         if preparing is not None:
             if not self.decide().acts:
@@ -755,7 +755,7 @@ class Compressor:
         """Who writes summaries: a name, or `none`."""
         return "none" if self._writers.main is None else self._writers.main.name
 
-    # For whoever keeps the session
+    # For the session
 
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""

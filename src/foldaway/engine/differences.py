@@ -80,7 +80,7 @@ def source_position(message: Message, done: Compressed) -> int:
 def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDifference:
     """Return what became of every message of `before`, by comparing payloads in order.
 
-    Kept messages have the same payload and the same order. A rewritten one is told by its id, its
+    Kept messages have the same payload and the same order. A rewritten one is found by its id, its
     call ids, its last words, or by being the system prompt.
     """
     pairs = _same(_marks(before), _marks(after))

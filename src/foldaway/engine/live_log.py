@@ -64,7 +64,7 @@ class ShortResults:
             self._exempt.add(at)
 
     def at(self, position: int) -> ShortResult | None:
-        """Return how a message is shown for itself, None where that is as it came."""
+        """Return how a message is shown for itself, None if it stays as it came."""
         return self._forms.get(position)
 
     def arrives(self, position: int) -> bool:
@@ -175,7 +175,7 @@ class GrowingLog(LogIndex):
 
     def append(self, items: Sequence[Any], *, arrives: bool = True) -> list[Any]:
         """Take new wire messages and return what the model sees of them: all of them, or none
-        where one cannot be measured.
+        if one cannot be measured.
 
         What does not arrive now was sent before, and is shown as it is.
         """
@@ -303,7 +303,7 @@ class GrowingLog(LogIndex):
         return dict(self._shown)
 
     def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
+        """Return how one message is shown for itself, None if it stays as it came."""
         return self.arrivals.at(at)
 
     def arrives(self, at: int) -> bool:

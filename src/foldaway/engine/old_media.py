@@ -49,10 +49,10 @@ def drop_old_media(
 
 
 def _base(log: GrowingLog, message: Message) -> Message | None:
-    """Return what a message may become lighter from; None where a step wrote it.
+    """Return what a message may become lighter from; None if a step wrote it.
 
     A result that is shown otherwise since its arrival counts without its marker: nothing would set
-    that anew where the copy above it goes.
+    that again if the copy above it goes.
     """
     at = message.position
     if at >= 0 and log.messages[at] is message:

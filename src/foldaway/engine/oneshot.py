@@ -186,7 +186,7 @@ def _compressed(
     done: Compaction | Skipped,
     report: Report,
 ) -> Compressed:
-    """Return the result in the frame that was given; the very object where nothing changed."""
+    """Return the result in the frame that was given; the same object if nothing changed."""
     if report.context_length_source == "assumed":
         note = f"no window is known for the model: {report.context_length:,} tokens are assumed"
         report = replace(report, notes=(*report.notes, note))

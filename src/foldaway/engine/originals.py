@@ -1,6 +1,6 @@
 """The originals file: what was compressed, as it was, one line for each compression.
 
-Bytes and values in and out; whoever calls reads and writes the file. The newest generation stands
+Bytes and values in and out; the caller reads and writes the file. The newest generation comes
 last. A generation holds the whole input text, so every reference comes back byte for byte and an
 undo gives the very text that was there.
 """
@@ -57,7 +57,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     source: str
     """The whole input, decompressed."""
     dialect: str
-    """The dialect of all transcripts; "" where they differ."""
+    """The dialect of all transcripts; "" if they differ."""
     output_sha256: str
     """Of the output text, decompressed."""
     output_messages: tuple[tuple[str, ...], ...] = ()
@@ -165,7 +165,7 @@ def _with_references(one: Generation, other: Generation) -> Generation:
 def recall(reference: str, generations: Sequence[Generation]) -> list[bytes]:
     """Return the originals behind a reference, each byte for byte as it stood in its source.
 
-    The newest generation that knows it answers; `UnknownReference` where none does.
+    The newest generation that knows it answers; `UnknownReference` if none does.
     """
     for one in reversed(generations):
         places = [placed for placed in one.references if placed.ref == reference]
@@ -223,7 +223,7 @@ def _covering(one: Generation, record: int) -> dict[int, str]:
 def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     """Return the text before the newest compression, with what was appended since.
 
-    `output` is the compressed file as it is now, decompressed. Raises `CannotUndo` where it is
+    `output` is the compressed file as it is now, decompressed. Raises `CannotUndo` if it is
     neither what was written nor that with messages appended.
     """
     newest, left = generations[-1], tuple(generations[:-1])

@@ -30,7 +30,7 @@ Packed = list[Any]
 
 
 def pack_view(view: View, dialect: str) -> bytes:
-    """Return a view as JSON; what is kept stands there as ranges only, so it stays small."""
+    """Return a view as JSON; what is kept is stored as ranges only, so it stays small."""
     encode = dialect_named(dialect).encode
     items = [_packed(item, encode) for item in view.items]
     return dump_bytes({"length": view.length, "items": items})
