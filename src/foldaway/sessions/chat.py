@@ -47,7 +47,7 @@ class Chat:
     ) -> None:  # fmt: skip
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
-        `dialect` and `goal` are those of a new session; where its system prompt is no message, the
+        `dialect` and `goal` are those of a new session; if its system prompt is not a message, the
         host sends `system` beside the messages. The rest is as for `Session`. The goal, byte
         for byte, and the memory's own text are rendered into the system prompt at the start, when
         a session is taken up, and after every compaction, so that it stays the same bytes in

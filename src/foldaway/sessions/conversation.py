@@ -232,7 +232,7 @@ class StoredConversation:
 
     @in_turn
     def append(self, given: Sequence[Any]) -> None:
-        """Take new messages; what is no message is refused before anything is written."""
+        """Take new messages; refuse anything else before anything is written."""
         if not given:
             return
         dialect = self.place.dialect or load(given).dialect
@@ -244,7 +244,7 @@ class StoredConversation:
     def take(
         self, messages: Sequence[Any], raws: Sequence[bytes | Raw] = (), *, arrives: bool = True
     ) -> None:
-        """Take new messages; `raws` are their bodies, if they are not to be written anew. What
+        """Take new messages; `raws` are their bodies, if they are not to be encoded again. What
         does not arrive now was sent before, and is shown as it is.
         """
         engine, start = self.compressor, self.compressor.length

@@ -138,7 +138,7 @@ def erase_words(
     others, which then say `[erased]`, as do messages that quote a line of theirs. `project` is a
     folder: sessions that ran in it go whole, with all that came from them. `words` are looked for
     in all messages. Views that may quote any of it are dropped, names and notes with the words go,
-    and files are written anew. `also` are files and folders that the proof looks at too, such as
+    and files are written again. `also` are files and folders that the proof looks at too, such as
     backups. Done twice is done once; what an interrupt left undone, the next call does.
     """
     given = Words(words)

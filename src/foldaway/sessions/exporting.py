@@ -32,7 +32,7 @@ What: TypeAlias = Literal["log", "view"]
 
 
 class Exported(Struct, frozen=True):
-    """A session as text, what the form could not hold, and what had to be mended."""
+    """A session as text, what the form could not hold, and what had to be repaired."""
 
     data: bytes
     messages: int
@@ -45,7 +45,7 @@ def export(
     store: Store, info: SessionInfo, form: str, *, what: What = "log", generated: bool = True
 ) -> Exported:
     """Return a session as `jsonl` (a message a line, in its own dialect, as it is), `markdown`, or
-    in a dialect, mended so that its provider takes it as far as that invents nothing; without
+    in a dialect, repaired so that its provider takes it as far as that invents nothing; without
     `generated` what a compaction wrote is left out.
     """
     transcript = transcript_of(store, info, what=what)
@@ -91,7 +91,7 @@ def transcript_of(
 ) -> Transcript:
     """Return the log of a session, or what the model sees of it, in its frame.
 
-    `number` is that of a view, the current one where it is not given.
+    `number` is that of a view, the current one if it is not given.
     """
     rows = store.read(info.id)
     messages = recognize(decoded(rows, info.dialect))

@@ -82,7 +82,7 @@ class Scroll(Struct, frozen=True, kw_only=True):
 
 
 class SessionReading(Struct, frozen=True, kw_only=True):
-    """A session from its beginning to its end; `left_out` messages in between where not whole."""
+    """A session from its beginning to its end; without `left_out` messages in between."""
 
     session: SessionInfo
     first: tuple[ShownMessage, ...]

@@ -363,7 +363,7 @@ class Follower:
         return self._last_view
 
     def save_last_view(self) -> None:
-        """Keep it with the view, for whoever has to send the next list without this object."""
+        """Keep it with the view, so that the next list can be sent without this object."""
         if self._unsaved_view and self._last_view is not None and self._of.row.view:
             self._of.store.save_sent(
                 self._of.row.id, self._last_view.pack(), view=self._of.row.view

@@ -194,7 +194,7 @@ class HostList(Struct, frozen=True):
     """The list as it is in a request of bytes: a slice of it, not a copy."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no message."""
+        """Refuse anything but messages."""
         for at, raw in enumerate(self.raws):
             if bytes(memoryview(raw)[:1]) != b"{":
                 raise not_a_message(self.items[at], f"$[{at}]")
@@ -206,7 +206,7 @@ class HostList(Struct, frozen=True):
 
 
 def given_by(messages: Any, request: Any, dialect: str) -> HostList:
-    """Return what a host hands over; raises `NotReadable` for what is no list or no request.
+    """Return what a host hands over; raises `NotReadable` for anything else.
 
     `dialect` is the one of the session, "" as long as it has none.
     """

@@ -102,7 +102,7 @@ def _renew(store: Store, lease: Lease, stop: threading.Event) -> None:
 def has_ended(holder: str) -> bool:
     """Return whether the process of a holder has surely ended.
 
-    False where that cannot be known: on another machine, in another container, without /proc.
+    False if that cannot be known: on another machine, in another container, without /proc.
     """
     mark = _MARK.search(holder)
     if mark is None or mark["machine"] != _machine():
@@ -137,7 +137,7 @@ def _machine() -> str:
 def _started(pid: int) -> int | None:
     """Return when a process was started, in ticks; 0 if only its exit status is left (a zombie).
 
-    None where that cannot be read.
+    None if that cannot be read.
     """
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")

@@ -94,7 +94,7 @@ def _words_of(message: Message) -> Iterator[str]:
 
 
 def _some_words(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield words from the start and from the middle of texts that are long enough to be told from
+    """Yield words from the start and from the middle of texts that are long enough to differ from
     others: hosts cut the end, or put their own words before those of somebody else.
     """
     for part in parts:
@@ -159,7 +159,7 @@ def _said(part: Part) -> tuple[str, str]:
 
 
 def _sorted(arguments: str) -> str:
-    """Return arguments whose keys are in order; as they are if they are no JSON."""
+    """Return arguments whose keys are in order; unchanged if they are invalid JSON."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic").decode()
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -28,7 +28,7 @@ def new_message(
 
     `body` is what is kept as its payload, if that is not the message's own.
     `names` are the tools of earlier calls by their ids: most dialects do not name them again in a
-    result. A message of results only is a tool's, whoever hands it over.
+    result. A message of results only is a tool's, whatever its role.
     """
     found = extract_searchable(message)
     role, tools = message.role, found.tools

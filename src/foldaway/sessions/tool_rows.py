@@ -51,7 +51,7 @@ def listed(name: str, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def row_of(shown: ShownMessage, *, dated: bool = True) -> dict[str, Any]:
-    """Return a message as a row; of one that may not leave only where it is and what it is."""
+    """Return a message as a row; of one that may not leave only its position and role."""
     row: dict[str, Any] = {"position": shown.position, "role": shown.role}
     if not may_leave(shown.role):
         return {**row, "left_out": "prompts are not shown"}
