@@ -71,12 +71,12 @@ class Changes:
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
         """Compact if it is due, or by hand with `force`, and return what was done."""
-        force, focus = self._wished(force, focus)
+        force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._of.compressor.compact(
                     force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._pinned(),
+                    target_tokens=target_tokens, pinned=self._find_pins(),
                 )  # fmt: skip
         return run.report
 
@@ -85,12 +85,12 @@ class Changes:
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
         """Do what `compact` does, for hosts that await a summarizer."""
-        force, focus = self._wished(force, focus)
+        force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._of.compressor.acompact(
                     force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._pinned(),
+                    target_tokens=target_tokens, pinned=self._find_pins(),
                 )  # fmt: skip
         return run.report
 
@@ -167,7 +167,7 @@ class Changes:
             return "older messages are folded before the next turn"
         return self._of.compressor.answer_tool(name, given, partial(recall, self._of))
 
-    def _wished(self, force: Force, focus: str) -> tuple[Force, str]:
+    def _take_wish(self, force: Force, focus: str) -> tuple[Force, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
         return (force, focus) if wish is None else (True, focus or wish)
@@ -247,7 +247,7 @@ class Changes:
                     replace(unchanged(self._of.compressor, str(error)), reason="aborted")
                 )
             else:
-                self._after(was, view, run)
+                self._follow_change(was, view, run)
             finally:
                 self._lease = None
 
@@ -271,7 +271,7 @@ class Changes:
     def _persistence(self) -> Literal["child", "in place"]:
         return "child" if self._of.row.mode == "rotate" else "in place"
 
-    def _after(self, was: SessionInfo, view: View, run: ViewChange) -> None:
+    def _follow_change(self, was: SessionInfo, view: View, run: ViewChange) -> None:
         """Note what came of a change of the view, and follow it."""
         rules, notes = self._of.shown().rules, run.report.notes
         if rules:  # it is repaired on its way
@@ -300,7 +300,7 @@ class Changes:
         self._of.render_system()
         return True
 
-    def _pinned(self) -> list[int]:
+    def _find_pins(self) -> list[int]:
         return [pin.position for pin in self._of.store.pins(self._of.row.id)]
 
 

@@ -59,7 +59,7 @@ class Chat:
         self._host = hooks or Hooks()
         ours = replace(
             self._host, system=self._render, before_compaction=self._before,
-            session_switch=self._switched,
+            session_switch=self._note_switch,
         )  # fmt: skip
         name = store.find(resume).id if resume else ""
         self.session = Session(
@@ -193,7 +193,7 @@ class Chat:
         ours = self.memory.before_compaction(self.session.engine.messages)
         return "\n\n".join(text for text in (said, ours) if isinstance(text, str) and text)
 
-    def _switched(self, switched: Switched) -> None:
+    def _note_switch(self, switched: Switched) -> None:
         call_hook(self._host.session_switch, switched)
         self.memory.session_switched(
             Switch(

@@ -51,7 +51,7 @@ def delegations(store: Store, info: SessionInfo) -> tuple[Delegated, ...]:
     children = (
         one for one in family.values() if one.descent == "delegation" and one.parent_id in own
     )
-    return tuple(_delegated(store.newest_leaf(one.id)) for one in children)
+    return tuple(_describe(store.newest_leaf(one.id)) for one in children)
 
 
 def worth_telling(found: Sequence[Delegated]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def worth_telling(found: Sequence[Delegated]) -> tuple[str, ...]:
     return tuple(one.sentence for one in found if one not in left_out)
 
 
-def _delegated(info: SessionInfo) -> Delegated:
+def _describe(info: SessionInfo) -> Delegated:
     if info.end_reason == DONE:
         return Delegated(info.id, info.goal, "done", whole_log(info).ref)
     return Delegated(info.id, info.goal, "running" if info.ended is None else "ended")

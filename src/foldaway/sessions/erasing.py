@@ -155,7 +155,7 @@ def erase_words(
     if dry_run:
         return Erasure(
             sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
-            touched=_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
+            touched=_list_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
             cannot_forget=tuple(one.name for one in memories if not one.does("forget")),
         )  # fmt: skip
 
@@ -303,7 +303,7 @@ def _places(plan: _Plan) -> tuple[ErasedPlace, ...]:
     return tuple(ErasedPlace(name, at, why) for (name, at), why in sorted(plan.why.items()))
 
 
-def _touched(plan: _Plan) -> tuple[str, ...]:
+def _list_touched(plan: _Plan) -> tuple[str, ...]:
     return tuple(sorted({one.session_id for some in plan.pieces.values() for one in some}))
 
 

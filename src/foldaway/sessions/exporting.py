@@ -50,7 +50,7 @@ def export(
     """
     transcript = transcript_of(store, info, what=what)
     if not generated:
-        transcript = replace(transcript, messages=tuple(_said(transcript.messages)))
+        transcript = replace(transcript, messages=tuple(_skip_generated(transcript.messages)))
     if form == "markdown":
         page = as_markdown(info, transcript).encode("utf-8", "replace")
         return Exported(page, len(transcript.messages))
@@ -59,12 +59,12 @@ def export(
         lines = [dump_bytes(encode(one)) + b"\n" for one in transcript.messages]
         return Exported(b"".join(lines), len(lines))
     made = convert_transcript(transcript, dialect_named(form).name)
-    sound, mended = _mended(made.transcript)
+    sound, mended = _repair(made.transcript)
     value = made.messages if sound is made.transcript else dump_value(sound)
     return Exported(dump_bytes(value) + b"\n", len(sound.messages), made.losses, mended)
 
 
-def _said(messages: Sequence[Message]) -> Iterator[Message]:
+def _skip_generated(messages: Sequence[Message]) -> Iterator[Message]:
     """Yield messages without summaries and what points at them; a digest stays, because it stands
     for what was said.
     """
@@ -75,7 +75,7 @@ def _said(messages: Sequence[Message]) -> Iterator[Message]:
             yield without_summary(message) if at in merged else message
 
 
-def _mended(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:
+def _repair(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:
     """Return what the provider takes, and the rules that were broken; as it is where a repair
     would have to invent something.
     """
@@ -102,13 +102,13 @@ def transcript_of(
     kept = store.view(info.id, number) if what == "view" else None
     view = None if kept is None else unpack_view(kept.items, info.dialect)
     if what == "view" and number is None:
-        log = tuple(render(_as_seen(info, rows, view), log))
+        log = tuple(render(_extend_view(info, rows, view), log))
     elif view is not None:
         log = tuple(render(extend(view, len(log)), log))
     return framed(info, log)
 
 
-def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
+def _extend_view(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
     """Return the view on a whole log, what came since it was made as results are on arrival."""
     arriving = convert(frame_of(info).get("arrival", {"level": "off"}), ResultPolicy)
     log = GrowingLog(info.dialect, LogReading(Estimator(), Policy()), arriving)

@@ -103,7 +103,7 @@ class Follower:
                 begun.report = self._compact(force=force, focus=focus)
             return self._end_follow(begun)
         except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
-            return self._passed(messages, request, error)
+            return self._pass_on(messages, request, error)
 
     @in_turn
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
@@ -115,7 +115,7 @@ class Follower:
         if place is not None and place.is_whole and place.alignment.rest is None:
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
-                edits = _with_tail(edits, place.alignment.given, len(items))
+                edits = _add_tail(edits, place.alignment.given, len(items))
             edits = with_marks(edits, given)
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, {}),
@@ -169,7 +169,7 @@ class Follower:
         place = self._place(given, digests)
         if self._of.take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
             return self._take_list(given, is_sent=is_sent)
-        course, place = self._placed(given, digests, place)
+        course, place = self._find_course(given, digests, place)
         self._note_head(given, place)
         if self._volatile and self._of.tracker.goes_on(digests):
             self._of.note(volatile=0)
@@ -206,7 +206,7 @@ class Follower:
         roles = [one.role for one in dialect_named(self._of.row.dialect).decode(new, 0)]
         return max((at + 1 for at, role in enumerate(roles) if role == "assistant"), default=0)
 
-    def _placed(
+    def _find_course(
         self, given: HostList, digests: Sequence[bytes], place: ListPlace
     ) -> tuple[Course, ListPlace]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
@@ -215,7 +215,7 @@ class Follower:
         if place.is_whole:
             is_more = len(digests) > place.alignment.given or place.alignment.rest is not None
             return ("continues" if is_more else "same"), place
-        relative = self._relative(digests, place)
+        relative = self._find_relative(digests, place)
         if relative:
             self._of.place.known, self._of.is_stale = self._of.store.session(relative), True
             self._of.fresh()
@@ -228,10 +228,10 @@ class Follower:
             return course, place
         if course == "volatile":
             self._of.note(volatile=place.length - place.reach + self._volatile)
-        self._go_another_way(course, self._shared(place))
+        self._go_another_way(course, self._count_shared(place))
         return course, self._place(given, digests)
 
-    def _shared(self, place: ListPlace) -> int:
+    def _count_shared(self, place: ListPlace) -> int:
         """Return how much of the log a child shares: as much as the host's list covers. A list that
         covers it by a summary shares nothing if the view with that summary reaches further.
         """
@@ -259,7 +259,7 @@ class Follower:
         for items in list(known)[:_VIEWS_BACK]:
             yield grow(unpack_view(items, self._of.row.dialect), self._of.compressor.length, ())
 
-    def _relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
+    def _find_relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
         best, reach, own = "", place.alignment.given, place.heads[0]
         for info in self._of.store.lineage(self._of.row.root_id):
@@ -340,7 +340,7 @@ class Follower:
                 engine.view, engine.log.messages, begun.place, begun.appended, engine.encoded
             )
             if begun.held:
-                edits = _with_tail(edits, begun.stop, len(given.items))
+                edits = _add_tail(edits, begun.stop, len(given.items))
         steps, edits = edits, with_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
@@ -392,7 +392,7 @@ class Follower:
             return keep_all(begun.given.items)
         return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
 
-    def _passed(self, messages: Any, request: Any, error: Exception) -> Followed:
+    def _pass_on(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""
         self._of.is_stale = True
         if self._of.options.on_error == "raise":
@@ -419,7 +419,7 @@ class Follower:
         )  # fmt: skip
 
 
-def _with_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
+def _add_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
     last = edits[-1] if edits else None
     if isinstance(last, Keep) and last.stop == start:
         return (*edits[:-1], Keep(last.start, stop))

@@ -411,19 +411,19 @@ def with_elements(
         before, between, after = around or (b"[", b",", b"]")
         return before + between.join(new) + after
 
-    return _spliced(source, held, written, key)
+    return _splice(source, held, written, key)
 
 
 def with_field(source: bytes, name: str, value: bytes) -> bytes:
     """Return a request with another value of a field; every other byte stays."""
     held = split_object(source).get(name)
     if held is not None:
-        return _spliced(source, held, lambda _: value, name)
+        return _splice(source, held, lambda _: value, name)
     before, brace, after = source.rpartition(b"}")
     return before + b',"' + name.encode() + b'":' + value + brace + after
 
 
-def _spliced(source: bytes, held: Raw, new_at: Callable[[int], bytes], key: str) -> bytes:
+def _splice(source: bytes, held: Raw, new_at: Callable[[int], bytes], key: str) -> bytes:
     """Return a request one of whose fields is another; every other byte stays."""
     needle, whole = bytes(memoryview(held)[:_NEEDLE]), memoryview(source)
     start = source.find(needle)

@@ -72,7 +72,7 @@ def turn_usage(usage: Mapping[str, Any], **facts: Any) -> TurnUsage:
     return TurnUsage(
         input_tokens=prompt_tokens_of(usage),
         output_tokens=answer_tokens_of(usage),
-        cache_read_tokens=_cached(usage),
+        cache_read_tokens=_count_cached(usage),
         cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
         cache_hour_tokens=_first_inside(usage, ("cache_creation",), "ephemeral_1h_input_tokens"),
         **facts,
@@ -102,7 +102,7 @@ def usage_in(rows: Iterable[StoredMessage]) -> tuple[TurnUsage, ...]:
     return tuple(found.values())
 
 
-def _cached(usage: Mapping[str, Any]) -> int:
+def _count_cached(usage: Mapping[str, Any]) -> int:
     """Return how many tokens of a prompt the provider had in its cache."""
     found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount",
                       "cached_content_token_count")  # fmt: skip

@@ -89,25 +89,25 @@ def answer(library: Library, name: str, arguments: Asked) -> Answered:
     """
     make = _ANSWERS.get(name)
     if make is None:
-        return _failed(library, f"no tool {name!r}; there are {', '.join(_ANSWERS)}")
+        return _fail(library, f"no tool {name!r}; there are {', '.join(_ANSWERS)}")
     try:
         return Answered(dump_text({"note": MARK, **make(library, arguments)}))
     except FoldawayError as error:
-        return _failed(library, str(error))
+        return _fail(library, str(error))
     except _Misused as error:
-        return _failed(library, f"{name}: {error}")
+        return _fail(library, f"{name}: {error}")
     except KeyError as error:
-        return _failed(library, f"{name}: the argument {error} is missing")
+        return _fail(library, f"{name}: the argument {error} is missing")
     except (TypeError, ValueError, OverflowError) as error:
         kind = type(error).__name__
-        return _failed(library, f"{name}: an argument is not what it must be ({kind})")
+        return _fail(library, f"{name}: an argument is not what it must be ({kind})")
 
 
 class _Misused(Exception):
     """An argument that says what cannot be done; its text says what can."""
 
 
-def _failed(library: Library, sentence: str) -> Answered:
+def _fail(library: Library, sentence: str) -> Answered:
     """Return a sentence without secrets. It quotes what was asked, which may be a guess at a
     secret: the tag of its placeholder would tell whether the guess is right.
     """
@@ -285,7 +285,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
-    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     focus = str(arguments.get("focus") or "")
     about = library.about(info)
     room, found = max_tokens - estimate_text(dump_text(about)) - _LABELS_TOKENS, about
@@ -299,7 +299,7 @@ def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
-    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     left = remainder_of(
         library.store, info, show=library.show, tokens=int(_COMPACTED_SHARE * max_tokens),
         focus=str(arguments.get("focus") or ""),
@@ -324,7 +324,7 @@ def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
     return largest(lambda count: build(count, _ROW_CHARS[-1]), len(rows), max_tokens)
 
 
-def _named(library: Library, arguments: Asked) -> SessionInfo:
+def _find_named(library: Library, arguments: Asked) -> SessionInfo:
     """Return the session that is named, as far as it went on, or the newest that is offered."""
     name = str(arguments.get("session") or "")
     if name:
