@@ -508,7 +508,7 @@ class Compressor:
         if strips_thinking:
             done = replace(done, view=unbound_since(done.view, log.messages))
         made = log.grown(done.view)
-        seen = self._encoded(render(made.view, log.messages))
+        seen = self._encode(render(made.view, log.messages))
         state = self._with_arrivals(done.state)
         shown = {one.name: one.tokens_after for one in done.categories}
         before = (log.standing(), self.state)
@@ -529,7 +529,7 @@ class Compressor:
         log = self.log
         was, state = self._undone[-1]
         made = log.grown(was.view)
-        seen = self._encoded(render(made.view, log.messages))
+        seen = self._encode(render(made.view, log.messages))
         self._undone.pop()
         self._timing.count_calls(self._current)
         log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
@@ -545,7 +545,7 @@ class Compressor:
         """Return a message as it goes on the wire."""
         return dialect_named(self.log.dialect).encode(message)
 
-    def _encoded(self, messages: Iterable[Message]) -> list[Any]:
+    def _encode(self, messages: Iterable[Message]) -> list[Any]:
         encode = dialect_named(self.log.dialect).encode
         return [encode(message) for message in messages]
 
@@ -710,7 +710,7 @@ class Compressor:
         Those that hold it letter for letter come first, the newest of them, then those with its
         words.
         """
-        return look_for(text, self._dropped(), most)
+        return look_for(text, self._list_dropped(), most)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -727,14 +727,14 @@ class Compressor:
         """
         most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
         page = AnswerPage(most, self.settings.counter)
-        return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
+        return answer_tool(name, arguments, recall or self.recall, self._list_dropped(), page)
 
     @property
     def references(self) -> list[Reference]:
         """Every reference that was given out."""
         return list(self._with_arrivals(self.state).references)
 
-    def _dropped(self) -> list[Message]:
+    def _list_dropped(self) -> list[Message]:
         """Return what was folded or rewritten, in order."""
         log, folded_to = self.log, self.state.folded_to
         rewritten = [
@@ -787,7 +787,7 @@ class Compressor:
         self._log = log
         if found is not None:
             self.state, self._timing.meter.calibration = found.state, found.calibration
-        self._seen = self._encoded(log.render())
+        self._seen = self._encode(log.render())
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.

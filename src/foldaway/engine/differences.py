@@ -95,7 +95,7 @@ def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDiffe
                 gone.setdefault(name, []).append(index)
     for index, message in enumerate(after):
         if fates_after[index] == "added":
-            old = _rewritten_from(message, gone, fates_before)
+            old = _find_rewritten(message, gone, fates_before)
             if old >= 0:
                 fates_before[old] = fates_after[index] = "rewritten"
     return ViewDifference(tuple(fates_before), tuple(fates_after))
@@ -166,7 +166,7 @@ def _names(message: Message) -> Iterator[tuple[str, ...]]:
         yield ("words", message.role, last.text)
 
 
-def _rewritten_from(
+def _find_rewritten(
     message: Message, gone: dict[tuple[str, ...], list[int]], fates: Sequence[Fate]
 ) -> int:
     for name in _names(message):

@@ -180,7 +180,7 @@ class GrowingLog(LogIndex):
         What does not arrive now was sent before, and is shown as it is.
         """
         whole = ChainMap({}, self.arrivals.whole)
-        found = list(self._measured(items, lambda _: whole if arrives else None, live=arrives))
+        found = list(self._measure(items, lambda _: whole if arrives else None, live=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
@@ -197,12 +197,12 @@ class GrowingLog(LogIndex):
         """Take a log that was kept, and the view on it; `tokens` is what each message costs as it
         came, if that is known.
         """
-        folded = _folded(view)
-        for arrival in self._measured(items, lambda at: None if at in folded else {}, tokens):
+        folded = _find_folded(view)
+        for arrival in self._measure(items, lambda at: None if at in folded else {}, tokens):
             self._take(arrival)
         self._show_again(view or whole_view(0))
 
-    def _measured(
+    def _measure(
         self,
         items: Sequence[Any],
         whole: Callable[[int], Whole | None],
@@ -213,7 +213,7 @@ class GrowingLog(LogIndex):
         """Yield new wire messages, measured; `whole` gives what is shown whole before each."""
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
-        for at, (message, merged) in enumerate(self._recognized(items, live=live)):
+        for at, (message, merged) in enumerate(self._recognize(items, live=live)):
             calls |= {part.id: part for part in message.parts if type(part) is ToolCall}
             cost = None if tokens is None else tokens[at]
             yield self._arrival(message, merged, known, whole(at), cost)
@@ -243,7 +243,7 @@ class GrowingLog(LogIndex):
             form = arrived(message, calls, tokens, arrivals.arriving, counter)
             tokens = tokens if form is None else form.tokens
             shown, shown_tokens = as_shown(message, form, tokens, whole, counter)
-        answered = _answered(message, calls)
+        answered = _find_answered(message, calls)
         carried = merged if is_merged else summary_of(given)
         return MeasuredMessage(message, shown, tokens, shown_tokens, answered, carried, form)
 
@@ -272,16 +272,16 @@ class GrowingLog(LogIndex):
         name = category(message)
         self._shown[name] = self._shown.get(name, 0) + tokens
 
-    def _recognized(
+    def _recognize(
         self, items: Sequence[Any], *, live: bool = False
     ) -> Iterator[tuple[Message, str | None]]:
         """Yield the new messages, each with the summary that was merged into it."""
         head = self._readings.policy.protect_first
-        found = recognize(self._decoded(items), self.messages, head=head, live=live)
+        found = recognize(self._decode(items), self.messages, head=head, live=live)
         merged = merged_summaries(found, self.messages, head=head, live=live)
         return ((message, merged.get(at)) for at, message in enumerate(found))
 
-    def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
+    def _decode(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages, read after the step that they belong to if a dialect pairs
         calls and results by their order.
         """
@@ -390,14 +390,14 @@ class GrowingLog(LogIndex):
         return tuple(render(self.view, self.messages))
 
 
-def _folded(view: View | None) -> frozenset[int]:
+def _find_folded(view: View | None) -> frozenset[int]:
     """Return the positions that a view does not show."""
     items = () if view is None else view.items
     folds = [item for item in items if isinstance(item, Folded)]
     return frozenset(at for item in folds for at in range(item.start, item.stop))
 
 
-def _answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:
+def _find_answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:
     """Return the calls that a message answers."""
     return {
         part.call_id: calls[part.call_id]

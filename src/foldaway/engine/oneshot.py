@@ -137,7 +137,7 @@ def compress(
         context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
-    return _compressed(messages, given, transcript, finished.done, log_run(report))
+    return _finish(messages, given, transcript, finished.done, log_run(report))
 
 
 def work_of(
@@ -179,7 +179,7 @@ def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteConte
     return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
-def _compressed(
+def _finish(
     messages: Any,
     given: Transcript,
     transcript: Transcript,

@@ -235,13 +235,13 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     if len(after.records) != len(newest.output_messages) or len(before.records) != len(
         after.records
     ):
-        raise _edited("it no longer holds the same transcripts")
+        raise _refuse_edited("it no longer holds the same transcripts")
     restored: list[Transcript] = []
     count = 0
     for record, now, marks in zip(
         before.records, after.records, newest.output_messages, strict=True
     ):
-        appended = _appended(now.transcript, marks)
+        appended = _find_appended(now.transcript, marks)
         count += len(appended)
         messages = (*record.transcript.messages, *appended)
         restored.append(with_messages(record.transcript, messages) if appended
@@ -249,15 +249,15 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     return Undone(write_document(before, restored), left, count)
 
 
-def _appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]:
+def _find_appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]:
     """Return the messages after those that were written, to be encoded from their payloads."""
     was, found = tuple(marks), _marks(now)
     if found[: len(was)] != was:
-        raise _edited("what the compression wrote is no longer there as it was")
+        raise _refuse_edited("what the compression wrote is no longer there as it was")
     return tuple(replace(message, position=-1) for message in now.messages[len(was) - 1 :])
 
 
-def _edited(what: str) -> CannotUndo:
+def _refuse_edited(what: str) -> CannotUndo:
     return CannotUndo(
         f"it was edited after the compression: {what}",
         "nothing was written; single originals still come back with foldaway recall",

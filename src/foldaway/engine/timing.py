@@ -218,7 +218,7 @@ class Timing:
         after = kept = todo.tokens_before
         summary = 0
         if isinstance(todo, Plan):
-            after, kept = _left_by(todo), _kept_prefix(todo, at_marks=prices.at_marks)
+            after, kept = _count_left(todo), _count_kept(todo, at_marks=prices.at_marks)
             summary = todo.choice.summary_tokens
         return decision.weighed(Situation(
             tokens_now=tokens,
@@ -258,7 +258,7 @@ def _scale(todo: Plan | Skipped, now: int) -> float:
     return max(now / todo.tokens_before, 1e-9) if todo.tokens_before else 1.0
 
 
-def _left_by(todo: Plan) -> int:
+def _count_left(todo: Plan) -> int:
     """Return the tokens that a plan would leave."""
     choice, work = todo.choice, todo.work
     partition = choice.partition
@@ -267,7 +267,7 @@ def _left_by(todo: Plan) -> int:
     return kept + (choice.summary_tokens if partition.folds() else 0)
 
 
-def _kept_prefix(todo: Plan, *, at_marks: bool) -> int:
+def _count_kept(todo: Plan, *, at_marks: bool) -> int:
     """Return the tokens before the first message that changes.
 
     If only marked prefixes are cached, these are tools and system prompt: the other marks are on
