@@ -53,7 +53,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     fates_after: tuple[Fate, ...]
 
 
-def difference_made(done: Compressed, length: int) -> ViewDifference:
+def find_difference(done: Compressed, length: int) -> ViewDifference:
     """Return what a compression did with the `length` messages that it was given."""
     before: list[Fate] = ["folded"] * length
     after: list[Fate] = []

@@ -124,7 +124,7 @@ def write_originals(generations: Iterable[Generation]) -> bytes:
     return b"".join(msgspec.json.encode(one) + b"\n" for one in generations)
 
 
-def joined(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
+def join_generations(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
     """Return the generations of several files, each once, numbered in their order."""
     found: dict[tuple[str, str], Generation] = {}
     for one in (one for lineage in lineages for one in lineage):
@@ -133,7 +133,7 @@ def joined(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
     return tuple(replace(one, generation=at) for at, one in enumerate(found.values(), 1))
 
 
-def added(
+def add_generation(
     earlier: Sequence[Generation], source: bytes, dialect: str, output: bytes,
     references: Iterable[Placed],
 ) -> tuple[Generation, ...]:  # fmt: skip
