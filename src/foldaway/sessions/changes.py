@@ -20,10 +20,10 @@ from foldaway.errors import Conflict, InvalidSetting, LeaseLost, NotReadable
 from foldaway.sessions.conversation import StoredConversation, in_turn
 from foldaway.sessions.events import CompactionCheck, events_of
 from foldaway.sessions.following import messages_of
-from foldaway.sessions.hooks import call_hook, heard_in
+from foldaway.sessions.hooks import call_hook, read_heard
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.rows import payloads
-from foldaway.sessions.snapshots import unchanged
+from foldaway.sessions.snapshots import report_no_run
 from foldaway.sessions.too_long import Refusal
 from foldaway.stores import Held, Lease, NewSession, NewView, SessionInfo
 from foldaway.transcript import Kept, Message, Rewritten, Text, View
@@ -128,13 +128,13 @@ class Changes:
     def make_room(self, incoming: Sequence[Any]) -> Report:
         """Compact before messages are handed to the agent, if there is hardly room for them."""
         if not self._has_past():
-            return unchanged(self._of.compressor, NO_PAST)
+            return report_no_run(self._of.compressor, NO_PAST)
         return self.compact(force=self._lacks_room(incoming))
 
     async def amake_room(self, incoming: Sequence[Any]) -> Report:
         """Do what `make_room` does, for hosts that await a summarizer."""
         if not self._has_past():
-            return unchanged(self._of.compressor, NO_PAST)
+            return report_no_run(self._of.compressor, NO_PAST)
         return await self.acompact(force=self._lacks_room(incoming))
 
     def _has_past(self) -> bool:
@@ -191,7 +191,7 @@ class Changes:
             folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
         )  # fmt: skip
         self._of.teller.tell_all(events_of(check))
-        if self._of.place.known is not None and self._of.teller.told != heard_in(
+        if self._of.place.known is not None and self._of.teller.told != read_heard(
             self._of.place.frame
         ):
             with self._of.passing():  # a host opens a handle for each turn: the next one goes on
@@ -203,10 +203,10 @@ class Changes:
         is nothing to do, or somebody else is at it.
         """
         if self._of.place.known is None:
-            yield ViewChange(unchanged(self._of.compressor, NO_PAST), is_wanted=False)
+            yield ViewChange(report_no_run(self._of.compressor, NO_PAST), is_wanted=False)
             return
         if callable(force) and not force(decision):
-            yield ViewChange(unchanged(self._of.compressor, "there is room"), is_wanted=False)
+            yield ViewChange(report_no_run(self._of.compressor, "there is room"), is_wanted=False)
             return
         if not force and not decision.acts:
             yield ViewChange(self._of.compressor.compact(), is_wanted=False)
@@ -217,7 +217,7 @@ class Changes:
             self._holder,
             ttl=self._of.options.lease_seconds,
         ) as lease:
-            run = ViewChange(unchanged(self._of.compressor, ""))
+            run = ViewChange(report_no_run(self._of.compressor, ""))
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
@@ -229,7 +229,7 @@ class Changes:
             self._of.catch_up()
             if callable(force) and not force(self._of.compressor.decide()):
                 yield ViewChange(
-                    unchanged(self._of.compressor, "somebody else made room"), is_wanted=False
+                    report_no_run(self._of.compressor, "somebody else made room"), is_wanted=False
                 )
                 self._lease = None
                 return
@@ -244,7 +244,7 @@ class Changes:
             except (Conflict, LeaseLost) as error:
                 self._of.fresh()
                 run.report = log_run(
-                    replace(unchanged(self._of.compressor, str(error)), reason="aborted")
+                    replace(report_no_run(self._of.compressor, str(error)), reason="aborted")
                 )
             else:
                 self._follow_change(was, view, run)

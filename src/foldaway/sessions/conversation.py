@@ -19,9 +19,9 @@ from foldaway.compaction import CompactionState, ResultPolicy
 from foldaway.dialects import dump_bytes, load, parse
 from foldaway.engine import Compressor, Step, figures_of, unpack_view
 from foldaway.errors import Conflict, InvalidSetting, StoreError
-from foldaway.sessions.delegations import delegations, worth_telling
+from foldaway.sessions.delegations import delegations, pick_sentences
 from foldaway.sessions.events import prepared_event
-from foldaway.sessions.following import refuse_others, shown_dialect
+from foldaway.sessions.following import find_dialect, refuse_others
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.hooks import (
     EventTeller,
@@ -29,7 +29,7 @@ from foldaway.sessions.hooks import (
     Switched,
     announce_switch,
     call_hook,
-    heard_in,
+    read_heard,
     switch_to,
 )
 from foldaway.sessions.options import SessionOptions
@@ -152,7 +152,7 @@ class StoredConversation:
             return False
         self.fresh()
         wires = [one.wire for one in self.compressor.log.messages]
-        if self.options.dialect or shown_dialect(wires):
+        if self.options.dialect or find_dialect(wires):
             self.place.refuse_dialect(dialect)
         self.row, self.is_stale = self.store.change(self.row.id, dialect=dialect), True
         self.fresh()
@@ -237,7 +237,7 @@ class StoredConversation:
             return
         dialect = self.place.dialect or load(given).dialect
         refuse_others(given, dialect)
-        self.begin_with(shown_dialect(given) or dialect)
+        self.begin_with(find_dialect(given) or dialect)
         self.retry(lambda: self.take(given))
         self.become_current()
 
@@ -318,7 +318,7 @@ class StoredConversation:
 
     def note_delegated(self) -> None:
         """Let summaries and records say what subagents have."""
-        self.compressor.about.delegated = worth_telling(delegations(self.store, self.row))
+        self.compressor.about.delegated = pick_sentences(delegations(self.store, self.row))
 
     def become_current(self) -> None:
         """Make the session the current one; work in the background never is."""
@@ -375,7 +375,7 @@ class StoredConversation:
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self.place.frame
-        self.teller.told = heard_in(frame)
+        self.teller.told = read_heard(frame)
         noted = frame.get("arrival")
         lists = ("off", engine.settings.policy.follow_arrival)
         if not rows and noted is not None and noted["level"] not in lists:

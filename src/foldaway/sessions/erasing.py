@@ -16,7 +16,7 @@ from foldaway.memory import MemoryProvider
 from foldaway.search import extract_searchable
 from foldaway.sessions.erased_words import Words, erase_message, fold, is_by, is_by_user
 from foldaway.sessions.project import project_at
-from foldaway.sessions.rows import INBOX, decoded, new_message
+from foldaway.sessions.rows import INBOX, decode_rows, new_message
 from foldaway.stores import (
     HeldPiece,
     Rewording,
@@ -283,7 +283,7 @@ class _Lines:
         self._split(rows, store.session(piece.session_id).dialect)
 
     def _split(self, rows: Sequence[StoredMessage], dialect: str) -> None:
-        for message in decoded(rows, dialect):
+        for message in decode_rows(rows, dialect):
             text = extract_searchable(message).text
             lines = {fold(line): line for line in (*text.splitlines(), text)}
             self.texts |= {key: line for key, line in lines.items() if len(key) >= SOUGHT_CHARS}
@@ -321,7 +321,7 @@ def _changes(store: Store, held: Sequence[HeldPiece], words: Words) -> Iterator[
             (row,) = store.read(piece.session_id, piece.position, piece.position + 1)
         except (UnknownSession, ValueError):
             continue  # somebody deleted it meanwhile
-        (message,) = decoded([row], info.dialect)
+        (message,) = decode_rows([row], info.dialect)
         made = erase_message(message, info.dialect, words)
         new = new_message(
             made, message_tokens(made, counter), time=row.time, generated=row.generated,

@@ -23,7 +23,7 @@ from foldaway.engine import GrowingLog, unpack_view
 from foldaway.errors import CannotRepair
 from foldaway.facts import merged_summaries, recognize, without_summary
 from foldaway.sessions.markdown import as_markdown
-from foldaway.sessions.rows import decoded, frame_of, payloads
+from foldaway.sessions.rows import decode_rows, frame_of, payloads
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.tokens import Estimator
 from foldaway.transcript import Frame, Message, Transcript, View, extend, render
@@ -94,7 +94,7 @@ def transcript_of(
     `number` is that of a view, the current one if it is not given.
     """
     rows = store.read(info.id)
-    messages = recognize(decoded(rows, info.dialect))
+    messages = recognize(decode_rows(rows, info.dialect))
     marked = {row.position for row in rows if row.generated}
     log = tuple(
         replace(one, origin="summary") if one.position in marked else one for one in messages
@@ -105,7 +105,7 @@ def transcript_of(
         log = tuple(render(_extend_view(info, rows, view), log))
     elif view is not None:
         log = tuple(render(extend(view, len(log)), log))
-    return framed(info, log)
+    return add_frame(info, log)
 
 
 def _extend_view(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
@@ -116,7 +116,7 @@ def _extend_view(info: SessionInfo, rows: Sequence[StoredMessage], view: View | 
     return log.view
 
 
-def framed(info: SessionInfo, messages: tuple[Message, ...] = ()) -> Transcript:
+def add_frame(info: SessionInfo, messages: tuple[Message, ...] = ()) -> Transcript:
     """Return messages of a session in what stands around its list: system prompt, tools."""
     frame = frame_of(info)
     body, key = frame.get("body"), frame.get("key", "")

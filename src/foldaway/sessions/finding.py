@@ -20,7 +20,7 @@ from foldaway.search import (
     places,
     snippet,
 )
-from foldaway.sessions.hiding import Show, as_it_is, redactor_of, revealing
+from foldaway.sessions.hiding import Show, as_it_is, make_reveal, redactor_of
 from foldaway.sessions.project import SPEAKERS
 from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch
 from foldaway.transcript import Folded, extend
@@ -107,7 +107,7 @@ def discover(
         without_places=_find_live(store, current),
         lineages=not (filters.sessions or query.filters.sessions),
     )  # fmt: skip
-    reveal = revealing(show)
+    reveal = make_reveal(show)
     given = None if show is as_it_is else reveal
     matches = store.match(wanted, most=most + skip, reveal=given)[skip:]
     return _hits(store, matches, query.terms, around, reveal, show)
@@ -126,7 +126,7 @@ def scroll(
     start, stop = max(at - reach, 0), min(at + reach + 1, info.length)
     return Scroll(
         session=info,
-        rows=_reveal(store.glance([Stretch(info.id, start, stop)])[0], revealing(show)),
+        rows=_reveal(store.glance([Stretch(info.id, start, stop)])[0], make_reveal(show)),
         earlier=start - reach - 1 if start > reach else (0 if start > 0 else None),
         later=stop + reach if stop < info.length else None,
     )
@@ -145,14 +145,14 @@ def messages_in(
 ) -> tuple[ShownMessage, ...]:
     """Return the messages of a range of a session in full."""
     (lines,) = store.glance([Stretch(info.id, start, stop)])
-    return _reveal(lines, revealing(show), None)
+    return _reveal(lines, make_reveal(show), None)
 
 
 def read(
     store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is
 ) -> SessionReading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
-    info, reveal = store.session(session_id), revealing(show)
+    info, reveal = store.session(session_id), make_reveal(show)
     if whole or info.length <= READ_FIRST + READ_LAST:
         (lines,) = store.glance([Stretch(info.id, 0)])
         return SessionReading(

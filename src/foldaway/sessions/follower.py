@@ -27,17 +27,17 @@ from foldaway.sessions.following import (
     Followed,
     HostList,
     Keep,
+    add_marks,
     body_with,
-    given_by,
+    find_dialect,
     keep_all,
-    shown_dialect,
-    with_marks,
+    read_given,
 )
 from foldaway.sessions.last_view import LastView, last_view_of
-from foldaway.sessions.matching import told_in
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.snapshots import save_snapshot, unchanged
-from foldaway.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
+from foldaway.sessions.matching import find_told
+from foldaway.sessions.rows import decode_rows
+from foldaway.sessions.snapshots import report_no_run, save_snapshot
+from foldaway.sessions.tracking import ListPlace, Tracker, cut_view, edits_to
 from foldaway.stores import Descent
 from foldaway.transcript import Payload, View, grow
 
@@ -109,17 +109,17 @@ class Follower:
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
         """Return what would be sent for a request by what was compacted so far."""
         is_known = self._of.look()
-        given = given_by(None, request, self._of.place.dialect)
+        given = read_given(None, request, self._of.place.dialect)
         engine, items, edits = self._of.compressor, given.items, keep_all(given.items)
         place = self._place(given, self._of.tracker.digests(given)) if is_known else None
         if place is not None and place.is_whole and place.alignment.rest is None:
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
                 edits = _add_tail(edits, place.alignment.given, len(items))
-            edits = with_marks(edits, given)
+            edits = add_marks(edits, given)
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, {}),
-            report=unchanged(self._of.compressor, "only a preview"), course="same",
+            report=report_no_run(self._of.compressor, "only a preview"), course="same",
             session_id=self._of.place.last_known.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ class Follower:
             return ""
         if request is None:
             self._of.fresh()
-            stop = told_in(text, self._of.compressor.log.messages, is_named=is_named)
+            stop = find_told(text, self._of.compressor.log.messages, is_named=is_named)
         else:
             begun = self._begin_follow(None, request, None, is_sent=True)
             if begun.course not in ("same", "continues", "rewind", "volatile"):
@@ -148,7 +148,7 @@ class Follower:
         self, messages: Any, request: Any, usage: object, *, is_sent: bool
     ) -> _Following:
         """Take what is new in a list; it may have been sent already, as it is."""
-        given = given_by(messages, request, self._of.place.dialect)
+        given = read_given(messages, request, self._of.place.dialect)
         dialect = given.dialect or self._of.place.dialect or load(list(given.items)).dialect
         self._of.begin_with(dialect)
         self._of.fresh()
@@ -167,7 +167,7 @@ class Follower:
         self._settle_results()
         digests = self._of.tracker.digests(given)
         place = self._place(given, digests)
-        if self._of.take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
+        if self._of.take_dialect(find_dialect(given.items[place.alignment.given :], given.frame)):
             return self._take_list(given, is_sent=is_sent)
         course, place = self._find_course(given, digests, place)
         self._note_head(given, place)
@@ -269,7 +269,7 @@ class Follower:
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
                 tracker = Tracker(self._of.options.same)
-                tracker.load(decoded(self._of.store.read(info.id), info.dialect), info.dialect)
+                tracker.load(decode_rows(self._of.store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
             found = known[1].reach(digests, own)
             if found > reach:
@@ -341,7 +341,7 @@ class Follower:
             )
             if begun.held:
                 edits = _add_tail(edits, begun.stop, len(given.items))
-        steps, edits = edits, with_marks(edits, given)
+        steps, edits = edits, add_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
@@ -349,7 +349,7 @@ class Follower:
         headers: Mapping[str, str] = DROP_BLOCK_HEADERS if settings else {}
         if begun.course != "rewind":
             self._note_view(given, steps, settings, headers)
-        report = begun.report or unchanged(engine, "nothing is new in this list")
+        report = begun.report or report_no_run(engine, "nothing is new in this list")
         engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
@@ -387,7 +387,7 @@ class Follower:
         of it, if no summary reaches beyond its end.
         """
         engine, reach = self._of.compressor, begun.place.reach
-        view = ending_at(engine.view, reach)
+        view = cut_view(engine.view, reach)
         if view is None:
             return keep_all(begun.given.items)
         return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
@@ -399,7 +399,7 @@ class Follower:
             raise error
         log_event("session.passed", error=type(error).__name__)
         try:
-            given = given_by(messages, request, "")
+            given = read_given(messages, request, "")
             items, body = list(given.own), given.source
         except FoldawayError:
             is_list = isinstance(messages, Sequence) and not isinstance(messages, (str, bytes))

@@ -69,7 +69,7 @@ class EventTeller:
         self.told = LASTING & {event.kind for event in found}
 
 
-def heard_in(frame: Mapping[str, Any]) -> frozenset[EventKind]:
+def read_heard(frame: Mapping[str, Any]) -> frozenset[EventKind]:
     """Return what a host has heard of how things are, through any handle of a session."""
     return frozenset(frame.get("told", ()))
 

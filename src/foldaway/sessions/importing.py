@@ -17,7 +17,7 @@ from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
 from foldaway.sessions.matching import digest
-from foldaway.sessions.rows import decoded, new_message, tool_names
+from foldaway.sessions.rows import decode_rows, new_message, tool_names
 from foldaway.stores import Descent, NewMessage, NewSession, SessionInfo, Store, TurnUsage, plain
 from foldaway.tokens import Estimator
 
@@ -68,7 +68,7 @@ def take_all(
             log_event("import.skipped", file=os.path.basename(one.where))
             yield Taken(path=one.where, problem=str(one))
         elif store is None or dry_run:
-            yield looked_at(store, one)
+            yield preview(store, one)
         else:
             try:
                 yield take(store, one, mode=mode)
@@ -130,7 +130,7 @@ def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: i
         store.add_usage(there.id, *rows)
 
 
-def looked_at(store: Store | None, found: ImportedSession) -> Taken:
+def preview(store: Store | None, found: ImportedSession) -> Taken:
     """Return what `take` would do."""
     if store is None:
         return _report(found, None, len(found.times), is_new=True)
@@ -262,7 +262,7 @@ def _find_by_path(
         if _goes_on(store, found, there, keys, known):
             return name, there, known, ()
         if there and os.path.basename(found.path) in name:
-            before = decoded(store.read(there.id), there.dialect)
+            before = decode_rows(store.read(there.id), there.dialect)
             if all(map(eq, map(digest, before), map(digest, found.transcript.messages))):
                 new = keys[: there.length]
                 return name, there, frozenset(new), new

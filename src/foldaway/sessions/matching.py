@@ -55,7 +55,7 @@ def digest(message: Message) -> bytes:
     return _hash(repr((role, said)))
 
 
-def told_in(text: str, log: Sequence[Message], *, is_named: bool) -> int:
+def find_told(text: str, log: Sequence[Message], *, is_named: bool) -> int:
     """Return up to where a text tells what is in a log, 0 if it tells something else.
 
     Hosts write their list as a text in their own way, and shorten results: a message is in it if

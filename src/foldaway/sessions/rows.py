@@ -62,7 +62,7 @@ def payloads(rows: Iterable[StoredMessage]) -> list[Any]:
     return [parse(row.body) for row in rows]
 
 
-def decoded(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
+def decode_rows(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
     """Return stored messages in the one model, at their positions."""
     return dialect_named(dialect).decode(payloads(rows), rows[0].position if rows else 0)
 

@@ -13,7 +13,7 @@ from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
 from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
-from foldaway.sessions.briefs import remainder_of, stored_brief
+from foldaway.sessions.briefs import brief_session, remainder_of
 from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from foldaway.sessions.hiding import PLACEHOLDER
 from foldaway.sessions.library import Library
@@ -31,7 +31,7 @@ from foldaway.sessions.tool_rows import (
     in_order,
     is_small,
     largest,
-    listed,
+    list_first,
 )
 from foldaway.stores import SessionFilter, SessionInfo
 from foldaway.tokens import estimate_text
@@ -267,7 +267,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     found: dict[str, Any] = {"session": place.session_id, "positions": [start, stop]}
     if len(kept) < len(rows):
         shown = {row.position for row, _ in kept}
-        found |= listed("left_out", [row.position for row in rows if row.position not in shown])
+        found |= list_first("left_out", [row.position for row in rows if row.position not in shown])
     max_tokens = _max_tokens(arguments)
     page = text[offset:]
 
@@ -290,7 +290,7 @@ def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
     about = library.about(info)
     room, found = max_tokens - estimate_text(dump_text(about)) - _LABELS_TOKENS, about
     for _ in range(_TRIES):
-        made = stored_brief(library.store, info, show=library.show, tokens=room, focus=focus)
+        made = brief_session(library.store, info, show=library.show, tokens=room, focus=focus)
         found = {**about, "brief": made.text, "more": _BY_LABEL}
         if is_small(found, max_tokens):
             break
@@ -364,7 +364,7 @@ def _pin(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _pins(library: Library, session_id: str) -> dict[str, Any]:
-    return listed("pins", [pin.position for pin in library.store.pins(session_id)])
+    return list_first("pins", [pin.position for pin in library.store.pins(session_id)])
 
 
 _ANSWERS: Mapping[str, Answer] = {
