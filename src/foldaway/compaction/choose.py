@@ -147,7 +147,7 @@ def choose(work: CompactionInput, spare: int = 0) -> Selection | Skipped:
     """Return what to fold and what to cut, or why nothing is to be done; `spare` tokens of a size
     that was asked for stay free.
     """
-    shown = work.index.shown()
+    shown = work.index.count_shown()
     before = work.outside_tokens + sum(shown.values())
     ground = _ground(work, before)
     floor = _floor(ground)
@@ -736,7 +736,7 @@ def _shown_again(
             if not index.arrives(at):
                 note_whole(log[at], log[at], None, whole)
                 continue
-            form = index.arrived(at)
+            form = index.find_form(at)
             made, tokens = as_shown(log[at], form, work.costs[at], whole, work.counter)
             if made is not log[at]:
                 yield at, (made, tokens)

@@ -138,7 +138,7 @@ def _is_hidden(work: CompactionInput, choice: Selection, at: int) -> bool:
     message = choice.rewritten.get(at)
     if message is None or message.origin != "arrival":
         return message is not None
-    form = work.index.arrived(at)
+    form = work.index.find_form(at)
     return form is not None and not form.is_whole
 
 

@@ -299,10 +299,10 @@ class LogIndex(ABC):
         return 0
 
     @abstractmethod
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category."""
 
-    def arrived(self, at: int) -> ShortResult | None:
+    def find_form(self, at: int) -> ShortResult | None:
         """Return how one message is shown for itself, None if it stays as it came."""
         del at
 
@@ -333,6 +333,6 @@ class FrozenLog(LogIndex):
     def _calls(self) -> dict[int, dict[str, ToolCall]]:
         return answered_calls(self._log)
 
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)

@@ -74,7 +74,7 @@ class ShortResults:
             arriving.level != "off" and position >= arriving.start and position not in self._exempt
         )
 
-    def grown(
+    def grow(
         self, view: View, log: Sequence[Message], tokens: Sequence[int],
         given: Mapping[int, Message],
     ) -> GrownView:  # fmt: skip
@@ -90,7 +90,7 @@ class ShortResults:
 
     # References
 
-    def gave_out(self, items: Iterable[Item]) -> None:
+    def keep_references(self, items: Iterable[Item]) -> None:
         """Keep the references of what is shown otherwise: they resolve from now on."""
         for item in items:
             if not isinstance(item, Rewritten) or not is_on_arrival(item):
@@ -250,7 +250,7 @@ class GrowingLog(LogIndex):
     def _take(self, arrival: MeasuredMessage, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
         self.messages.append(message)
-        self.turns += self.begins_answer(at)
+        self.turns += self.is_answer_start(at)
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)
@@ -265,7 +265,7 @@ class GrowingLog(LogIndex):
                 self.given[at] = shown
             reference = "" if is_merged else reference_of(message)
             self._otherwise[at] = Rewritten(at, shown, reference)
-            self.arrivals.gave_out([self._otherwise[at]])
+            self.arrivals.keep_references([self._otherwise[at]])
         self._show(shown, arrival.shown_tokens)
 
     def _show(self, message: Message, tokens: int) -> None:
@@ -298,11 +298,11 @@ class GrowingLog(LogIndex):
 
     # What a compaction asks
 
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def arrived(self, at: int) -> ShortResult | None:
+    def find_form(self, at: int) -> ShortResult | None:
         """Return how one message is shown for itself, None if it stays as it came."""
         return self.arrivals.at(at)
 
@@ -312,7 +312,7 @@ class GrowingLog(LogIndex):
 
     # What the engine asks
 
-    def begins_answer(self, at: int) -> bool:
+    def is_answer_start(self, at: int) -> bool:
         """Return whether a message is the first of an answer, which may have several items."""
         goes_on = at > 0 and self.messages[at - 1].role == "assistant"
         return self.messages[at].role == "assistant" and not goes_on
@@ -355,13 +355,13 @@ class GrowingLog(LogIndex):
         form = self.arrivals.at(item.start)
         return is_on_arrival(item) and (form is None or form.is_whole)
 
-    def standing(self) -> Standing:
+    def copy_standing(self) -> Standing:
         """Return what the model sees, to come back to."""
-        return Standing(self.view, self.shown())
+        return Standing(self.view, self.count_shown())
 
-    def grown(self, view: View) -> GrownView:
+    def grow(self, view: View) -> GrownView:
         """Return a view grown to the whole log; nothing changes yet."""
-        return self.arrivals.grown(view, self.messages, self.tokens, self.given)
+        return self.arrivals.grow(view, self.messages, self.tokens, self.given)
 
     def take_view(
         self, made: GrownView, shown: Mapping[str, int], newer: Iterable[int] = ()
@@ -370,14 +370,14 @@ class GrowingLog(LogIndex):
         self._view = made.view
         self._otherwise = {}
         self.arrivals.whole = made.whole
-        self.arrivals.gave_out(made.view.items)
+        self.arrivals.keep_references(made.view.items)
         self._shown = dict(shown)
         for at in newer:
             self._show(self.messages[at], made.tokens.get(at, self.tokens[at]))
 
     def _show_again(self, view: View) -> None:
         """Show a view that was kept; what was appended since it was made stands after it."""
-        made = self.grown(view)
+        made = self.grow(view)
         self.take_view(made, {})
         for message in self.render():
             at = message.position

@@ -59,7 +59,7 @@ def _base(log: GrowingLog, message: Message) -> Message | None:
         return message
     if message.origin != "arrival" or carried_summary(message) is not None:
         return None
-    form = log.arrived(at)
+    form = log.find_form(at)
     return log.messages[at] if form is None else replace(form.message, origin="real")
 
 
@@ -94,7 +94,7 @@ def _with_lighter(
     broken = [each for each in work.rules.check(messages) if (each.rule, each.index) not in known]
     if broken:
         return Skipped("cannot", f"it would break {broken[0].rule!r}", before)
-    shown = log.shown()
+    shown = log.count_shown()
     after = dict(shown)
     for was in log.render():
         if was.position in lighter:

@@ -124,7 +124,7 @@ class Timing:
 
     def note_change(self, estimate: int) -> None:
         """Forget what was paid and put off: the model sees something else now."""
-        self.meter.changed_to(estimate)
+        self.meter.note_change(estimate)
         self._calls.reread, self._put_off = 0, PutOff()
 
     def put_off(self, todo: Plan | Skipped, decision: Decision, prices: Prices) -> str:
@@ -159,13 +159,13 @@ class Timing:
         policy, budget, floor = now.settings.policy, now.settings.budget, now.floor
         tokens = now.settings.outside_tokens
         for at in range(start, calls.resumed):
-            if log.begins_answer(at):
+            if log.is_answer_start(at):
                 calls.note(min(tokens, budget.early_tokens), tokens)
             tokens += log.tokens[at]
         tokens = now.estimate
         for at in range(len(log.messages) - 1, max(start, calls.resumed) - 1, -1):
             tokens -= log.tokens[at]
-            if log.begins_answer(at):
+            if log.is_answer_start(at):
                 calls.note(tokens, estimate_after(policy, budget, tokens, floor))
 
     # What follows from it

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from foldaway.sessions.last_view import LastView, unpack_last_view
     from foldaway.sessions.library import Library, name_in_words
     from foldaway.sessions.markdown import show_controls
-    from foldaway.sessions.matching import digest, same_start
+    from foldaway.sessions.matching import count_same, digest
     from foldaway.sessions.options import SessionOptions
     from foldaway.sessions.place import find_by_key
     from foldaway.sessions.pool import Pool
@@ -105,7 +105,7 @@ __getattr__ = import_later(
         "last_view": "LastView unpack_last_view",
         "library": "Library name_in_words",
         "markdown": "show_controls",
-        "matching": "digest same_start",
+        "matching": "digest count_same",
         "options": "SessionOptions",
         "place": "find_by_key",
         "pool": "Pool",

@@ -183,7 +183,7 @@ class Changes:
         was_asked = callable(force) and run.before is None  # only whether to, and the answer was no
         if self._of.hooks.event is None or was_asked:
             return
-        arrived = self._of.compressor.arrived(0) if run.folded else ()
+        arrived = self._of.compressor.list_arrived(0) if run.folded else ()
         check = CompactionCheck(
             session=self._of.place.last_known, decision=decision, before=run.before or state,
             after=self._of.compressor.state,
@@ -273,7 +273,7 @@ class Changes:
 
     def _follow_change(self, was: SessionInfo, view: View, run: ViewChange) -> None:
         """Note what came of a change of the view, and follow it."""
-        rules, notes = self._of.shown().rules, run.report.notes
+        rules, notes = self._of.render_view().rules, run.report.notes
         if rules:  # it is repaired on its way
             notes = tuple(note for note in notes if not note.endswith(STILL_BROKEN))
         run.report = replace(run.report, repaired=(*run.report.repaired, *rules), notes=notes)

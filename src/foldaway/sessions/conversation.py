@@ -34,7 +34,7 @@ from foldaway.sessions.hooks import (
 )
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.place import SessionPlace
-from foldaway.sessions.repairs import MendedView, Repairs, leaves_calls_open
+from foldaway.sessions.repairs import MendedView, Repairs, has_open_calls
 from foldaway.sessions.rows import frame_of, new_message, tool_names, turn_usage
 from foldaway.sessions.snapshots import save_snapshot, snapshot_of
 from foldaway.sessions.tracking import Tracker
@@ -207,7 +207,7 @@ class StoredConversation:
         """What the model should see now, repaired if its provider would refuse it."""
         if not self.look():
             return []
-        shown, system = self.shown().messages, self.system
+        shown, system = self.render_view().messages, self.system
         if not system or not shown or self.hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
@@ -224,7 +224,7 @@ class StoredConversation:
         if isinstance(text, str) and text != self.system:
             self.note(system=text)
 
-    def shown(self) -> MendedView:
+    def render_view(self) -> MendedView:
         """Return what the model sees, as its provider takes it."""
         return self.repairs.view(self.row, self.compressor)
 
@@ -248,18 +248,18 @@ class StoredConversation:
         does not arrive now was sent before, and is shown as it is.
         """
         engine, start = self.compressor, self.compressor.length
-        was_open = len(messages) > 1 or leaves_calls_open(engine.log.messages)
+        was_open = len(messages) > 1 or has_open_calls(engine.log.messages)
         self._keep_arriving()
         with self.unsettled():
             engine.append(*messages, arrives=arrives)
-            arrived = engine.arrived(start)
+            arrived = engine.list_arrived(start)
             self.loaded.names.update(tool_names(message for message, _ in arrived))
             bodies = raws or [dump_bytes(given) for given in messages]
             rows = [
                 new_message(message, tokens, body=body, names=self.loaded.names)
                 for body, (message, tokens) in zip(bodies, arrived, strict=True)
             ]
-            new = engine.given_out(self.loaded.given_out)
+            new = engine.list_given_out(self.loaded.given_out)
             self.store.append(self.row.id, rows, expect=start, references=new)
             self.loaded.given_out += len(new)
         if was_open and any(row.role == "user" for row in rows):
@@ -397,7 +397,7 @@ class StoredConversation:
             engine.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(lambda step: self.keep(step))
         engine.about.goal = info.goal
-        names = tool_names(message for message, _ in engine.arrived(0))
+        names = tool_names(message for message, _ in engine.list_arrived(0))
         has_noted = noted is not None and known == counted
         self.loaded = Loaded(engine, counted, has_noted, 0, names, engine.state)
         self.tracker.load(engine.log.messages, info.dialect, engine.log.given, seals)

@@ -211,15 +211,15 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
 
     author = Words([person])
 
-    def by_person(data: bytes) -> bool:
+    def is_by_person(data: bytes) -> bool:
         return author.holds(data) and is_by(person, data)
 
     def look(holds: Callable[[bytes], bool]) -> Iterator[HeldPiece]:
         return store.look_through(holds, lambda done, total: tell("looking", done, total))
 
     if person or given.texts:
-        found = look(lambda data: given.holds(data) or by_person(data))
-        take(found, lambda piece: "author" if by_person(piece.data) else "words")
+        found = look(lambda data: given.holds(data) or is_by_person(data))
+        take(found, lambda piece: "author" if is_by_person(piece.data) else "words")
     authored = [piece for piece in pieces.values() if _is_authored(why, piece)]
     for piece in authored:
         own.add(store, piece)

@@ -113,7 +113,7 @@ class Follower:
         engine, items, edits = self._of.compressor, given.items, keep_all(given.items)
         place = self._place(given, self._of.tracker.digests(given)) if is_known else None
         if place is not None and place.is_whole and place.alignment.rest is None:
-            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
+            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encode)
             if place.alignment.given < len(items):
                 edits = _add_tail(edits, place.alignment.given, len(items))
             edits = add_marks(edits, given)
@@ -171,7 +171,7 @@ class Follower:
             return self._take_list(given, is_sent=is_sent)
         course, place = self._find_course(given, digests, place)
         self._note_head(given, place)
-        if self._volatile and self._of.tracker.goes_on(digests):
+        if self._volatile and self._of.tracker.is_continued_by(digests):
             self._of.note(volatile=0)
         is_last = self._of.tracker.is_last(digests)
         if course in ("rewind", "same"):
@@ -337,7 +337,7 @@ class Follower:
             edits = self._edits_before(begun)
         else:
             edits = edits_to(
-                engine.view, engine.log.messages, begun.place, begun.appended, engine.encoded
+                engine.view, engine.log.messages, begun.place, begun.appended, engine.encode
             )
             if begun.held:
                 edits = _add_tail(edits, begun.stop, len(given.items))
@@ -390,7 +390,7 @@ class Follower:
         view = cut_view(engine.view, reach)
         if view is None:
             return keep_all(begun.given.items)
-        return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
+        return edits_to(view, engine.log.messages, begun.place, {}, engine.encode)
 
     def _pass_on(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""

@@ -59,7 +59,7 @@ def compact_idle(
     wanted = SessionFilter(since=clock() - within_days * _DAY_SECONDS)
     found: list[Tended] = []
     for info in _find_unused(store, wanted, latest):
-        if frame_of(info).get("replaced_by") or not _may_be_pressed(info, options):
+        if frame_of(info).get("replaced_by") or not _is_worth_reading(info, options):
             continue
         session = Session(store, session_id=info.id, clock=clock, **settings)
         if not session.engine.decide().is_for_a_pause:
@@ -129,7 +129,7 @@ def _is_unused(info: SessionInfo, latest: float) -> bool:
     return is_open and info.updated <= latest and info.length > 0
 
 
-def _may_be_pressed(info: SessionInfo, options: SessionOptions) -> bool:
+def _is_worth_reading(info: SessionInfo, options: SessionOptions) -> bool:
     """Return whether it is worth reading the log: an estimate is not wrong by half."""
     model = model_of(options.model)
     given = options.context_length or model.context_length

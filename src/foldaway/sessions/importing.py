@@ -164,7 +164,7 @@ def _compare(store: Store, found: ImportedSession) -> _ToDo:
         there is not None
         and find_agent(found.agent).files.last_may_grow
         and not _is_same(found.agent, keys, known)
-        and _may_be_rewritten(store, there)
+        and _is_unreferenced(store, there)
     )
     rows = list(_rows(found, keys, frozenset() if is_rewrite else known))
     is_known = there.length - 1 if there is not None and is_rewrite else 0
@@ -190,7 +190,7 @@ def _sort_by_parent(
     for one in found:
         if isinstance(one, NotReadable):
             yield one
-        elif _waits_for_parent(store, one, seen):
+        elif _is_waiting(store, one, seen):
             waiting.append(one)
             while sum(len(each.times) for each in waiting) > _MOST_WAITING:
                 yield waiting.pop(0)
@@ -216,9 +216,7 @@ def _with_children(
         ready += reversed(children)
 
 
-def _waits_for_parent(
-    store: Store | None, one: ImportedSession, seen: set[tuple[str, str]]
-) -> bool:
+def _is_waiting(store: Store | None, one: ImportedSession, seen: set[tuple[str, str]]) -> bool:
     if not one.parent_id or (one.agent, one.parent_id) in seen:
         return False
     return store is None or store.by_source(one.agent, one.parent_id) is None
@@ -237,7 +235,7 @@ def _identify(
     name = found.source_id
     there, known = _find_stored(store, found.agent, name)
     tried = {name}
-    while there is not None and not _goes_on(store, found, there, keys, known):
+    while there is not None and not _is_continued(store, found, there, keys, known):
         name = _add_mark(found.source_id, keys, known)
         if name in tried:  # two that differ from each other in turn: by all that it says
             name = _add_mark(found.source_id, [" ".join(keys)], frozenset())
@@ -259,7 +257,7 @@ def _find_by_path(
     named.sort(key=lambda one: -len(os.path.commonprefix((one[::-1], ending))))  # noqa: RUF071
     for name in named:
         there, known = _find_stored(store, found.agent, name)
-        if _goes_on(store, found, there, keys, known):
+        if _is_continued(store, found, there, keys, known):
             return name, there, known, ()
         if there and os.path.basename(found.path) in name:
             before = decode_rows(store.read(there.id), there.dialect)
@@ -285,7 +283,7 @@ def _add_mark(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
     return f"{name}@{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _goes_on(
+def _is_continued(
     store: Store, found: ImportedSession, there: SessionInfo | None, keys: Sequence[str],
     known: frozenset[str],
 ) -> bool:  # fmt: skip
@@ -293,7 +291,7 @@ def _goes_on(
     if there is None:
         return False
     return _is_same(found.agent, keys, known) or (
-        find_agent(found.agent).files.last_may_grow and _last_grew(store, found, there, keys)
+        find_agent(found.agent).files.last_may_grow and _has_grown(store, found, there, keys)
     )
 
 
@@ -308,7 +306,7 @@ def _is_same(agent: str, keys: Sequence[str], known: frozenset[str]) -> bool:
     return at_end and (find_agent(agent).files.has_unique_ids or known <= set(keys))
 
 
-def _last_grew(
+def _has_grown(
     store: Store, found: ImportedSession, there: SessionInfo, keys: Sequence[str]
 ) -> bool:
     """Return whether all but the last message are those of the file, and that one begins its."""
@@ -320,7 +318,7 @@ def _last_grew(
     return before["role"] == now["role"] and str(now["content"]).startswith(before["content"])
 
 
-def _may_be_rewritten(store: Store, there: SessionInfo) -> bool:
+def _is_unreferenced(store: Store, there: SessionInfo) -> bool:
     """Return whether nothing refers to the messages of a session: no view, pin, child or cost."""
     return (
         there.view == there.compactions == 0

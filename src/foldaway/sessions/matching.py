@@ -199,7 +199,7 @@ class Alignment(Struct, frozen=True):
         return self.spans[-1][1] if self.spans else self.same
 
 
-def same_start(given: Sequence[bytes], known: Sequence[bytes]) -> int:
+def count_same(given: Sequence[bytes], known: Sequence[bytes]) -> int:
     """Return how many digests are the same, from the first on."""
     most = min(len(given), len(known))
     if given[:most] == known[:most]:
@@ -222,7 +222,7 @@ def align(
     own, at = heads
     same, spans = min(heads), list[tuple[int, int]]()
     if own == at:
-        at = same = own + same_start(given[own:], known[own:])
+        at = same = own + count_same(given[own:], known[own:])
     else:
         spans += [(at, at)] * (own - same)
     for index in range(max(same, own), len(given)):

@@ -439,7 +439,7 @@ class Session:
 
     def _take(self, message: Message) -> None:
         """Append a message of ours; it is kept without making the session the current one."""
-        self._kept.retry(lambda: self._kept.take([self.engine.encoded(message)]))
+        self._kept.retry(lambda: self._kept.take([self.engine.encode(message)]))
 
     def continue_as(self, key: str) -> None:
         """Go on under another key, for hosts that begin a new one when they compact.

@@ -133,9 +133,9 @@ def _search(library: Library, arguments: Asked) -> dict[str, Any]:
         show=library.show,
     )  # fmt: skip
     # a session may go on in another folder than the one where the hit was said
-    hits = [hit for hit in found if library.offers(library.store.session(hit.session))]
+    hits = [hit for hit in found if library.is_offered(library.store.session(hit.session))]
     if not hits:
-        return {"hits": [], "offered": library.offered()}
+        return {"hits": [], "offered": library.count_offered()}
     return _hits(library, hits, _max_tokens(arguments))
 
 
@@ -202,7 +202,7 @@ def _read(library: Library, arguments: Asked) -> dict[str, Any]:
 def _around(library: Library, session_id: str, around: int, max_tokens: int) -> dict[str, Any]:
     found = scroll(library.store, session_id, around, show=library.show)
     info = found.session
-    if not library.offers(info):
+    if not library.is_offered(info):
         raise UnknownSession(session_id)
     at = min(max(around, 0), max(info.length - 1, 0))
     rows = sorted(found.rows, key=lambda row: (abs(row.position - at), -row.position))
@@ -238,7 +238,7 @@ def _recent(library: Library, max_tokens: int) -> dict[str, Any]:
         words = [beginning(row.text) for row in newest if may_leave(row.role)]
         rows.append({**library.about(info), **({"newest": words[0]} if words else {})})
     if not rows:
-        return {"sessions": [], "offered": library.offered()}
+        return {"sessions": [], "offered": library.count_offered()}
 
     def build(count: int) -> dict[str, Any]:
         left = len(rows) - count
@@ -330,7 +330,7 @@ def _find_named(library: Library, arguments: Asked) -> SessionInfo:
     if name:
         info = library.find(name)
         newest = library.store.newest_leaf(info.id)
-        return newest if library.offers(newest) else info
+        return newest if library.is_offered(newest) else info
     wanted = SessionFilter(only_leaves=True, folders=library.folders())
     found = library.store.sessions(wanted, most=1).sessions
     if not found:
@@ -340,7 +340,7 @@ def _find_named(library: Library, arguments: Asked) -> SessionInfo:
 
 def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     health = library.store.health()
-    found: dict[str, Any] = {"offered": library.offered(), "problems": list(health.problems)}
+    found: dict[str, Any] = {"offered": library.count_offered(), "problems": list(health.problems)}
     name = str(arguments.get("session") or "")
     if name:
         info, show = library.find(name), library.show

@@ -11,7 +11,7 @@ from msgspec import Struct
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.facts import carried_summary, recognize, summary_body, summary_of
 from foldaway.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, join_edits
-from foldaway.sessions.matching import Alignment, align, digest, digest_of_key, same_start
+from foldaway.sessions.matching import Alignment, align, count_same, digest, digest_of_key
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult, View
 
 MOST_VOLATILE = 8
@@ -122,7 +122,7 @@ class Tracker:
             made = digest_of_key(self._same(message.wire))
         else:
             made = digest(message)
-        if message.role in ("system", "developer") and not _begins_with_summary(message):
+        if message.role in ("system", "developer") and not _has_leading_summary(message):
             self._systems.add(made)
         return made
 
@@ -153,10 +153,10 @@ class Tracker:
         was, self._last = self._last, digests
         return was == digests
 
-    def goes_on(self, digests: Sequence[bytes]) -> bool:
+    def is_continued_by(self, digests: Sequence[bytes]) -> bool:
         """Return whether a list is all of the one that was handed over last, and more."""
         was, now = (one[self._head(one) :] for one in (self._last, digests))
-        return 0 < len(was) < len(now) and same_start(was, now) == len(was)
+        return 0 < len(was) < len(now) and count_same(was, now) == len(was)
 
     def place(self, given: HostList, digests: Sequence[bytes], views: Iterable[View]) -> ListPlace:
         """Return where a list belongs: in the log, or in what the model sees of it. `views` are
@@ -200,7 +200,7 @@ class Tracker:
         with how many system messages it begins.
         """
         known = self._catch_up()
-        return head + same_start(digests[head:], known[self._head(known) :])
+        return head + count_same(digests[head:], known[self._head(known) :])
 
     def course(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> Course:
         """Return what a list is that lacks some of what is known."""
@@ -255,7 +255,7 @@ class Tracker:
         return is_alone and len(dump_bytes(parse(given.raws[start]))) >= len(dump_bytes(was))
 
 
-def _begins_with_summary(message: Message) -> bool:
+def _has_leading_summary(message: Message) -> bool:
     first = message.parts[0] if message.parts else None
     return isinstance(first, Text) and summary_body(first.text) is not None
 
