@@ -152,7 +152,7 @@ def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str)
     assert engine.compact(force=True).status != "unchanged"
     assert frame in words_of_users(engine)
     again = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
-    again.resume([one.wire for one, _ in engine.arrived(0)], engine.view, engine.snapshot())
+    again.resume([one.wire for one, _ in engine.list_arrived(0)], engine.view, engine.snapshot())
     assert again.messages == engine.messages
     again.append(said("assistant", "Done. " * 400))
     again.compact(force=True)

@@ -47,7 +47,7 @@ def test_json_loses_its_spaces_and_nothing_else() -> None:
     assert shown(engine, 1) == json.dumps(json.loads(ROWS), separators=(",", ":")).replace(
         ":1.1,", ":1.1,"
     )
-    assert engine.arrived(0)[2][0].wire is given[1]
+    assert engine.list_arrived(0)[2][0].wire is given[1]
     (row,) = engine.references
     assert engine.recall(row.ref)[0] is given[1]
 

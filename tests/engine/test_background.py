@@ -260,7 +260,7 @@ class _World:
         self.made.cancel()
         was, self.made = self.made, self._engine()
         if was.length:
-            log = [message.wire for message, _ in was.arrived(0)]
+            log = [message.wire for message, _ in was.list_arrived(0)]
             assert log == self.items
             self.made.resume(log, was.view, was.snapshot())
             assert self.made.messages == was.messages

@@ -258,7 +258,7 @@ def test_a_block_in_an_ask_survives_a_restart() -> None:
 
 def take_up(made: Compressor, first: Compressor) -> None:
     """Go on in a new process with what the host kept."""
-    log = [message.wire for message, _ in first.arrived(0)]
+    log = [message.wire for message, _ in first.list_arrived(0)]
     made.resume(log, first.view, first.snapshot())
 
 
@@ -356,7 +356,7 @@ def test_the_item_survives_a_restart(provider: str, fails: bool) -> None:
     assert made.state.native == first.state.native
     assert made.messages == first.messages
     grow(made, provider)
-    log = [message.wire for message, _ in made.arrived(0)]
+    log = [message.wire for message, _ in made.list_arrived(0)]
     report = compact(made)
     assert report.status == "compacted"
     assert blocks(list(native.requests[0].messages)) == [sealed(1, provider)]

@@ -19,7 +19,7 @@ from foldaway.dialects.loading import load
 from foldaway.gateway.client_compactions import is_sealed, opened, sealed, signs
 from foldaway.gateway.requests import read_turn
 from foldaway.gateway.wires import route_of
-from foldaway.sessions.matching import told_in
+from foldaway.sessions.matching import find_told
 from foldaway.stores.open import open_store
 
 ANSWERED = "answered; client compaction"
@@ -318,9 +318,9 @@ def test_a_text_tells_a_log_up_to_its_last_message(steps: int, is_named: bool) -
         said.append({"role": "user", "content": f"Go on with module number {number + 1}."})
     log = load(said).messages
     text = told({"messages": said[: 1 + 2 * steps]})
-    assert told_in(text, log, is_named=is_named) == (1 + 2 * steps if steps else 0)
+    assert find_told(text, log, is_named=is_named) == (1 + 2 * steps if steps else 0)
     foreign = load([{"role": "user", "content": "Delete the whole database."}, *said[1:]]).messages
-    assert (told_in(text, foreign, is_named=is_named) > 0) == (is_named and steps > 0)
+    assert (find_told(text, foreign, is_named=is_named) > 0) == (is_named and steps > 0)
 
 
 @given(st.text(), st.text())

@@ -26,7 +26,7 @@ from foldaway.lab.scoring.session import render
 from foldaway.lab.scoring.signals import to_line
 from foldaway.lab.used_later import lab_message
 from foldaway.sessions import Session
-from foldaway.sessions.rows import decoded
+from foldaway.sessions.rows import decode_rows
 from foldaway.stores import NewMessage, NewSession, Store, open_store
 from foldaway.stores.values import NewView, SessionInfo, TurnUsage
 from foldaway.usage.savings import Spared, balance, otherwise
@@ -81,7 +81,7 @@ def steps_of(compacted: tuple[Store, SessionInfo]) -> list[CompactionStep]:
 def text_at(store: Store, info: SessionInfo, position: int) -> str:
     """Return what a message of the log says, on one line."""
     rows = store.read(info.id, position, position + 1)
-    return to_line(render(lab_message(decoded(rows, info.dialect)[0])))
+    return to_line(render(lab_message(decode_rows(rows, info.dialect)[0])))
 
 
 # Laws on real sessions

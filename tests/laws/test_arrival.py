@@ -48,7 +48,7 @@ def outputs(message: Message) -> list[str]:
 def assert_nothing_is_lost(engine: Compressor) -> None:
     """Each result is shown as it came, or as the same JSON, or as a marker of one that is shown
     above it, or with its original under its reference."""
-    log = [message for message, _ in engine.arrived(0)]
+    log = [message for message, _ in engine.list_arrived(0)]
     above: set[str] = set()
     for item in engine.view.items:
         match item:

@@ -25,7 +25,7 @@ from foldaway import Model, Policy, check
 from foldaway.caching.prices import Prices
 from foldaway.dialects.conversion import convert
 from foldaway.errors import Conflict, InvalidSetting
-from foldaway.sessions.following import Insert, Keep, Replace, applied
+from foldaway.sessions.following import Insert, Keep, Replace, apply_edits
 from foldaway.sessions.rows import frame_of
 from foldaway.sessions.session import Session
 from foldaway.stores.open import open_store
@@ -78,7 +78,7 @@ def test_a_longer_list_appends_what_is_new_and_is_compacted_when_due(dialect: st
     for stop in range(step, len(whole) + 1, step):
         found = session.follow(whole[:stop])
         assert session.info.length == stop
-        assert applied(found.edits, whole[:stop]) == found.messages
+        assert apply_edits(found.edits, whole[:stop]) == found.messages
         assert check(found.messages, dialect=dialect) == []
         kept = [whole[at] for edit in found.edits if isinstance(edit, Keep)
                 for at in range(edit.start, edit.stop)]  # fmt: skip

@@ -18,7 +18,7 @@ from tests.sessions.test_follow import DATA, DIALECTS, DISGUISES, dumped
 from foldaway import Policy
 from foldaway.dialects.conversion import convert
 from foldaway.dialects.registry import LIST_KEYS
-from foldaway.sessions.following import Followed, applied
+from foldaway.sessions.following import Followed, apply_edits
 from foldaway.sessions.session import Session
 
 FILES = sorted((DATA / "sessions").glob("*.jsonl.gz"))
@@ -72,7 +72,7 @@ def keeps_its_list(host: Host, where: Path) -> int:
         found = host.follow(session, whole[:stop])
         assert found.course in ("new", "continues")
         assert session.info.length == stop
-        assert applied(found.edits, whole[:stop]) == found.messages
+        assert apply_edits(found.edits, whole[:stop]) == found.messages
         again = host.follow(session, whole[:stop])
         assert (again.course, dumped(again.messages)) == ("same", dumped(found.messages))
         session = Session(where, "k", **host.window)

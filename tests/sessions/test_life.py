@@ -12,7 +12,7 @@ from tests.sessions.talking import SMALL, WINDOW, talk
 from foldaway import Model, Policy, check
 from foldaway.caching import Prices
 from foldaway.errors import InvalidSetting, SummarizerFailed
-from foldaway.sessions.briefs import stored_brief
+from foldaway.sessions.briefs import brief_session
 from foldaway.sessions.events import SessionEvent
 from foldaway.sessions.finding import discover
 from foldaway.sessions.hiding import as_it_is
@@ -299,7 +299,7 @@ def test_a_result_comes_back_as_one_message_with_the_way_to_the_whole(store: Sto
     assert f"Subagent {other.id} is working on: Write the tests." in summary
     assert f"Subagent {child.id} is done with: Find the slow query." in summary
     assert check(parent.messages) == []
-    brief = stored_brief(store, store.session(parent.id), show=as_it_is)
+    brief = brief_session(store, store.session(parent.id), show=as_it_is)
     assert f"Subagent {other.id} is working on: Write the tests." in brief.text
 
 

@@ -292,10 +292,10 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     again = ByCharacters()
     resumed = Session(store, session_id=session.id, model=Model(counter=again))
     assert again.asked == 0
-    sizes = [tokens for _, tokens in resumed.engine.arrived(0)]
-    assert sizes == [tokens for _, tokens in session.engine.arrived(0)]
+    sizes = [tokens for _, tokens in resumed.engine.list_arrived(0)]
+    assert sizes == [tokens for _, tokens in session.engine.list_arrived(0)]
     other = Session(store, session_id=session.id)
-    assert [tokens for _, tokens in other.engine.arrived(0)] != sizes
+    assert [tokens for _, tokens in other.engine.list_arrived(0)] != sizes
     other.append({"role": "user", "content": "And now?"})
     last = ByCharacters()
     Session(store, session_id=session.id, model=Model(counter=last))

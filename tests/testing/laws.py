@@ -247,7 +247,7 @@ def came(engine: Compressor) -> list[Any]:
     """Return what the model sees, with each result that is shown otherwise since its arrival as it
     came.
     """
-    log = [message.wire for message, _ in engine.arrived(0)]
+    log = [message.wire for message, _ in engine.list_arrived(0)]
     found = engine.messages
     at = 0
     for item in engine.view.items:

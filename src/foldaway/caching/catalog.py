@@ -215,7 +215,7 @@ def _figures(table: Any, start: int) -> dict[str, float]:
 
 
 def window_of(model: str, given: int | None) -> tuple[int, Literal["given", "model", "assumed"]]:
-    """Return the window to reckon with and where it comes from: given, the model's, or assumed."""
+    """Return the context window to use and its source: given, the model's, or assumed."""
     if given is not None:
         return given, "given"
     try:

@@ -71,12 +71,12 @@ class Sum(Struct, frozen=True, kw_only=True):
     reads_lost_tokens: int
     """Tokens that are in the cache now and will be of no use."""
     writes_tokens: int
-    """Tokens that have to be sent and stored anew."""
+    """Tokens that have to be sent and stored again."""
     next_call_if_waiting: float
     next_call_if_acting: float
     summary_call: float
     price: float
-    """What the compaction costs; below 0 where it pays at once, as after a pause."""
+    """What the compaction costs; below 0 if it pays at once, as after a pause."""
     saving_per_turn: float
     """What each call after the next costs less."""
     paid: float
@@ -206,7 +206,7 @@ def amount(value: float, prices: Prices) -> str:
 
 
 def usd(amount: float) -> str:
-    """Return an amount for people, with as many digits as it needs to be told from 0."""
+    """Return an amount for people, with enough digits to differ from 0."""
     sign = "−" if amount < 0 else ""
     size = abs(amount)
     return f"{sign}${size:,.2f}" if size >= 1 or size == 0 else f"{sign}${size:.4f}"

@@ -39,7 +39,7 @@ class Prices(Struct, frozen=True, kw_only=True):
     at_marks: bool = False
     """Whether only marked prefixes are cached (Anthropic), instead of whatever was sent."""
     long_from_tokens: int = 0
-    """Prompts longer than this cost `long` throughout; 0 where there is one price."""
+    """Prompts longer than this cost `long` throughout; 0 if there is one price."""
     long: Prices | None = None
     source: str = "given"
     """Where the figures come from."""
@@ -68,7 +68,7 @@ class Prices(Struct, frozen=True, kw_only=True):
 
 
 class RequestUsage(Struct, frozen=True, kw_only=True, gc=False):
-    """What the provider counted for one request; whoever records one has this and a little more."""
+    """What the provider counted for one request; classes that record one add to this."""
 
     position: int = 0
     """How many messages the log had; of an answer in a file, its first message."""

@@ -36,7 +36,7 @@ from foldaway.cli.settings import settings_from
 from foldaway.cli.stores import session_name, store_options
 from foldaway.config import redaction_policy
 from foldaway.engine import BRIEF_TOKENS, Brief, LoggingRedactor, brief_of, handoff_prompt
-from foldaway.sessions import redactor_of, show_controls, stored_brief
+from foldaway.sessions import brief_session, redactor_of, show_controls
 
 SHOWN_BRIEFS = 5
 """Sessions of a file that are printed; each takes a screen or two."""
@@ -103,7 +103,7 @@ def _briefs(session: str, given: dict[str, Any], most: int | None) -> Iterator[N
     if not is_path(session):
         with open_stored_session(session) as (store, info):
             info = store.newest_leaf(info.id)
-            made = stored_brief(store, info, show=redactor_of(store, policy=policy), **size)
+            made = brief_session(store, info, show=redactor_of(store, policy=policy), **size)
         yield NamedBrief(session_name(info), _plain(made))
         return
     source = read_input(session, None, given["dialect"])

@@ -61,9 +61,9 @@ from foldaway.engine import (
     LoggingRedactor,
     Model,
     Placed,
-    added,
-    difference_made,
-    joined,
+    add_generation,
+    find_difference,
+    join_generations,
     source_position,
     write_originals,
 )
@@ -213,7 +213,7 @@ def _read_earlier(asked: _Asked) -> tuple[Generation, ...]:
     for name in dict.fromkeys(os.path.realpath(name) for name in names if name):
         if os.path.isfile(name) and os.path.getsize(name):
             lineages.append(load_originals(name))
-    return joined(*reversed(lineages))
+    return join_generations(*reversed(lineages))
 
 
 def _compress(
@@ -382,7 +382,7 @@ def _with_new(
         for row in record.report.references
     ]
     dialect = source.dialect if "," not in source.dialect else ""
-    return added(earlier, source.document.source, dialect, text, references)
+    return add_generation(earlier, source.document.source, dialect, text, references)
 
 
 def _reports(
@@ -410,7 +410,7 @@ def show_compression(source: Input, records: Sequence[CompressedRecord], asked: 
     if source.holds_many:
         _show_records(picture, source, reports)
     elif reports[0].status == "compacted":
-        picture.difference(difference_made(records[0].done, len(source.transcripts[0].messages)))
+        picture.difference(find_difference(records[0].done, len(source.transcripts[0].messages)))
     if any(report.status == "compacted" for report in reports):
         picture.category_bars(_categories(reports))
         _show_files(picture, reports, asked)

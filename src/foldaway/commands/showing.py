@@ -8,7 +8,7 @@ from foldaway.commands.values import CommandAnswer, CommandChoice, Figure
 from foldaway.dialects import dialect_named
 from foldaway.reduction import plural
 from foldaway.search import Filters
-from foldaway.sessions import Session, beginning, date_of, discover, shown_text
+from foldaway.sessions import Session, beginning, date_of, discover, reveal_text
 from foldaway.sessions import export as export_session
 from foldaway.usage import recorded_usage, request_rows, request_totals, short
 
@@ -118,7 +118,7 @@ def recall(session: Session, line: CommandLine, reach: Reach) -> CommandAnswer:
     """Show originals; long ones by their beginning."""
     reference = line.needs()
     found = dialect_named(session.info.dialect).decode(session.recall(reference), 0)
-    said = "\n\n".join(f"{one.role}: {shown_text(one, reach.show)}" for one in found)
+    said = "\n\n".join(f"{one.role}: {reveal_text(one, reach.show)}" for one in found)
     left = max(len(said) - _ORIGINAL, 0)
     return CommandAnswer(
         command="recall",

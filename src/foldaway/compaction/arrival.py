@@ -77,7 +77,7 @@ def arrived(
     arriving: ResultPolicy,
     counter: TokenCounter,
 ) -> ShortResult | None:
-    """Return how a message is shown for itself; None where that is as it came.
+    """Return how a message is shown for itself; None if it stays as it came.
 
     `tokens` is what it costs as it came. JSON loses its spaces, except from tools that show files:
     an agent that edits those needs them as they stand. Only where results are bounded is anything
@@ -143,7 +143,7 @@ def shown_from(
 ) -> GrownView:
     """Return a view grown to its whole log, with what has come since as it is shown on arrival.
 
-    It depends on nothing else, so whoever holds the same view and log sees the same. `form` gives
+    It depends on nothing else: the same view and log give the same result. `form` gives
     how a message is shown for itself, `cost` what that costs, `arrives` whether it may be changed.
     `given` are messages that came with more than the log keeps of them.
     """

@@ -52,7 +52,7 @@ def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Proble
     """Return what is wrong with a candidate, None where every law holds.
 
     Coverage holds by construction of the view. What the input already broke in the same way
-    (calls still pending at its end) is not held against the result.
+    (calls still pending at its end) does not count as a problem of the result.
     """
     if made.tokens_after >= tokens_before:
         return Problem(
@@ -93,7 +93,7 @@ def _words_and_media(message: Message) -> list[str]:
 
 
 _SAMPLED = 256
-"""A long range is told by its ends and the lengths of so many messages between them."""
+"""Compare a long range by its ends and by the lengths of this many messages between them."""
 Placing: TypeAlias = Literal["user", "assistant", "after", "before", "native", "native merge"]
 _MOST_PLACES = 8
 """Folds that are tried for the summary, from the first on, and the last; chosen."""
@@ -156,7 +156,7 @@ def _is_known_again(work: CompactionInput, messages: Sequence[Message]) -> bool:
 def _violations(
     work: CompactionInput, messages: Sequence[Message]
 ) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
-    """Return what a candidate breaks anew, and the rules that what the model sees now breaks too.
+    """Return what only a candidate breaks, and the rules that what the model sees now breaks too.
 
     A host may hand in a call that was interrupted; that must not switch compaction off.
     """
@@ -228,7 +228,7 @@ def _role_at(work: CompactionInput, at: int) -> str:
 def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[SummaryPlace]:
     """Return the ways to place a provider's item: by itself, or into an anchor before all folds.
 
-    A signed one takes the place of all messages before it, so nothing may stand there.
+    A signed one takes the place of all messages before it, so nothing may come before it.
     """
     folds = partition.folds()
     if not folds or folds[0][0] == partition.head_stop:

@@ -559,7 +559,7 @@ def _in_rows(text: str, most: int) -> list[str]:
 
 
 def _is_unreadable(arguments: Any) -> bool:
-    """Return whether a repair made arguments of a text that is no JSON (rule `arguments-object`):
+    """Return whether a repair made arguments of invalid JSON (rule `arguments-object`):
     they are kept whole, so that a host can read them as they came.
     """
     fields = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}

@@ -147,7 +147,7 @@ def choose(work: CompactionInput, spare: int = 0) -> Selection | Skipped:
     """Return what to fold and what to cut, or why nothing is to be done; `spare` tokens of a size
     that was asked for stay free.
     """
-    shown = work.index.shown()
+    shown = work.index.count_shown()
     before = work.outside_tokens + sum(shown.values())
     ground = _ground(work, before)
     floor = _floor(ground)
@@ -232,7 +232,7 @@ def _alone(work: CompactionInput, kept: tuple[tuple[int, int], ...]) -> tuple[tu
 
 
 def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
-    """Return where the head ends; it goes where it is large beside what is to be reached.
+    """Return where the head ends; it is the shortest one if more is large for the target.
 
     That is the size asked for, or else the threshold: a head that stays at the cost of most of
     what a compaction would save is read, and paid for, in every call to come.
@@ -632,7 +632,7 @@ def _within(ground: _Ground, tokens: int) -> int:
 
 
 def summary_room(work: CompactionInput, content: int) -> int:
-    """Return the room for a summary of so many tokens; what an earlier one says counts in full."""
+    """Return the room for a summary of `content` tokens; an earlier summary counts in full."""
     older = 0
     if work.state.carried is not None:
         at = [index for index, message in enumerate(work.log) if message.origin == "summary"]
@@ -736,7 +736,7 @@ def _shown_again(
             if not index.arrives(at):
                 note_whole(log[at], log[at], None, whole)
                 continue
-            form = index.arrived(at)
+            form = index.find_form(at)
             made, tokens = as_shown(log[at], form, work.costs[at], whole, work.counter)
             if made is not log[at]:
                 yield at, (made, tokens)

@@ -41,7 +41,7 @@ from foldaway.facts.ledger import (
 from foldaway.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo"})
-"""What tells how things stand, wherever it is said."""
+"""Facts that give the current state, in any message."""
 _MOST_SPARE = 0.5
 """Of the size; chosen: what stands in gaps takes less, or what must stay is too much for it."""
 _LEAST_STEP = 0.05
@@ -118,7 +118,7 @@ def _planned(work: CompactionInput, spare: int) -> Plan | Skipped:
 
 
 def _hidden(work: CompactionInput, choice: Selection, start: int) -> Iterator[Fact]:
-    """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
+    """Yield the facts of the tail that it no longer shows, and those of the current state."""
     tail = range(start, len(work.log))
     found: dict[int, list[Fact]] = {}
     hidden = {at for at in tail if _is_hidden(work, choice, at)}
@@ -138,7 +138,7 @@ def _is_hidden(work: CompactionInput, choice: Selection, at: int) -> bool:
     message = choice.rewritten.get(at)
     if message is None or message.origin != "arrival":
         return message is not None
-    form = work.index.arrived(at)
+    form = work.index.find_form(at)
     return form is not None and not form.is_whole
 
 

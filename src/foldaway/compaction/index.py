@@ -33,8 +33,8 @@ _LINES_PER_TOKEN = 5
 """Where a large size was asked for, so many characters for each of its tokens: the room of a
 summary that could hold more than the end of the log is not left empty."""
 _TOGETHER_CHARS = 16_000
-"""So much text is looked through for secrets at once: where there is one, it is looked through
-again, message by message."""
+"""Text is searched for secrets in pieces of this size. A piece with a secret is searched again,
+message by message."""
 _STRETCH = 500
 """Older messages whose facts are read together, from the end backwards; chosen."""
 _TERMS_SHOWN = 200
@@ -55,7 +55,7 @@ class LogReading(Struct, frozen=True):
     ) -> tuple[Fact, ...]:
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
-        The words are cleaned before they are read: what makes a secret one may stand beside it.
+        The words are cleaned before they are read: what identifies a secret may be next to it.
         Of calls only those that are answered here are read.
         """
         clean = self.are_clean(words_looked_at(message, calls))
@@ -192,7 +192,7 @@ class LogIndex(ABC):
     ) -> tuple[list[Sequence[Fact]], list[str]]:
         """Return the facts of messages from the last one on, and words in which a secret may be.
 
-        Most have none, so the words are looked through together; `one_by_one` where there is one.
+        Most have none, so the words are searched together; `one_by_one` if there is one.
         """
         stretch: list[Sequence[Fact]] = []
         doubtful: list[str] = []
@@ -299,11 +299,11 @@ class LogIndex(ABC):
         return 0
 
     @abstractmethod
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category."""
 
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
+    def find_form(self, at: int) -> ShortResult | None:
+        """Return how one message is shown for itself, None if it stays as it came."""
         del at
 
     def arrives(self, at: int) -> bool:
@@ -333,6 +333,6 @@ class FrozenLog(LogIndex):
     def _calls(self) -> dict[int, dict[str, ToolCall]]:
         return answered_calls(self._log)
 
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)

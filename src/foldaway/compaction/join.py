@@ -40,7 +40,7 @@ summary."""
 _ASKS: frozenset[Section] = frozenset({"task", "goal", "pending"})
 _QUOTED: frozenset[Section] = frozenset({*_ASKS, "constraints"})
 _LEDGER_FIRST: frozenset[Section] = frozenset({*NOW, "completed"})
-"""Sections that begin with what the ledger knows: how things stand, and what was done in order."""
+"""Sections that begin with what the ledger knows: the current state, and what was done in order."""
 _TOLD = -1
 """Stands for what is told and stays as it is."""
 _TAKEN = Entry("")

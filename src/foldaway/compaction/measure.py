@@ -271,7 +271,7 @@ def compared(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Categ
 
 
 def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Category, ...]:
-    """Return the tokens of what stands outside the messages, by category."""
+    """Return the tokens of what is not part of the messages, by category."""
     found: dict[str, int] = {}
     if transcript.system is not None:
         total = message_tokens(transcript.system, counter)

@@ -26,7 +26,7 @@ def reference_to(place: str, *messages: Message) -> str:
 
 
 def payload_bytes(message: Message) -> bytes:
-    """Return the bytes that identify a message: its payload, or its parts where it has none."""
+    """Return the bytes that identify a message: its payload, or its parts if it has none."""
     value = message.wire if message.wire is not None else (message.role, message.parts)
     try:
         return msgspec.json.encode(value)

@@ -13,7 +13,7 @@ from foldaway.transcript import Message, ToolCall, ToolResult, Transcript
 def with_safe_names(transcript: Transcript, hide: Redact) -> Transcript:
     """Return the transcript without the secrets in names that no provider takes.
 
-    A model may call a tool by what is no name (`export TOKEN=…`). A repair puts `_` in place of
+    A model may call a tool by an invalid name (`export TOKEN=…`). A repair puts `_` in place of
     the signs that give such a secret away, so it has to be hidden before. Names that providers
     take stay; a transcript without others comes back as the same object.
     """

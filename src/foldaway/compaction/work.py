@@ -33,11 +33,11 @@ class Options(Struct, frozen=True, kw_only=True):
     """Compact to this size instead of the one that the settings ask for."""
     focus: str = ""
     goal: str = ""
-    """What the session is for, in the words of whoever set it; every summary begins with it."""
+    """What the session is for, as the host gave it; every summary begins with it."""
     delegated: tuple[str, ...] = ()
     """What subagents were asked for and how that stands; every summary says it."""
     remembered: str = ""
-    """What memory has to say to whoever writes the summary; a model is shown it, as data."""
+    """What memory adds for the writer of the summary; a model is shown it, as data."""
     pinned: frozenset[int] = frozenset()
     keeps_head: bool = True
     """Whether the first compaction keeps the messages after the system prompt."""
@@ -77,7 +77,7 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
     counter: TokenCounter
     redact: Redact
     outside_tokens: int = 0
-    """System prompt and tools that stand outside the message list."""
+    """System prompt and tools, which are not in the message list."""
     options: Options = Options()
     writer: Writer = "ledger"
     """Who is asked for the summary; if anybody is, it has the room that the settings say."""

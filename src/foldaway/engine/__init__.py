@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ViewDifference,
         compare,
         difference,
-        difference_made,
+        find_difference,
         source_position,
     )
     from foldaway.engine.inspection import Copies, Inspection, Long, inspect_transcript
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from foldaway.engine.originals import (
         Generation,
         Placed,
-        added,
-        joined,
+        add_generation,
+        join_generations,
         read_originals,
         recall,
         search,
@@ -51,15 +51,15 @@ __getattr__ = import_later(
     {
         "brief": "BRIEF_TOKENS Brief brief_of handoff_prompt trial_compaction",
         "compressor": "Compressor PreviewedRun Step",
-        "differences": "Comparison Fate ViewDifference compare difference difference_made "
+        "differences": "Comparison Fate ViewDifference compare difference find_difference "
         "source_position",
         "timing": "Clock",
         "inspection": "Copies Inspection Long inspect_transcript",
         "live_log": "GrowingLog",
         "meter": "answer_tokens_of figures_of first_int prompt_tokens_of",
         "oneshot": "Compressed compress",
-        "originals": "Generation Placed added joined read_originals recall search undo "
-        "write_originals",
+        "originals": "Generation Placed add_generation join_generations read_originals "
+        "recall search undo write_originals",
         "recall_tools": "COMPACT TOOLS tools_in",
         "reducing": "reduce",
         "run": "LoggingRedactor Model STILL_BROKEN log_run model_of",

@@ -79,7 +79,7 @@ class InTask:
         return task.result()
 
     def wait(self, timeout: float) -> None:
-        """Do nothing: whoever blocks the loop of a task would wait for ever."""
+        """Do nothing: to block the loop of a task would wait forever."""
 
     async def await_done(self, timeout: float) -> None:
         """Wait until it is done, at most so long."""

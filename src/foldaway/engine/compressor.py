@@ -94,7 +94,7 @@ from foldaway.transcript import (
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """A compaction that is about to be taken in, for whoever keeps the session."""
+    """A compaction that is about to be applied, for the session to store."""
 
     view: View
     state: CompactionState
@@ -121,7 +121,7 @@ class SummaryContext(Struct):
     remembered: str = ""
     """What memory says to a model that writes the next summary; shown to it as data."""
 
-    def added_to(self, options: Options) -> Options:
+    def add_to(self, options: Options) -> Options:
         """Return the options of a compaction with all of that."""
         return replace(
             options, goal=self.goal, delegated=self.delegated, remembered=self.remembered
@@ -371,7 +371,7 @@ class Compressor:
         return log_run(await arun_calls(self._steps(options, force=force)))
 
     def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
-        """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
+        """Yield the calls to make, and return the report; the caller waits or awaits."""
         preparing = self._usable(force=force)
         if preparing is not None:
             if not self.decide().acts:
@@ -448,7 +448,7 @@ class Compressor:
         grow since it was begun, nothing changes.
         """
         work, decision, written = run.todo.work, run.decision, finished.written
-        if not self._still_holds(run):
+        if not self._is_still_valid(run):
             gone = Skipped(
                 "aborted", "the conversation was compacted, undone or replaced in the meantime",
                 self.estimate(),
@@ -470,7 +470,7 @@ class Compressor:
         said = self.report_on(run.todo.work, finished.done, run.decision)
         return add_draft(said, finished.written)
 
-    def _still_holds(self, run: Run) -> bool:
+    def _is_still_valid(self, run: Run) -> bool:
         """Return whether the conversation only grew since a run was begun; if a tool loop must have
         thinking that is bound to what it saw, it may not even grow.
         """
@@ -493,7 +493,7 @@ class Compressor:
             view=log.view,
             state=self._with_arrivals(self.state),
             carried=log.carried,
-            options=self.about.added_to(options),
+            options=self.about.add_to(options),
             ratio=self._timing.meter.ratio(self.settings.model),
             at_tokens=at,
         )  # fmt: skip
@@ -509,11 +509,11 @@ class Compressor:
         newer = range(done.view.length, len(log.messages))
         if strips_thinking:
             done = replace(done, view=unbound_since(done.view, log.messages))
-        made = log.grown(done.view)
-        seen = self._encoded(render(made.view, log.messages))
+        made = log.grow(done.view)
+        seen = self._encode_all(render(made.view, log.messages))
         state = self._with_arrivals(done.state)
         shown = {one.name: one.tokens_after for one in done.categories}
-        before = (log.standing(), self.state)
+        before = (log.copy_standing(), self.state)
         if self._keep is not None:
             snapshot = pack_snapshot(state, self._timing.meter.calibration)
             self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
@@ -530,8 +530,8 @@ class Compressor:
             return False
         log = self.log
         was, state = self._undone[-1]
-        made = log.grown(was.view)
-        seen = self._encoded(render(made.view, log.messages))
+        made = log.grow(was.view)
+        seen = self._encode_all(render(made.view, log.messages))
         self._undone.pop()
         self._timing.count_calls(self._current)
         log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
@@ -543,11 +543,11 @@ class Compressor:
         self._seen, self.state = seen, state
         self._timing.note_change(estimate)
 
-    def encoded(self, message: Message) -> Any:
+    def encode(self, message: Message) -> Any:
         """Return a message as it goes on the wire."""
         return dialect_named(self.log.dialect).encode(message)
 
-    def _encoded(self, messages: Iterable[Message]) -> list[Any]:
+    def _encode_all(self, messages: Iterable[Message]) -> list[Any]:
         encode = dialect_named(self.log.dialect).encode
         return [encode(message) for message in messages]
 
@@ -670,7 +670,7 @@ class Compressor:
     def _usable(self, *, force: bool) -> InThread | InTask | None:
         """Return what is being prepared; a run by hand, or a changed past, lets it go."""
         found = self._preparation.task
-        if found is not None and (force or not self._still_holds(found.run)):
+        if found is not None and (force or not self._is_still_valid(found.run)):
             self.cancel()
             return None
         return found
@@ -712,7 +712,7 @@ class Compressor:
         Those that hold it letter for letter come first, the newest of them, then those with its
         words.
         """
-        return look_for(text, self._dropped(), most)
+        return look_for(text, self._list_dropped(), most)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -729,14 +729,14 @@ class Compressor:
         """
         most = min(self.settings.context_length // ANSWER_SHARE, MOST_ANSWER_TOKENS)
         page = AnswerPage(most, self.settings.counter)
-        return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
+        return answer_tool(name, arguments, recall or self.recall, self._list_dropped(), page)
 
     @property
     def references(self) -> list[Reference]:
         """Every reference that was given out."""
         return list(self._with_arrivals(self.state).references)
 
-    def _dropped(self) -> list[Message]:
+    def _list_dropped(self) -> list[Message]:
         """Return what was folded or rewritten, in order."""
         log, folded_to = self.log, self.state.folded_to
         rewritten = [
@@ -757,7 +757,7 @@ class Compressor:
         """Who writes summaries: a name, or `none`."""
         return "none" if self._writers.main is None else self._writers.main.name
 
-    # For whoever keeps the session
+    # For the session
 
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
@@ -789,7 +789,7 @@ class Compressor:
         self._log = log
         if found is not None:
             self.state, self._timing.meter.calibration = found.state, found.calibration
-        self._seen = self._encoded(log.render())
+        self._seen = self._encode_all(log.render())
 
     def hide_with(self, redact: Redact) -> None:
         """Take the host's redactor, before the first message is taken.
@@ -805,12 +805,12 @@ class Compressor:
         """
         self._keep = keep
 
-    def arrived(self, start: int) -> list[tuple[Message, int]]:
+    def list_arrived(self, start: int) -> list[tuple[Message, int]]:
         """Return the messages of the log from a position on, each with its tokens as it came."""
         log = self.log
         return [(log.messages[at], log.given_tokens(at)) for at in range(start, len(log.tokens))]
 
-    def given_out(self, start: int) -> Sequence[Reference]:
+    def list_given_out(self, start: int) -> Sequence[Reference]:
         """Return the references of results that are shown otherwise since their arrival, after the
         first `start` of them.
         """

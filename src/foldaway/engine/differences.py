@@ -53,7 +53,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     fates_after: tuple[Fate, ...]
 
 
-def difference_made(done: Compressed, length: int) -> ViewDifference:
+def find_difference(done: Compressed, length: int) -> ViewDifference:
     """Return what a compression did with the `length` messages that it was given."""
     before: list[Fate] = ["folded"] * length
     after: list[Fate] = []
@@ -80,7 +80,7 @@ def source_position(message: Message, done: Compressed) -> int:
 def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDifference:
     """Return what became of every message of `before`, by comparing payloads in order.
 
-    Kept messages have the same payload and the same order. A rewritten one is told by its id, its
+    Kept messages have the same payload and the same order. A rewritten one is found by its id, its
     call ids, its last words, or by being the system prompt.
     """
     pairs = _same(_marks(before), _marks(after))
@@ -95,7 +95,7 @@ def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDiffe
                 gone.setdefault(name, []).append(index)
     for index, message in enumerate(after):
         if fates_after[index] == "added":
-            old = _rewritten_from(message, gone, fates_before)
+            old = _find_rewritten(message, gone, fates_before)
             if old >= 0:
                 fates_before[old] = fates_after[index] = "rewritten"
     return ViewDifference(tuple(fates_before), tuple(fates_after))
@@ -166,7 +166,7 @@ def _names(message: Message) -> Iterator[tuple[str, ...]]:
         yield ("words", message.role, last.text)
 
 
-def _rewritten_from(
+def _find_rewritten(
     message: Message, gone: dict[tuple[str, ...], list[int]], fates: Sequence[Fate]
 ) -> int:
     for name in _names(message):

@@ -99,9 +99,9 @@ def inspect_transcript(
     if measured_tokens and total:
         ratio, total = measured_tokens / total, measured_tokens
         shares, longest, copies = (
-            _scaled(shares, ratio),
-            _scaled(longest, ratio),
-            _scaled(copies, ratio),
+            _scale(shares, ratio),
+            _scale(longest, ratio),
+            _scale(copies, ratio),
         )
         rest = total - sum(share.tokens for share in shares)
         shares = (replace(shares[0], tokens=shares[0].tokens + rest), *shares[1:])
@@ -126,7 +126,7 @@ def inspect_transcript(
     )
 
 
-def _scaled(rows: Sequence[_Sized], ratio: float) -> tuple[_Sized, ...]:
+def _scale(rows: Sequence[_Sized], ratio: float) -> tuple[_Sized, ...]:
     return tuple(replace(row, tokens=round(row.tokens * ratio)) for row in rows)
 
 

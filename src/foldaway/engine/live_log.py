@@ -64,7 +64,7 @@ class ShortResults:
             self._exempt.add(at)
 
     def at(self, position: int) -> ShortResult | None:
-        """Return how a message is shown for itself, None where that is as it came."""
+        """Return how a message is shown for itself, None if it stays as it came."""
         return self._forms.get(position)
 
     def arrives(self, position: int) -> bool:
@@ -74,7 +74,7 @@ class ShortResults:
             arriving.level != "off" and position >= arriving.start and position not in self._exempt
         )
 
-    def grown(
+    def grow(
         self, view: View, log: Sequence[Message], tokens: Sequence[int],
         given: Mapping[int, Message],
     ) -> GrownView:  # fmt: skip
@@ -90,7 +90,7 @@ class ShortResults:
 
     # References
 
-    def gave_out(self, items: Iterable[Item]) -> None:
+    def keep_references(self, items: Iterable[Item]) -> None:
         """Keep the references of what is shown otherwise: they resolve from now on."""
         for item in items:
             if not isinstance(item, Rewritten) or not is_on_arrival(item):
@@ -175,12 +175,12 @@ class GrowingLog(LogIndex):
 
     def append(self, items: Sequence[Any], *, arrives: bool = True) -> list[Any]:
         """Take new wire messages and return what the model sees of them: all of them, or none
-        where one cannot be measured.
+        if one cannot be measured.
 
         What does not arrive now was sent before, and is shown as it is.
         """
         whole = ChainMap({}, self.arrivals.whole)
-        found = list(self._measured(items, lambda _: whole if arrives else None, live=arrives))
+        found = list(self._measure(items, lambda _: whole if arrives else None, live=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
@@ -197,12 +197,12 @@ class GrowingLog(LogIndex):
         """Take a log that was kept, and the view on it; `tokens` is what each message costs as it
         came, if that is known.
         """
-        folded = _folded(view)
-        for arrival in self._measured(items, lambda at: None if at in folded else {}, tokens):
+        folded = _find_folded(view)
+        for arrival in self._measure(items, lambda at: None if at in folded else {}, tokens):
             self._take(arrival)
         self._show_again(view or whole_view(0))
 
-    def _measured(
+    def _measure(
         self,
         items: Sequence[Any],
         whole: Callable[[int], Whole | None],
@@ -213,7 +213,7 @@ class GrowingLog(LogIndex):
         """Yield new wire messages, measured; `whole` gives what is shown whole before each."""
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
-        for at, (message, merged) in enumerate(self._recognized(items, live=live)):
+        for at, (message, merged) in enumerate(self._recognize(items, live=live)):
             calls |= {part.id: part for part in message.parts if type(part) is ToolCall}
             cost = None if tokens is None else tokens[at]
             yield self._arrival(message, merged, known, whole(at), cost)
@@ -243,14 +243,14 @@ class GrowingLog(LogIndex):
             form = arrived(message, calls, tokens, arrivals.arriving, counter)
             tokens = tokens if form is None else form.tokens
             shown, shown_tokens = as_shown(message, form, tokens, whole, counter)
-        answered = _answered(message, calls)
+        answered = _find_answered(message, calls)
         carried = merged if is_merged else summary_of(given)
         return MeasuredMessage(message, shown, tokens, shown_tokens, answered, carried, form)
 
     def _take(self, arrival: MeasuredMessage, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
         self.messages.append(message)
-        self.turns += self.begins_answer(at)
+        self.turns += self.is_answer_start(at)
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)
@@ -265,23 +265,23 @@ class GrowingLog(LogIndex):
                 self.given[at] = shown
             reference = "" if is_merged else reference_of(message)
             self._otherwise[at] = Rewritten(at, shown, reference)
-            self.arrivals.gave_out([self._otherwise[at]])
+            self.arrivals.keep_references([self._otherwise[at]])
         self._show(shown, arrival.shown_tokens)
 
     def _show(self, message: Message, tokens: int) -> None:
         name = category(message)
         self._shown[name] = self._shown.get(name, 0) + tokens
 
-    def _recognized(
+    def _recognize(
         self, items: Sequence[Any], *, live: bool = False
     ) -> Iterator[tuple[Message, str | None]]:
         """Yield the new messages, each with the summary that was merged into it."""
         head = self._readings.policy.protect_first
-        found = recognize(self._decoded(items), self.messages, head=head, live=live)
+        found = recognize(self._decode(items), self.messages, head=head, live=live)
         merged = merged_summaries(found, self.messages, head=head, live=live)
         return ((message, merged.get(at)) for at, message in enumerate(found))
 
-    def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
+    def _decode(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages, read after the step that they belong to if a dialect pairs
         calls and results by their order.
         """
@@ -298,12 +298,12 @@ class GrowingLog(LogIndex):
 
     # What a compaction asks
 
-    def shown(self) -> dict[str, int]:
+    def count_shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
+    def find_form(self, at: int) -> ShortResult | None:
+        """Return how one message is shown for itself, None if it stays as it came."""
         return self.arrivals.at(at)
 
     def arrives(self, at: int) -> bool:
@@ -312,7 +312,7 @@ class GrowingLog(LogIndex):
 
     # What the engine asks
 
-    def begins_answer(self, at: int) -> bool:
+    def is_answer_start(self, at: int) -> bool:
         """Return whether a message is the first of an answer, which may have several items."""
         goes_on = at > 0 and self.messages[at - 1].role == "assistant"
         return self.messages[at].role == "assistant" and not goes_on
@@ -355,13 +355,13 @@ class GrowingLog(LogIndex):
         form = self.arrivals.at(item.start)
         return is_on_arrival(item) and (form is None or form.is_whole)
 
-    def standing(self) -> Standing:
+    def copy_standing(self) -> Standing:
         """Return what the model sees, to come back to."""
-        return Standing(self.view, self.shown())
+        return Standing(self.view, self.count_shown())
 
-    def grown(self, view: View) -> GrownView:
+    def grow(self, view: View) -> GrownView:
         """Return a view grown to the whole log; nothing changes yet."""
-        return self.arrivals.grown(view, self.messages, self.tokens, self.given)
+        return self.arrivals.grow(view, self.messages, self.tokens, self.given)
 
     def take_view(
         self, made: GrownView, shown: Mapping[str, int], newer: Iterable[int] = ()
@@ -370,14 +370,14 @@ class GrowingLog(LogIndex):
         self._view = made.view
         self._otherwise = {}
         self.arrivals.whole = made.whole
-        self.arrivals.gave_out(made.view.items)
+        self.arrivals.keep_references(made.view.items)
         self._shown = dict(shown)
         for at in newer:
             self._show(self.messages[at], made.tokens.get(at, self.tokens[at]))
 
     def _show_again(self, view: View) -> None:
         """Show a view that was kept; what was appended since it was made stands after it."""
-        made = self.grown(view)
+        made = self.grow(view)
         self.take_view(made, {})
         for message in self.render():
             at = message.position
@@ -390,14 +390,14 @@ class GrowingLog(LogIndex):
         return tuple(render(self.view, self.messages))
 
 
-def _folded(view: View | None) -> frozenset[int]:
+def _find_folded(view: View | None) -> frozenset[int]:
     """Return the positions that a view does not show."""
     items = () if view is None else view.items
     folds = [item for item in items if isinstance(item, Folded)]
     return frozenset(at for item in folds for at in range(item.start, item.stop))
 
 
-def _answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:
+def _find_answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:
     """Return the calls that a message answers."""
     return {
         part.call_id: calls[part.call_id]

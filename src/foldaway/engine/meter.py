@@ -107,7 +107,7 @@ class UsageMeter:
         if self.last.runs_ahead:
             self.last = replace(self.last, at_estimate=estimate, runs_ahead=False)
 
-    def changed_to(self, estimate: int) -> None:
+    def note_change(self, estimate: int) -> None:
         """Note that a compaction or an undo left a prompt that nobody has counted yet."""
         self.last = Usage(at_estimate=estimate, confirmed=False)
 

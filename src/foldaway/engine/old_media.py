@@ -49,17 +49,17 @@ def drop_old_media(
 
 
 def _base(log: GrowingLog, message: Message) -> Message | None:
-    """Return what a message may become lighter from; None where a step wrote it.
+    """Return what a message may become lighter from; None if a step wrote it.
 
     A result that is shown otherwise since its arrival counts without its marker: nothing would set
-    that anew where the copy above it goes.
+    that again if the copy above it goes.
     """
     at = message.position
     if at >= 0 and log.messages[at] is message:
         return message
     if message.origin != "arrival" or carried_summary(message) is not None:
         return None
-    form = log.arrived(at)
+    form = log.find_form(at)
     return log.messages[at] if form is None else replace(form.message, origin="real")
 
 
@@ -94,7 +94,7 @@ def _with_lighter(
     broken = [each for each in work.rules.check(messages) if (each.rule, each.index) not in known]
     if broken:
         return Skipped("cannot", f"it would break {broken[0].rule!r}", before)
-    shown = log.shown()
+    shown = log.count_shown()
     after = dict(shown)
     for was in log.render():
         if was.position in lighter:

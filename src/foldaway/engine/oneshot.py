@@ -137,7 +137,7 @@ def compress(
         context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
-    return _compressed(messages, given, transcript, finished.done, log_run(report))
+    return _finish(messages, given, transcript, finished.done, log_run(report))
 
 
 def work_of(
@@ -179,14 +179,14 @@ def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteConte
     return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
-def _compressed(
+def _finish(
     messages: Any,
     given: Transcript,
     transcript: Transcript,
     done: Compaction | Skipped,
     report: Report,
 ) -> Compressed:
-    """Return the result in the frame that was given; the very object where nothing changed."""
+    """Return the result in the frame that was given; the same object if nothing changed."""
     if report.context_length_source == "assumed":
         note = f"no window is known for the model: {report.context_length:,} tokens are assumed"
         report = replace(report, notes=(*report.notes, note))

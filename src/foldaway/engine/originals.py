@@ -1,6 +1,6 @@
 """The originals file: what was compressed, as it was, one line for each compression.
 
-Bytes and values in and out; whoever calls reads and writes the file. The newest generation stands
+Bytes and values in and out; the caller reads and writes the file. The newest generation comes
 last. A generation holds the whole input text, so every reference comes back byte for byte and an
 undo gives the very text that was there.
 """
@@ -57,7 +57,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     source: str
     """The whole input, decompressed."""
     dialect: str
-    """The dialect of all transcripts; "" where they differ."""
+    """The dialect of all transcripts; "" if they differ."""
     output_sha256: str
     """Of the output text, decompressed."""
     output_messages: tuple[tuple[str, ...], ...] = ()
@@ -124,7 +124,7 @@ def write_originals(generations: Iterable[Generation]) -> bytes:
     return b"".join(msgspec.json.encode(one) + b"\n" for one in generations)
 
 
-def joined(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
+def join_generations(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
     """Return the generations of several files, each once, numbered in their order."""
     found: dict[tuple[str, str], Generation] = {}
     for one in (one for lineage in lineages for one in lineage):
@@ -133,7 +133,7 @@ def joined(*lineages: Sequence[Generation]) -> tuple[Generation, ...]:
     return tuple(replace(one, generation=at) for at, one in enumerate(found.values(), 1))
 
 
-def added(
+def add_generation(
     earlier: Sequence[Generation], source: bytes, dialect: str, output: bytes,
     references: Iterable[Placed],
 ) -> tuple[Generation, ...]:  # fmt: skip
@@ -165,7 +165,7 @@ def _with_references(one: Generation, other: Generation) -> Generation:
 def recall(reference: str, generations: Sequence[Generation]) -> list[bytes]:
     """Return the originals behind a reference, each byte for byte as it stood in its source.
 
-    The newest generation that knows it answers; `UnknownReference` where none does.
+    The newest generation that knows it answers; `UnknownReference` if none does.
     """
     for one in reversed(generations):
         places = [placed for placed in one.references if placed.ref == reference]
@@ -223,7 +223,7 @@ def _covering(one: Generation, record: int) -> dict[int, str]:
 def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     """Return the text before the newest compression, with what was appended since.
 
-    `output` is the compressed file as it is now, decompressed. Raises `CannotUndo` where it is
+    `output` is the compressed file as it is now, decompressed. Raises `CannotUndo` if it is
     neither what was written nor that with messages appended.
     """
     newest, left = generations[-1], tuple(generations[:-1])
@@ -235,13 +235,13 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     if len(after.records) != len(newest.output_messages) or len(before.records) != len(
         after.records
     ):
-        raise _edited("it no longer holds the same transcripts")
+        raise _refuse_edited("it no longer holds the same transcripts")
     restored: list[Transcript] = []
     count = 0
     for record, now, marks in zip(
         before.records, after.records, newest.output_messages, strict=True
     ):
-        appended = _appended(now.transcript, marks)
+        appended = _find_appended(now.transcript, marks)
         count += len(appended)
         messages = (*record.transcript.messages, *appended)
         restored.append(with_messages(record.transcript, messages) if appended
@@ -249,15 +249,15 @@ def undo(generations: Sequence[Generation], output: bytes) -> Undone:
     return Undone(write_document(before, restored), left, count)
 
 
-def _appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]:
+def _find_appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]:
     """Return the messages after those that were written, to be encoded from their payloads."""
     was, found = tuple(marks), _marks(now)
     if found[: len(was)] != was:
-        raise _edited("what the compression wrote is no longer there as it was")
+        raise _refuse_edited("what the compression wrote is no longer there as it was")
     return tuple(replace(message, position=-1) for message in now.messages[len(was) - 1 :])
 
 
-def _edited(what: str) -> CannotUndo:
+def _refuse_edited(what: str) -> CannotUndo:
     return CannotUndo(
         f"it was edited after the compression: {what}",
         "nothing was written; single originals still come back with foldaway recall",

@@ -33,7 +33,7 @@ def reduce(
     they stay, because the text is the caller's own. Raises `InvalidSetting` and `UnknownName`.
     """
     if isinstance(reducer, str):
-        reducer = reducer_named(reducer)
+        reducer = find_reducer(reducer)
     counts = counter or Estimator()
     if redact is not None:
         text = redact(text)
@@ -42,6 +42,6 @@ def reduce(
     )
 
 
-def reducer_named(name: str) -> TextReducer:
+def find_reducer(name: str) -> TextReducer:
     """Return a text reducer that another package brings, or raise `UnknownName`."""
     return _REDUCERS.load(name)

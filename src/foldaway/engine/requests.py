@@ -90,5 +90,5 @@ class Requests:
             self.settings = replace(self.settings, redact=redact)
 
     def _reserved_of(self, asked: int, context_length: int) -> int:
-        """Return what is reserved for the answer if a request asks for so much."""
+        """Return what is reserved for the answer if a request asks for `asked` tokens."""
         return self._reserved or min(asked, context_length // _RESERVED_SHARE)

@@ -1,4 +1,4 @@
-"""One compaction, whoever runs it: what it starts from, how it ends, what is reported of it."""
+"""One compaction, for every caller: what it starts from, how it ends, what is reported of it."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def finish_run(todo: Plan, written: Draft | None = None) -> Finished:
 
 
 def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
-    """Return the state with the pauses that follow the failures of whoever was asked."""
+    """Return the state with the pauses that follow the failures of the writers."""
     native = written.native_breaker
     return replace(
         state,

@@ -30,9 +30,9 @@ Packed = list[Any]
 
 
 def pack_view(view: View, dialect: str) -> bytes:
-    """Return a view as JSON; what is kept stands there as ranges only, so it stays small."""
+    """Return a view as JSON; what is kept is stored as ranges only, so it stays small."""
     encode = dialect_named(dialect).encode
-    items = [_packed(item, encode) for item in view.items]
+    items = [_pack(item, encode) for item in view.items]
     return dump_bytes({"length": view.length, "items": items})
 
 
@@ -41,45 +41,45 @@ def unpack_view(data: bytes, dialect: str) -> View:
     decode = dialect_named(dialect).decode
     try:
         found = cast("dict[str, Any]", parse(data))
-        items = tuple(_unpacked(packed, decode) for packed in found["items"])
+        items = tuple(_unpack(packed, decode) for packed in found["items"])
         return View(items, found["length"])
     except (KeyError, TypeError, ValueError, IndexError, NotReadable) as error:
         what = f"what was kept is no view ({type(error).__name__})"
         raise InvalidView(what, position=0) from None
 
 
-def _packed(item: Item, encode: Callable[[Message], Any]) -> Packed:
+def _pack(item: Item, encode: Callable[[Message], Any]) -> Packed:
     match item:
         case Kept(start=start, stop=stop):
             return [start, stop]
         case Rewritten(start=start, stop=stop, message=message, reference=reference):
-            return [start, stop, "rewritten", [_written(message, encode)], reference]
+            return [start, stop, "rewritten", [_pack_one(message, encode)], reference]
         case Folded(start=start, stop=stop, messages=messages, reference=reference):
-            return [start, stop, "folded", [_written(one, encode) for one in messages], reference]
+            return [start, stop, "folded", [_pack_one(one, encode) for one in messages], reference]
 
 
-def _written(message: Message, encode: Callable[[Message], Any]) -> Packed:
+def _pack_one(message: Message, encode: Callable[[Message], Any]) -> Packed:
     return [encode(message), message.position, message.origin, _ids(message)]
 
 
-def _unpacked(packed: Packed, decode: Callable[..., Sequence[Message]]) -> Item:
+def _unpack(packed: Packed, decode: Callable[..., Sequence[Message]]) -> Item:
     start, stop, *rest = packed
     if not rest:
         return Kept(start, stop)
     kind, written, reference = rest
-    messages = tuple(_read(one, decode) for one in written)
+    messages = tuple(_unpack_one(one, decode) for one in written)
     if kind == "rewritten":
         return Rewritten(start, messages[0], reference)
     return Folded(start, stop, messages, reference)
 
 
-def _read(written: Packed, decode: Callable[..., Sequence[Message]]) -> Message:
+def _unpack_one(written: Packed, decode: Callable[..., Sequence[Message]]) -> Message:
     payload, position, origin, ids = written
     (message,) = decode([payload], max(position, 0))
     if _ids(message) != ids:
         # the dialect has no ids, and the message was read without the calls that it answers
         left = iter(ids)
-        message = replace(message, parts=tuple(_named(part, left) for part in message.parts))
+        message = replace(message, parts=tuple(_add_id(part, left) for part in message.parts))
     return replace(message, position=position, origin=origin)
 
 
@@ -92,7 +92,7 @@ def _ids(message: Message) -> list[str]:
     ]
 
 
-def _named(part: Part, ids: Iterator[str]) -> Part:
+def _add_id(part: Part, ids: Iterator[str]) -> Part:
     if isinstance(part, ToolCall):
         return replace(part, id=next(ids))
     if isinstance(part, ToolResult):

@@ -124,7 +124,7 @@ class Timing:
 
     def note_change(self, estimate: int) -> None:
         """Forget what was paid and put off: the model sees something else now."""
-        self.meter.changed_to(estimate)
+        self.meter.note_change(estimate)
         self._calls.reread, self._put_off = 0, PutOff()
 
     def put_off(self, todo: Plan | Skipped, decision: Decision, prices: Prices) -> str:
@@ -159,13 +159,13 @@ class Timing:
         policy, budget, floor = now.settings.policy, now.settings.budget, now.floor
         tokens = now.settings.outside_tokens
         for at in range(start, calls.resumed):
-            if log.begins_answer(at):
+            if log.is_answer_start(at):
                 calls.note(min(tokens, budget.early_tokens), tokens)
             tokens += log.tokens[at]
         tokens = now.estimate
         for at in range(len(log.messages) - 1, max(start, calls.resumed) - 1, -1):
             tokens -= log.tokens[at]
-            if log.begins_answer(at):
+            if log.is_answer_start(at):
                 calls.note(tokens, estimate_after(policy, budget, tokens, floor))
 
     # What follows from it
@@ -218,7 +218,7 @@ class Timing:
         after = kept = todo.tokens_before
         summary = 0
         if isinstance(todo, Plan):
-            after, kept = _left_by(todo), _kept_prefix(todo, at_marks=prices.at_marks)
+            after, kept = _count_left(todo), _count_kept(todo, at_marks=prices.at_marks)
             summary = todo.choice.summary_tokens
         return decision.weighed(Situation(
             tokens_now=tokens,
@@ -258,7 +258,7 @@ def _scale(todo: Plan | Skipped, now: int) -> float:
     return max(now / todo.tokens_before, 1e-9) if todo.tokens_before else 1.0
 
 
-def _left_by(todo: Plan) -> int:
+def _count_left(todo: Plan) -> int:
     """Return the tokens that a plan would leave."""
     choice, work = todo.choice, todo.work
     partition = choice.partition
@@ -267,7 +267,7 @@ def _left_by(todo: Plan) -> int:
     return kept + (choice.summary_tokens if partition.folds() else 0)
 
 
-def _kept_prefix(todo: Plan, *, at_marks: bool) -> int:
+def _count_kept(todo: Plan, *, at_marks: bool) -> int:
     """Return the tokens before the first message that changes.
 
     If only marked prefixes are cached, these are tools and system prompt: the other marks are on

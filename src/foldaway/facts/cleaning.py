@@ -11,7 +11,7 @@ from foldaway.transcript import Message, Part, Text, ToolCall, ToolResult
 
 
 def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
-    """Return the message with the secrets in its words hidden; the same object where there are
+    """Return the message with the secrets in its words hidden; the same object if there are
     none. Only for reading: what the model sees is not changed by it. Without `calls` those are
     left as they are, for a reader who does not look at them.
     """
@@ -62,7 +62,7 @@ def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:
 
 
 def cleaned_result(result: ToolResult, redact: Redact) -> ToolResult:
-    """Return the result with the secrets in its words hidden; the same object where none are."""
+    """Return the result with the secrets in its words hidden; the same object if none are."""
     made = tuple(_part(one, redact) for one in result.parts)
     same = all(new is old for new, old in zip(made, result.parts, strict=True))
     return result if same else replace(result, parts=made)

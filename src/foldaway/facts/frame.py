@@ -95,11 +95,11 @@ class Framed(Struct, frozen=True, gc=False):
 
     body: str
     rest: str
-    """What follows the frame: the words of whoever's message it was merged into."""
+    """What follows the frame: the words of the message that it was merged into."""
 
 
 def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
-    """Return a summary in its frame, which is shorter where it is to be brief."""
+    """Return a summary in its frame, which is shorter if `brief`."""
     where = f"\nThe originals: recall {reference}." if reference else ""
     if brief:
         where = f" Originals: recall {reference}." if reference else ""
@@ -156,7 +156,7 @@ def mark_text(kind: MarkKind, words: str, reference: str) -> str:
 
 
 def part_text(words: str, reference: str) -> str:
-    """Return a part of a result, or that nothing of it is shown, with where it is whole."""
+    """Return a part of a result, or a note that none is shown, with the reference of the whole."""
     where = f": {reference}" if reference else ""
     return f"[in part{where}]\n{words}" if words else f"[left out{where}]"
 

@@ -28,7 +28,7 @@ _LEAST_CHARS = 3
 _LONGEST_CHARS = 400
 """A longer one is data."""
 _MOST_NAMES = 200
-"""Shorter and longer runs name nothing; after so many names reading ends."""
+"""Reading ends after this many names."""
 
 
 class Name(Struct, frozen=True, gc=False):
@@ -116,7 +116,7 @@ class Likeness(Struct, frozen=True, gc=False):
     """What entries are compared by: their words, shortened, and what they name."""
 
     start: str
-    """The text itself, where there are too few words to tell it by."""
+    """The text itself, if there are too few words to identify it."""
     words: frozenset[str]
     names: frozenset[str]
 
@@ -158,7 +158,7 @@ def lookup_terms(words: Iterable[str]) -> Iterator[str]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Yield pairs of signs, where there are no blanks between words."""
+    """Yield pairs of signs, for scripts without blanks between words."""
     return (run[at : at + 2] for at in range(max(len(run) - 1, 1)))
 
 
@@ -171,7 +171,7 @@ def _stem(word: str) -> str:
 
 
 def is_same(one: Likeness, other: Likeness) -> bool:
-    """Return whether the words of the shorter are in the longer, most of them where both name the
+    """Return whether the words of the shorter are in the longer, most of them if both name the
     same thing, and neither names something that sets them apart.
 
     One other word sets two sentences without names apart: to keep both costs little, and a fact
@@ -203,7 +203,7 @@ class Known:
         self._rows.append((like, tag))
 
     def find(self, like: Likeness) -> int | None:
-        """Return the tag of the first fact that is the same, None where there is none."""
+        """Return the tag of the first fact that is the same, None if there is none."""
         if like in self._exact:
             return self._exact[like]
         counts: dict[int, int] = {}

@@ -59,8 +59,8 @@ class AgentReport(Struct, frozen=True):
 def own_words(text: str) -> str:
     """Return what the user wrote of a text, verbatim: "" where an agent wrote all of it.
 
-    Of a slash command it is what stands behind it, or its name where nothing does: both together
-    stand nowhere in the message. Of words around a block it is the longest stretch.
+    Of a slash command it is what follows it, or its name if nothing does: both together
+    are nowhere in the message. Of words around a block it is the longest stretch.
     """
     words = max(_stretches(text), key=len).strip() if "<" in text else text.strip()
     if _NAME[0] in words[:400]:
@@ -132,7 +132,7 @@ def _stretches(text: str) -> list[str]:
 
 
 def report_told(text: str) -> AgentReport | None:
-    """Return what a background agent, task or shell reported; None where none did."""
+    """Return what a background agent, task or shell reported; None if none did."""
     if text[:1] != "<":
         return None
     for start, stop, teller in _REPORTS:
@@ -162,7 +162,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def directory_told(text: str) -> str:
-    """Return the working directory that an agent tells its model, "" where it tells none."""
+    """Return the working directory that an agent tells its model, "" if it tells none."""
     return _between(text, *_DIRECTORY).strip() if "<environment_context>" in text[:400] else ""
 
 

@@ -83,7 +83,7 @@ _ROUNDS = 60
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
 _REFILLS = (1.0, 0.5)
-"""So much of what is left over goes to further entries; half of it where that was too much."""
+"""The share of what is left over for further entries; half of it if that was too much."""
 _LEAST_CHARS = 40
 """Not even in a budget of a few tokens a summary is cut to less."""
 _FOCUS_WEIGHT = 120.0
@@ -103,10 +103,10 @@ class Entry(Struct, frozen=True, gc=False):
     text: str
     source: str = ""
     weight: float = 1.0
-    """That of its heaviest piece, where it has pieces."""
+    """That of its heaviest piece, if it has pieces."""
     head: str = ""
     pieces: tuple[EntryPiece, ...] = ()
-    """What it is made of under its head, where that may go one by one."""
+    """What it is made of under its head, if that may go one by one."""
 
 
 class Summary(Struct, frozen=True):
@@ -170,7 +170,7 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
 
 
 def _fuller(summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars: float) -> str:
-    """Return the summary with further entries in the room that is left, "" where none fits."""
+    """Return the summary with further entries in the room that is left, "" if none fits."""
     more = _within_budget(rows, free_chars, beside=chosen)
     return _rendered(summary, more) if more != chosen else ""
 
@@ -178,7 +178,7 @@ def _fuller(summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars:
 def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens: int) -> str:
     """Return the heaviest entry alone, its words cut until it fits; its source stays.
 
-    Only where not even that fits, in a budget of a few tokens, the text is cut as it is.
+    Only if not even that fits, in a budget of a few tokens, the text is cut as it is.
     """
     section, _, _, entry, _ = row
     words = entry.text
@@ -373,7 +373,7 @@ def focused(summary: Summary, topic: str) -> Summary:
 
 
 def stating(summary: Summary, lines: Sequence[str]) -> Summary:
-    """Return the summary with these lines on how things stand before the others."""
+    """Return the summary with these lines on the current state before the others."""
     if not lines:
         return summary
     others = (one for one in summary.sections.get("state", ()) if one.text not in lines)

@@ -12,7 +12,7 @@ from foldaway.gateway import NotThere
 from foldaway.inspector.entries import ShownSummary, sections_of
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools
 from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions import Show, decoded
+from foldaway.sessions import Show, decode_rows
 from foldaway.stores import OutlineRow, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Folded, Item, Kept, Message, View, texts
 from foldaway.usage import Spared, balance, recorded_usage
@@ -67,7 +67,7 @@ def agent_step(
     if found is None:
         raise NotThere(f"no compaction of the agent wrote message {at} of session {info.id}")
     written = store.read(info.id, found.start, found.stop)
-    messages = tuple(decoded(written, info.dialect))
+    messages = tuple(decode_rows(written, info.dialect))
     last, later = _requests(recorded_usage(store, info), found)
     tokens = sum(row.tokens for row in rows[found.begin : found.start])
     left = sum(row.tokens for row in rows[found.start : found.stop])

@@ -23,7 +23,7 @@ from foldaway.inspector.site import (
     whole_number,
 )
 from foldaway.inspector.steps import CompactionStep, StepPlace, StepTools, step
-from foldaway.sessions import decoded
+from foldaway.sessions import decode_rows
 
 LINES = 100
 """Lines of a side that are drawn at once."""
@@ -129,7 +129,7 @@ def _lines(
     wanted = set(real)
     read = {
         row.position: (row, message)
-        for row, message in zip(rows, decoded(rows, info.dialect), strict=True)
+        for row, message in zip(rows, decode_rows(rows, info.dialect), strict=True)
         if row.position in wanted
     }  # fmt: skip
     for place in places:

@@ -28,7 +28,7 @@ from foldaway.engine import unpack_view
 from foldaway.errors import InvalidView
 from foldaway.facts import recognize
 from foldaway.memory import extract_user_words
-from foldaway.sessions import decoded, frame_of, framed
+from foldaway.sessions import add_frame, decode_rows, frame_of
 from foldaway.stores import OutlineRow, SessionInfo, Store, StoredView, TokenSum
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, texts
@@ -156,7 +156,7 @@ def first_amounts(
     head = list(takewhile(lambda row: row.role != "assistant" and not row.generated, rows[:FIRST]))
     if not head or not info.dialect or head[0].position:
         return {}
-    messages = recognize(decoded(store.read(info.id, 0, len(head)), info.dialect))
+    messages = recognize(decode_rows(store.read(info.id, 0, len(head)), info.dialect))
     return {
         row.position: _first(message, row) for row, message in zip(head, messages, strict=False)
     }
@@ -191,7 +191,7 @@ def _fixed(frame: bytes, dialect: str) -> Amounts:
                        frame=frame)  # fmt: skip
     counter = Estimator()
     found: dict[Kind, int] = {}
-    for one in fixed_categories(framed(info), counter):
+    for one in fixed_categories(add_frame(info), counter):
         kind = kind_in_report(one.name, "system")
         found[kind] = found.get(kind, 0) + one.tokens_after
     system = frame_of(info).get("system")

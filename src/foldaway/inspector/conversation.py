@@ -13,7 +13,7 @@ from foldaway.engine import unpack_view
 from foldaway.inspector.fates import Fate, Fates
 from foldaway.inspector.rendering import render_message
 from foldaway.inspector.shelf import OpenedSession
-from foldaway.sessions import decoded
+from foldaway.sessions import decode_rows
 from foldaway.stores import StoredMessage
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Message, Rewritten, ToolCall, ToolResult
@@ -128,7 +128,7 @@ def _read(
     """Yield messages of the log with the calls that their results may answer."""
     rows = opened.store.read(opened.info.id, max(start - _LOOK_BACK, 0), stop)
     calls: dict[str, ToolCall] = {}
-    for row, message in zip(rows, decoded(rows, opened.info.dialect), strict=True):
+    for row, message in zip(rows, decode_rows(rows, opened.info.dialect), strict=True):
         if row.position >= start:
             yield row, message, calls
         calls |= {part.id: part for part in message.parts if isinstance(part, ToolCall)}

@@ -30,7 +30,7 @@ from foldaway.inspector.site import (
 from foldaway.inspector.texts import UNTITLED
 from foldaway.inspector.timeline import ContextStep, Timeline, columns, timeline
 from foldaway.redaction import DEFAULT_KEY, RedactionPolicy, Redactor, Vault
-from foldaway.sessions import PLACEHOLDER, beginning, decoded, name_in_words, shown_text
+from foldaway.sessions import PLACEHOLDER, beginning, decode_rows, name_in_words, reveal_text
 from foldaway.stores import OutlineRow, SessionInfo
 from foldaway.usage import otherwise, short
 
@@ -91,8 +91,8 @@ def message_text(inspector: Inspector, request: Request) -> Answer:
     rows = opened.store.read(opened.info.id, position, position + 1)
     if not rows:
         raise UnknownPosition(opened.info.id, position, opened.info.length - 1)
-    (message,) = decoded(rows, opened.info.dialect)
-    text = shown_text(message, opened.api.show).encode("utf-8", "replace")
+    (message,) = decode_rows(rows, opened.info.dialect)
+    text = reveal_text(message, opened.api.show).encode("utf-8", "replace")
     return PlainTextResponse(text, headers=HEADERS)
 
 
@@ -238,7 +238,7 @@ def show_secret(inspector: Inspector, request: Request) -> Answer:
         raise UnknownPosition(opened.info.id, asked.position, opened.info.length)
     vault = Vault()
     policy = RedactionPolicy(key=opened.store.redaction_key() or DEFAULT_KEY)
-    shown_text(decoded(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
+    reveal_text(decode_rows(rows, opened.info.dialect)[0], Redactor(policy, vault=vault))
     found = vault.restore(asked.mark)
     if found == asked.mark:
         said = "this was hidden as a whole and cannot be shown by itself"

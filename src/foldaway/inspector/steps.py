@@ -16,7 +16,7 @@ from foldaway.gateway import NotThere
 from foldaway.inspector.context import report_of
 from foldaway.inspector.entries import ShownSummary, summary_in
 from foldaway.lab import LookRange, Sight, UsedLater, facts_used_later
-from foldaway.sessions import Show, ViewRow, decoded, redactor_of, view_rows
+from foldaway.sessions import Show, ViewRow, decode_rows, redactor_of, view_rows
 from foldaway.stores import SessionInfo, Store, StoredView
 from foldaway.tokens import Estimator
 from foldaway.transcript import Folded, Item, Kept, Message, Rewritten, View, extend, whole_view
@@ -187,7 +187,7 @@ def _ids(store: Store, info: SessionInfo, length: int) -> dict[str, tuple[int, .
     """Return the positions of messages by their wire ids."""
     found: dict[str, list[int]] = {}
     rows = store.read(info.id, 0, length)
-    for row, message in zip(rows, decoded(rows, info.dialect) if rows else (), strict=True):
+    for row, message in zip(rows, decode_rows(rows, info.dialect) if rows else (), strict=True):
         if message.id:
             found.setdefault(message.id, []).append(row.position)
     return {name: tuple(places) for name, places in found.items()}

@@ -24,7 +24,7 @@ from foldaway.lab.scoring.needed import (
 )
 from foldaway.lab.scoring.session import LabSession, is_system, render
 from foldaway.lab.scoring.signals import to_line
-from foldaway.sessions import Show, decoded
+from foldaway.sessions import Show, decode_rows
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.transcript import (
     Folded,
@@ -260,4 +260,4 @@ def _text_written(view: View) -> str:
 
 
 def _decoded_rows(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
-    return decoded(rows, dialect) if rows else ()
+    return decode_rows(rows, dialect) if rows else ()

@@ -9,13 +9,13 @@ from foldaway.redaction.text import LINE, Span
 
 BASE = 2_200_000
 """What a text may cost beyond its length. A byte pays for 0.1 µs of work, so a text of 1 MB may
-cost a third of a second, and twice that where no name and no value comes again; ordinary text costs
+cost a third of a second, and twice that if no name and no value repeats; ordinary text costs
 less than a tenth of it."""
 FREE = 32
 """Failed tries that any line may have: where the last so many go back to a line before, none has
 too many."""
 BLOCK = 4096
-"""Lines of a text that has cost too much are hidden in blocks of so many bytes."""
+"""Lines of a text that has cost too much are hidden in blocks of this many bytes."""
 A_BYTE, LONG, JUDGED = 3, 64, 512
 """What a byte of a secret and its name costs beyond its finding, from where on it costs twice as
 much, and up to how many count: they have to be judged."""
@@ -29,7 +29,7 @@ class Price(NamedTuple):
     """What tries of one sort cost, in bytes of text that pay for them."""
 
     line: int
-    """A line may have one failed try for so many of its bytes."""
+    """A line may have one failed try for each run of this many bytes."""
     failed: int
     found: int
 
@@ -39,7 +39,7 @@ class SearchBudget:
 
     A line that has too many which fail is hidden as a whole. Short lines may have more, but not all
     lines of a long text: every try is also paid out of the account of the text, which `BASE` and
-    the bytes up to the try fill. Where it is empty the rest is hidden in blocks. NULs stand for
+    the bytes up to the try fill. If it is empty the rest is hidden in blocks. NULs stand for
     what is hidden and pay nothing: a secret and its placeholder are not equally long. So what is
     hidden up to a place depends on nothing that stands after its line.
     """
@@ -71,7 +71,7 @@ class SearchBudget:
         return (self._recent > FREE and self._is_line_full(at)) or empty
 
     def is_full(self, at: int, count: int, read: int) -> bool:
-        """Count secrets that were found at `at`, in so many bytes; whether they are too many."""
+        """Count secrets that were found at `at`, in `read` bytes; return if they are too many."""
         judged = min(read, JUDGED)
         read = judged + max(0, judged - LONG)
         return self._is_paid_in_vain(at, count * self._price.found + A_BYTE * read)

@@ -39,8 +39,8 @@ def _keyed(key: str) -> bytes:
 class Dressing:
     r"""Dresses placeholders so that JSON stays JSON.
 
-    In JSON only a number can stand outside of a string. Where one is hidden, the placeholder needs
-    quotes of its own, escaped as often as those around it: `{"pan": 4…}`, `"{\"pan\": 4…}"`.
+    In JSON a secret outside of a string can only be a number. If it is hidden, the placeholder
+    needs its own quotes, escaped as often as those around it: `{"pan": 4…}`, `"{\"pan\": 4…}"`.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ up to where the text is covered by secrets. `None` if there was nothing to try."
 
 
 class RuleMatcher:
-    """A rule, tried where one of its literals occurs."""
+    """A rule, tried at each of its literals."""
 
     def __init__(self, rule: SecretRule, anchor: str, rank: int) -> None:
         self.rule = rule

@@ -29,7 +29,7 @@ Spans: TypeAlias = "list[Range]"
 """The ranges of a match and its groups; (-1, -1) for a group that took no part."""
 _NOWHERE = (-1, -1)
 Hit: TypeAlias = "tuple[int, int, int]"
-"""The number of a literal, where it starts and where it ends."""
+"""The number of a literal, its start and its end."""
 _Call: TypeAlias = "Callable[[bytes, int, int], Spans]"
 
 
@@ -128,7 +128,7 @@ class PatternSet:
 
 
 class Automaton:
-    """Finds all of many literals in one pass, in any case, also where they overlap.
+    """Finds all of many literals in one pass, in any case, also if they overlap.
 
     It starts with a form that is quick to build, and changes to one that is quick to search with
     after `SMALL_BYTES`.

@@ -46,7 +46,7 @@ class SecretRule(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     """What the placeholder says, `github-token`; without one, the name. Rules can share a kind."""
     family: Family = "own"
     anchors: tuple[str, ...] = ()
-    """Literals; the pattern is tried where one of them is. At least two characters, and rare in
+    """Literals; the pattern is tried at each of them. At least two characters, and rare in
     ordinary text: every occurrence costs a try. Without any, the pattern itself is looked for
     everywhere, together with the others of that sort: for shapes that have no literal."""
     pattern: str

@@ -220,7 +220,7 @@ def _lines_of(data: bytes, spans: Sequence[Span]) -> list[Span]:
 
 
 def _from_line(data: bytes, span: Span) -> Span:
-    """Return all from the line of `span` on: where no end is in sight, the rest is hidden."""
+    """Return all from the line of `span` on: if no end is in sight, the rest is hidden."""
     return Span(data.rfind(b"\n", 0, span.start) + 1, len(data), LINE, -1)
 
 
@@ -283,7 +283,7 @@ CONTEXT = 16_384
 HOLD = 32_768
 """Bytes at the end of a piece that wait for the next: more than any rule reads ahead."""
 LONGEST = 1 << 19
-"""A secret that is still open after so many bytes is hidden so far, and then to its end."""
+"""A secret that is still open after this many bytes is hidden so far, and then to its end."""
 NEAR_END = 64
 """A secret that ends so near to the end of a piece may go on in the next."""
 _REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")

@@ -309,7 +309,7 @@ class _Line(NamedTuple):
     start: int
     end: int
     first: int
-    """Where it begins after the number of a listing, the sign of a diff and its blanks."""
+    """Its start after the number of a listing, the sign of a diff and its blanks."""
     column: int
     key: bytes
     rest: int

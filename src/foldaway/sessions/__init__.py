@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foldaway._core import import_later
 
 if TYPE_CHECKING:
-    from foldaway.sessions.briefs import stored_brief
+    from foldaway.sessions.briefs import brief_session
     from foldaway.sessions.changes import SMALLER
     from foldaway.sessions.chat import Chat
     from foldaway.sessions.delegations import Delegated
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from foldaway.sessions.erasing import Erasure, Proof, Tell, erase_words
     from foldaway.sessions.events import SessionEvent
-    from foldaway.sessions.exporting import Exported, export, framed, transcript_of
+    from foldaway.sessions.exporting import Exported, add_frame, export, transcript_of
     from foldaway.sessions.finding import (
         AROUND,
         Hit,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         Show,
         as_it_is,
         redactor_of,
+        reveal_text,
         show_json,
-        shown_text,
     )
     from foldaway.sessions.hooks import Hooks, Switched, call_hook, session_environment
     from foldaway.sessions.idle import Tended, compact_idle, expire
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from foldaway.sessions.last_view import LastView, unpack_last_view
     from foldaway.sessions.library import Library, name_in_words
     from foldaway.sessions.markdown import show_controls
-    from foldaway.sessions.matching import digest, same_start
+    from foldaway.sessions.matching import count_same, digest
     from foldaway.sessions.options import SessionOptions
     from foldaway.sessions.place import find_by_key
     from foldaway.sessions.pool import Pool
     from foldaway.sessions.project import Project, project_at, project_of
     from foldaway.sessions.retention import Expiring, Retention, find_expired, keep_limits
     from foldaway.sessions.rows import (
-        decoded,
+        decode_rows,
         frame_of,
         new_message,
         payloads,
@@ -86,18 +86,18 @@ __all__ = [
 __getattr__ = import_later(
     __name__,
     {
-        "briefs": "stored_brief",
+        "briefs": "brief_session",
         "changes": "SMALLER",
         "chat": "Chat",
         "delegations": "Delegated",
         "details": "SessionRow ViewRow session_row view_rows",
         "erasing": "Erasure Proof Tell erase_words",
         "events": "SessionEvent",
-        "exporting": "Exported export framed transcript_of",
+        "exporting": "Exported export add_frame transcript_of",
         "finding": "AROUND Hit SessionReading ShownMessage discover message_at read recall_from "
         "scroll",
         "following": "Edit Followed Insert Keep Replace",
-        "hiding": "PLACEHOLDER Show as_it_is redactor_of show_json shown_text",
+        "hiding": "PLACEHOLDER Show as_it_is redactor_of show_json reveal_text",
         "hooks": "Hooks Switched call_hook session_environment",
         "idle": "Tended compact_idle expire",
         "importing": "Taken take_all",
@@ -105,13 +105,13 @@ __getattr__ = import_later(
         "last_view": "LastView unpack_last_view",
         "library": "Library name_in_words",
         "markdown": "show_controls",
-        "matching": "digest same_start",
+        "matching": "digest count_same",
         "options": "SessionOptions",
         "place": "find_by_key",
         "pool": "Pool",
         "project": "Project project_at project_of",
         "retention": "Expiring Retention find_expired keep_limits",
-        "rows": "decoded frame_of new_message payloads tool_names turn_usage usage_in",
+        "rows": "decode_rows frame_of new_message payloads tool_names turn_usage usage_in",
         "salvaging": "salvage",
         "session": "Session warm",
         "task_context": "Handed",

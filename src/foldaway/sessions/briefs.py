@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from foldaway.compaction import CompactionState, Skipped
 from foldaway.engine import BRIEF_TOKENS, Brief, brief_of, trial_compaction, unpack_snapshot
 from foldaway.facts import split_summary
-from foldaway.sessions.delegations import delegations, worth_telling
+from foldaway.sessions.delegations import delegations, pick_sentences
 from foldaway.sessions.exporting import transcript_of
 from foldaway.sessions.finding import ShownMessage, message_at, messages_in
-from foldaway.sessions.hiding import Show, shown_text
+from foldaway.sessions.hiding import Show, reveal_text
 from foldaway.sessions.snapshots import snapshot_of
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Folded, Item, Kept, Rewritten
@@ -22,7 +22,7 @@ _MOST_ROWS = 500
 """Messages that are read at most: an answer of 10,000 tokens has no room for more, of 20 each."""
 
 
-def stored_brief(
+def brief_session(
     store: Store, info: SessionInfo, *, show: Show, tokens: int = BRIEF_TOKENS, focus: str = ""
 ) -> Brief:
     """Return the record of a stored session: of its whole log, with what its compactions know.
@@ -31,7 +31,7 @@ def stored_brief(
     """
     return brief_of(
         transcript_of(store, info), tokens=tokens, focus=focus, goal=info.goal, redact=show,
-        delegated=worth_telling(delegations(store, info)), state=_state(store, info),
+        delegated=pick_sentences(delegations(store, info)), state=_state(store, info),
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def _rows(store: Store, info: SessionInfo, item: Item, show: Show) -> Iterator[S
             start = max(start, info.length - _MOST_ROWS)
             yield from messages_in(store, info, start, stop, show=show) if start < stop else ()
         case Rewritten(start=at, message=message):
-            text = shown_text(message, show)
+            text = reveal_text(message, show)
             merged = split_summary(text)
             yield replace(message_at(store, info, at), text=merged.rest if merged else text)
         case Folded():

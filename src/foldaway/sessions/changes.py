@@ -20,10 +20,10 @@ from foldaway.errors import Conflict, InvalidSetting, LeaseLost, NotReadable
 from foldaway.sessions.conversation import StoredConversation, in_turn
 from foldaway.sessions.events import CompactionCheck, events_of
 from foldaway.sessions.following import messages_of
-from foldaway.sessions.hooks import call_hook, heard_in
+from foldaway.sessions.hooks import call_hook, read_heard
 from foldaway.sessions.leasing import holder_name, leased
 from foldaway.sessions.rows import payloads
-from foldaway.sessions.snapshots import unchanged
+from foldaway.sessions.snapshots import report_no_run
 from foldaway.sessions.too_long import Refusal
 from foldaway.stores import Held, Lease, NewSession, NewView, SessionInfo
 from foldaway.transcript import Kept, Message, Rewritten, Text, View
@@ -71,12 +71,12 @@ class Changes:
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
         """Compact if it is due, or by hand with `force`, and return what was done."""
-        force, focus = self._wished(force, focus)
+        force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = self._of.compressor.compact(
                     force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._pinned(),
+                    target_tokens=target_tokens, pinned=self._find_pins(),
                 )  # fmt: skip
         return run.report
 
@@ -85,12 +85,12 @@ class Changes:
         target_tokens: int | None = None,
     ) -> Report:  # fmt: skip
         """Do what `compact` does, for hosts that await a summarizer."""
-        force, focus = self._wished(force, focus)
+        force, focus = self._take_wish(force, focus)
         with self._compacting(force) as run:
             if run.is_wanted:
                 run.report = await self._of.compressor.acompact(
                     force=bool(force), focus=focus, keep_last=keep_last,
-                    target_tokens=target_tokens, pinned=self._pinned(),
+                    target_tokens=target_tokens, pinned=self._find_pins(),
                 )  # fmt: skip
         return run.report
 
@@ -128,13 +128,13 @@ class Changes:
     def make_room(self, incoming: Sequence[Any]) -> Report:
         """Compact before messages are handed to the agent, if there is hardly room for them."""
         if not self._has_past():
-            return unchanged(self._of.compressor, NO_PAST)
+            return report_no_run(self._of.compressor, NO_PAST)
         return self.compact(force=self._lacks_room(incoming))
 
     async def amake_room(self, incoming: Sequence[Any]) -> Report:
         """Do what `make_room` does, for hosts that await a summarizer."""
         if not self._has_past():
-            return unchanged(self._of.compressor, NO_PAST)
+            return report_no_run(self._of.compressor, NO_PAST)
         return await self.acompact(force=self._lacks_room(incoming))
 
     def _has_past(self) -> bool:
@@ -167,7 +167,7 @@ class Changes:
             return "older messages are folded before the next turn"
         return self._of.compressor.answer_tool(name, given, partial(recall, self._of))
 
-    def _wished(self, force: Force, focus: str) -> tuple[Force, str]:
+    def _take_wish(self, force: Force, focus: str) -> tuple[Force, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
         return (force, focus) if wish is None else (True, focus or wish)
@@ -183,7 +183,7 @@ class Changes:
         was_asked = callable(force) and run.before is None  # only whether to, and the answer was no
         if self._of.hooks.event is None or was_asked:
             return
-        arrived = self._of.compressor.arrived(0) if run.folded else ()
+        arrived = self._of.compressor.list_arrived(0) if run.folded else ()
         check = CompactionCheck(
             session=self._of.place.last_known, decision=decision, before=run.before or state,
             after=self._of.compressor.state,
@@ -191,7 +191,7 @@ class Changes:
             folded=run.folded, folded_ids=tuple(arrived[at][0].label for at in run.folded),
         )  # fmt: skip
         self._of.teller.tell_all(events_of(check))
-        if self._of.place.known is not None and self._of.teller.told != heard_in(
+        if self._of.place.known is not None and self._of.teller.told != read_heard(
             self._of.place.frame
         ):
             with self._of.passing():  # a host opens a handle for each turn: the next one goes on
@@ -203,10 +203,10 @@ class Changes:
         is nothing to do, or somebody else is at it.
         """
         if self._of.place.known is None:
-            yield ViewChange(unchanged(self._of.compressor, NO_PAST), is_wanted=False)
+            yield ViewChange(report_no_run(self._of.compressor, NO_PAST), is_wanted=False)
             return
         if callable(force) and not force(decision):
-            yield ViewChange(unchanged(self._of.compressor, "there is room"), is_wanted=False)
+            yield ViewChange(report_no_run(self._of.compressor, "there is room"), is_wanted=False)
             return
         if not force and not decision.acts:
             yield ViewChange(self._of.compressor.compact(), is_wanted=False)
@@ -217,7 +217,7 @@ class Changes:
             self._holder,
             ttl=self._of.options.lease_seconds,
         ) as lease:
-            run = ViewChange(unchanged(self._of.compressor, ""))
+            run = ViewChange(report_no_run(self._of.compressor, ""))
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
@@ -229,7 +229,7 @@ class Changes:
             self._of.catch_up()
             if callable(force) and not force(self._of.compressor.decide()):
                 yield ViewChange(
-                    unchanged(self._of.compressor, "somebody else made room"), is_wanted=False
+                    report_no_run(self._of.compressor, "somebody else made room"), is_wanted=False
                 )
                 self._lease = None
                 return
@@ -244,10 +244,10 @@ class Changes:
             except (Conflict, LeaseLost) as error:
                 self._of.fresh()
                 run.report = log_run(
-                    replace(unchanged(self._of.compressor, str(error)), reason="aborted")
+                    replace(report_no_run(self._of.compressor, str(error)), reason="aborted")
                 )
             else:
-                self._after(was, view, run)
+                self._follow_change(was, view, run)
             finally:
                 self._lease = None
 
@@ -271,9 +271,9 @@ class Changes:
     def _persistence(self) -> Literal["child", "in place"]:
         return "child" if self._of.row.mode == "rotate" else "in place"
 
-    def _after(self, was: SessionInfo, view: View, run: ViewChange) -> None:
+    def _follow_change(self, was: SessionInfo, view: View, run: ViewChange) -> None:
         """Note what came of a change of the view, and follow it."""
-        rules, notes = self._of.shown().rules, run.report.notes
+        rules, notes = self._of.render_view().rules, run.report.notes
         if rules:  # it is repaired on its way
             notes = tuple(note for note in notes if not note.endswith(STILL_BROKEN))
         run.report = replace(run.report, repaired=(*run.report.repaired, *rules), notes=notes)
@@ -300,7 +300,7 @@ class Changes:
         self._of.render_system()
         return True
 
-    def _pinned(self) -> list[int]:
+    def _find_pins(self) -> list[int]:
         return [pin.position for pin in self._of.store.pins(self._of.row.id)]
 
 

@@ -47,7 +47,7 @@ class Chat:
     ) -> None:  # fmt: skip
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
-        `dialect` and `goal` are those of a new session; where its system prompt is no message, the
+        `dialect` and `goal` are those of a new session; if its system prompt is not a message, the
         host sends `system` beside the messages. The rest is as for `Session`. The goal, byte
         for byte, and the memory's own text are rendered into the system prompt at the start, when
         a session is taken up, and after every compaction, so that it stays the same bytes in
@@ -59,7 +59,7 @@ class Chat:
         self._host = hooks or Hooks()
         ours = replace(
             self._host, system=self._render, before_compaction=self._before,
-            session_switch=self._switched,
+            session_switch=self._note_switch,
         )  # fmt: skip
         name = store.find(resume).id if resume else ""
         self.session = Session(
@@ -193,7 +193,7 @@ class Chat:
         ours = self.memory.before_compaction(self.session.engine.messages)
         return "\n\n".join(text for text in (said, ours) if isinstance(text, str) and text)
 
-    def _switched(self, switched: Switched) -> None:
+    def _note_switch(self, switched: Switched) -> None:
         call_hook(self._host.session_switch, switched)
         self.memory.session_switched(
             Switch(

@@ -19,9 +19,9 @@ from foldaway.compaction import CompactionState, ResultPolicy
 from foldaway.dialects import dump_bytes, load, parse
 from foldaway.engine import Compressor, Step, figures_of, unpack_view
 from foldaway.errors import Conflict, InvalidSetting, StoreError
-from foldaway.sessions.delegations import delegations, worth_telling
+from foldaway.sessions.delegations import delegations, pick_sentences
 from foldaway.sessions.events import prepared_event
-from foldaway.sessions.following import refuse_others, shown_dialect
+from foldaway.sessions.following import find_dialect, refuse_others
 from foldaway.sessions.hiding import redactor_of
 from foldaway.sessions.hooks import (
     EventTeller,
@@ -29,12 +29,12 @@ from foldaway.sessions.hooks import (
     Switched,
     announce_switch,
     call_hook,
-    heard_in,
+    read_heard,
     switch_to,
 )
 from foldaway.sessions.options import SessionOptions
 from foldaway.sessions.place import SessionPlace
-from foldaway.sessions.repairs import MendedView, Repairs, leaves_calls_open
+from foldaway.sessions.repairs import MendedView, Repairs, has_open_calls
 from foldaway.sessions.rows import frame_of, new_message, tool_names, turn_usage
 from foldaway.sessions.snapshots import save_snapshot, snapshot_of
 from foldaway.sessions.tracking import Tracker
@@ -152,7 +152,7 @@ class StoredConversation:
             return False
         self.fresh()
         wires = [one.wire for one in self.compressor.log.messages]
-        if self.options.dialect or shown_dialect(wires):
+        if self.options.dialect or find_dialect(wires):
             self.place.refuse_dialect(dialect)
         self.row, self.is_stale = self.store.change(self.row.id, dialect=dialect), True
         self.fresh()
@@ -207,7 +207,7 @@ class StoredConversation:
         """What the model should see now, repaired if its provider would refuse it."""
         if not self.look():
             return []
-        shown, system = self.shown().messages, self.system
+        shown, system = self.render_view().messages, self.system
         if not system or not shown or self.hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
@@ -224,7 +224,7 @@ class StoredConversation:
         if isinstance(text, str) and text != self.system:
             self.note(system=text)
 
-    def shown(self) -> MendedView:
+    def render_view(self) -> MendedView:
         """Return what the model sees, as its provider takes it."""
         return self.repairs.view(self.row, self.compressor)
 
@@ -232,34 +232,34 @@ class StoredConversation:
 
     @in_turn
     def append(self, given: Sequence[Any]) -> None:
-        """Take new messages; what is no message is refused before anything is written."""
+        """Take new messages; refuse anything else before anything is written."""
         if not given:
             return
         dialect = self.place.dialect or load(given).dialect
         refuse_others(given, dialect)
-        self.begin_with(shown_dialect(given) or dialect)
+        self.begin_with(find_dialect(given) or dialect)
         self.retry(lambda: self.take(given))
         self.become_current()
 
     def take(
         self, messages: Sequence[Any], raws: Sequence[bytes | Raw] = (), *, arrives: bool = True
     ) -> None:
-        """Take new messages; `raws` are their bodies, if they are not to be written anew. What
+        """Take new messages; `raws` are their bodies, if they are not to be encoded again. What
         does not arrive now was sent before, and is shown as it is.
         """
         engine, start = self.compressor, self.compressor.length
-        was_open = len(messages) > 1 or leaves_calls_open(engine.log.messages)
+        was_open = len(messages) > 1 or has_open_calls(engine.log.messages)
         self._keep_arriving()
         with self.unsettled():
             engine.append(*messages, arrives=arrives)
-            arrived = engine.arrived(start)
+            arrived = engine.list_arrived(start)
             self.loaded.names.update(tool_names(message for message, _ in arrived))
             bodies = raws or [dump_bytes(given) for given in messages]
             rows = [
                 new_message(message, tokens, body=body, names=self.loaded.names)
                 for body, (message, tokens) in zip(bodies, arrived, strict=True)
             ]
-            new = engine.given_out(self.loaded.given_out)
+            new = engine.list_given_out(self.loaded.given_out)
             self.store.append(self.row.id, rows, expect=start, references=new)
             self.loaded.given_out += len(new)
         if was_open and any(row.role == "user" for row in rows):
@@ -318,7 +318,7 @@ class StoredConversation:
 
     def note_delegated(self) -> None:
         """Let summaries and records say what subagents have."""
-        self.compressor.about.delegated = worth_telling(delegations(self.store, self.row))
+        self.compressor.about.delegated = pick_sentences(delegations(self.store, self.row))
 
     def become_current(self) -> None:
         """Make the session the current one; work in the background never is."""
@@ -375,7 +375,7 @@ class StoredConversation:
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self.place.frame
-        self.teller.told = heard_in(frame)
+        self.teller.told = read_heard(frame)
         noted = frame.get("arrival")
         lists = ("off", engine.settings.policy.follow_arrival)
         if not rows and noted is not None and noted["level"] not in lists:
@@ -397,7 +397,7 @@ class StoredConversation:
             engine.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(lambda step: self.keep(step))
         engine.about.goal = info.goal
-        names = tool_names(message for message, _ in engine.arrived(0))
+        names = tool_names(message for message, _ in engine.list_arrived(0))
         has_noted = noted is not None and known == counted
         self.loaded = Loaded(engine, counted, has_noted, 0, names, engine.state)
         self.tracker.load(engine.log.messages, info.dialect, engine.log.given, seals)

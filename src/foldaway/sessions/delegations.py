@@ -51,17 +51,17 @@ def delegations(store: Store, info: SessionInfo) -> tuple[Delegated, ...]:
     children = (
         one for one in family.values() if one.descent == "delegation" and one.parent_id in own
     )
-    return tuple(_delegated(store.newest_leaf(one.id)) for one in children)
+    return tuple(_describe(store.newest_leaf(one.id)) for one in children)
 
 
-def worth_telling(found: Sequence[Delegated]) -> tuple[str, ...]:
+def pick_sentences(found: Sequence[Delegated]) -> tuple[str, ...]:
     """Return the sentences for a summary: all that is under way, and the newest of the rest."""
     over = [one for one in found if one.state != "running"]
     left_out = set(over[:-_MOST_DONE])
     return tuple(one.sentence for one in found if one not in left_out)
 
 
-def _delegated(info: SessionInfo) -> Delegated:
+def _describe(info: SessionInfo) -> Delegated:
     if info.end_reason == DONE:
         return Delegated(info.id, info.goal, "done", whole_log(info).ref)
     return Delegated(info.id, info.goal, "running" if info.ended is None else "ended")
@@ -74,10 +74,10 @@ def whole_log(info: SessionInfo) -> Reference:
 
 def result_text(done: Delegated, text: str) -> str:
     """Return the words by which a result is told to the parent: not as those of its user."""
-    return fenced(_TAG, f"{done.sentence}\n\n{text}")
+    return fence(_TAG, f"{done.sentence}\n\n{text}")
 
 
-def fenced(tag: str, text: str) -> str:
+def fence(tag: str, text: str) -> str:
     """Return a text in a block, whose end it cannot contain."""
     return f"<{tag}>\n{text.replace(f'</{tag}', f'<|{tag}')}\n</{tag}>"
 

@@ -57,14 +57,14 @@ class Words:
 
     def holds(self, data: bytes) -> bool:
         """Return whether JSON, or a text in UTF-8, has one of them."""
-        return bool(self.texts) and next(self._found(data), None) is not None
+        return bool(self.texts) and next(self._find(data), None) is not None
 
     def among(self, data: bytes) -> set[str]:
         """Return those that JSON or a text has, folded."""
-        return set(self._found(data))
+        return set(self._find(data))
 
-    def _found(self, data: bytes) -> Iterator[str]:
-        for reading in _readings(data.decode("utf-8", "replace")):
+    def _find(self, data: bytes) -> Iterator[str]:
+        for reading in _read_folded(data.decode("utf-8", "replace")):
             yield from (text for text in self.texts if text in reading)
 
     def mend(self, data: bytes) -> bytes:
@@ -127,17 +127,17 @@ def fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _readings(text: str) -> Iterator[str]:
+def _read_folded(text: str) -> Iterator[str]:
     """Yield a text folded: as it is, and as JSON in it reads."""
     yield fold(text)
     for _ in range(_NESTED):
         if "\\" not in text:
             return
-        text = _ESCAPE.sub(_meant, text)
+        text = _ESCAPE.sub(_unescape, text)
         yield fold(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
-def _meant(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     code, sign = found.groups()
     return chr(int(code, 16)) if code else _MEANT.get(sign, sign)
 
@@ -188,7 +188,7 @@ def erase_message(message: Message, dialect: str, words: Words) -> Message:
     else:
         parts: list[Part] = []
         is_prompt = message.role in ("system", "developer")
-        erased = _mended if is_prompt else _erased
+        erased = _erase_in_prompt if is_prompt else _erase_part
         for new in (erased(part, words) for part in message.parts):
             if new is not None and not (isinstance(new, Text) and new in parts):
                 parts.append(new)
@@ -198,14 +198,14 @@ def erase_message(message: Message, dialect: str, words: Words) -> Message:
     return made
 
 
-def _mended(part: Part, words: Words) -> Part | None:
+def _erase_in_prompt(part: Part, words: Words) -> Part | None:
     """Return a part of a prompt without the words."""
     if isinstance(part, Text):
         return Text(words.mend_value(part.text))
-    return _erased(part, words)
+    return _erase_part(part, words)
 
 
-def _erased(part: Part, words: Words) -> Part | None:
+def _erase_part(part: Part, words: Words) -> Part | None:
     match part:
         case Text() | Media():
             return Text(ERASED)

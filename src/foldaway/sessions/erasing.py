@@ -16,7 +16,7 @@ from foldaway.memory import MemoryProvider
 from foldaway.search import extract_searchable
 from foldaway.sessions.erased_words import Words, erase_message, fold, is_by, is_by_user
 from foldaway.sessions.project import project_at
-from foldaway.sessions.rows import INBOX, decoded, new_message
+from foldaway.sessions.rows import INBOX, decode_rows, new_message
 from foldaway.stores import (
     HeldPiece,
     Rewording,
@@ -138,7 +138,7 @@ def erase_words(
     others, which then say `[erased]`, as do messages that quote a line of theirs. `project` is a
     folder: sessions that ran in it go whole, with all that came from them. `words` are looked for
     in all messages. Views that may quote any of it are dropped, names and notes with the words go,
-    and files are written anew. `also` are files and folders that the proof looks at too, such as
+    and files are written again. `also` are files and folders that the proof looks at too, such as
     backups. Done twice is done once; what an interrupt left undone, the next call does.
     """
     given = Words(words)
@@ -155,7 +155,7 @@ def erase_words(
     if dry_run:
         return Erasure(
             sessions=plan.whole, whole_messages=plan.whole_messages, messages=_places(plan),
-            touched=_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
+            touched=_list_touched(plan), notes=_forget(memories, given, plan, dry_run=True)[0],
             cannot_forget=tuple(one.name for one in memories if not one.does("forget")),
         )  # fmt: skip
 
@@ -211,15 +211,15 @@ def _plan(store: Store, person: str, project: str | Path | None, given: Words, t
 
     author = Words([person])
 
-    def by_person(data: bytes) -> bool:
+    def is_by_person(data: bytes) -> bool:
         return author.holds(data) and is_by(person, data)
 
     def look(holds: Callable[[bytes], bool]) -> Iterator[HeldPiece]:
         return store.look_through(holds, lambda done, total: tell("looking", done, total))
 
     if person or given.texts:
-        found = look(lambda data: given.holds(data) or by_person(data))
-        take(found, lambda piece: "author" if by_person(piece.data) else "words")
+        found = look(lambda data: given.holds(data) or is_by_person(data))
+        take(found, lambda piece: "author" if is_by_person(piece.data) else "words")
     authored = [piece for piece in pieces.values() if _is_authored(why, piece)]
     for piece in authored:
         own.add(store, piece)
@@ -283,7 +283,7 @@ class _Lines:
         self._split(rows, store.session(piece.session_id).dialect)
 
     def _split(self, rows: Sequence[StoredMessage], dialect: str) -> None:
-        for message in decoded(rows, dialect):
+        for message in decode_rows(rows, dialect):
             text = extract_searchable(message).text
             lines = {fold(line): line for line in (*text.splitlines(), text)}
             self.texts |= {key: line for key, line in lines.items() if len(key) >= SOUGHT_CHARS}
@@ -303,7 +303,7 @@ def _places(plan: _Plan) -> tuple[ErasedPlace, ...]:
     return tuple(ErasedPlace(name, at, why) for (name, at), why in sorted(plan.why.items()))
 
 
-def _touched(plan: _Plan) -> tuple[str, ...]:
+def _list_touched(plan: _Plan) -> tuple[str, ...]:
     return tuple(sorted({one.session_id for some in plan.pieces.values() for one in some}))
 
 
@@ -321,7 +321,7 @@ def _changes(store: Store, held: Sequence[HeldPiece], words: Words) -> Iterator[
             (row,) = store.read(piece.session_id, piece.position, piece.position + 1)
         except (UnknownSession, ValueError):
             continue  # somebody deleted it meanwhile
-        (message,) = decoded([row], info.dialect)
+        (message,) = decode_rows([row], info.dialect)
         made = erase_message(message, info.dialect, words)
         new = new_message(
             made, message_tokens(made, counter), time=row.time, generated=row.generated,

@@ -23,7 +23,7 @@ from foldaway.engine import GrowingLog, unpack_view
 from foldaway.errors import CannotRepair
 from foldaway.facts import merged_summaries, recognize, without_summary
 from foldaway.sessions.markdown import as_markdown
-from foldaway.sessions.rows import decoded, frame_of, payloads
+from foldaway.sessions.rows import decode_rows, frame_of, payloads
 from foldaway.stores import SessionInfo, Store, StoredMessage
 from foldaway.tokens import Estimator
 from foldaway.transcript import Frame, Message, Transcript, View, extend, render
@@ -32,7 +32,7 @@ What: TypeAlias = Literal["log", "view"]
 
 
 class Exported(Struct, frozen=True):
-    """A session as text, what the form could not hold, and what had to be mended."""
+    """A session as text, what the form could not hold, and what had to be repaired."""
 
     data: bytes
     messages: int
@@ -45,12 +45,12 @@ def export(
     store: Store, info: SessionInfo, form: str, *, what: What = "log", generated: bool = True
 ) -> Exported:
     """Return a session as `jsonl` (a message a line, in its own dialect, as it is), `markdown`, or
-    in a dialect, mended so that its provider takes it as far as that invents nothing; without
+    in a dialect, repaired so that its provider takes it as far as that invents nothing; without
     `generated` what a compaction wrote is left out.
     """
     transcript = transcript_of(store, info, what=what)
     if not generated:
-        transcript = replace(transcript, messages=tuple(_said(transcript.messages)))
+        transcript = replace(transcript, messages=tuple(_skip_generated(transcript.messages)))
     if form == "markdown":
         page = as_markdown(info, transcript).encode("utf-8", "replace")
         return Exported(page, len(transcript.messages))
@@ -59,12 +59,12 @@ def export(
         lines = [dump_bytes(encode(one)) + b"\n" for one in transcript.messages]
         return Exported(b"".join(lines), len(lines))
     made = convert_transcript(transcript, dialect_named(form).name)
-    sound, mended = _mended(made.transcript)
+    sound, mended = _repair(made.transcript)
     value = made.messages if sound is made.transcript else dump_value(sound)
     return Exported(dump_bytes(value) + b"\n", len(sound.messages), made.losses, mended)
 
 
-def _said(messages: Sequence[Message]) -> Iterator[Message]:
+def _skip_generated(messages: Sequence[Message]) -> Iterator[Message]:
     """Yield messages without summaries and what points at them; a digest stays, because it stands
     for what was said.
     """
@@ -75,7 +75,7 @@ def _said(messages: Sequence[Message]) -> Iterator[Message]:
             yield without_summary(message) if at in merged else message
 
 
-def _mended(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:
+def _repair(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:
     """Return what the provider takes, and the rules that were broken; as it is where a repair
     would have to invent something.
     """
@@ -91,10 +91,10 @@ def transcript_of(
 ) -> Transcript:
     """Return the log of a session, or what the model sees of it, in its frame.
 
-    `number` is that of a view, the current one where it is not given.
+    `number` is that of a view, the current one if it is not given.
     """
     rows = store.read(info.id)
-    messages = recognize(decoded(rows, info.dialect))
+    messages = recognize(decode_rows(rows, info.dialect))
     marked = {row.position for row in rows if row.generated}
     log = tuple(
         replace(one, origin="summary") if one.position in marked else one for one in messages
@@ -102,13 +102,13 @@ def transcript_of(
     kept = store.view(info.id, number) if what == "view" else None
     view = None if kept is None else unpack_view(kept.items, info.dialect)
     if what == "view" and number is None:
-        log = tuple(render(_as_seen(info, rows, view), log))
+        log = tuple(render(_extend_view(info, rows, view), log))
     elif view is not None:
         log = tuple(render(extend(view, len(log)), log))
-    return framed(info, log)
+    return add_frame(info, log)
 
 
-def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
+def _extend_view(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
     """Return the view on a whole log, what came since it was made as results are on arrival."""
     arriving = convert(frame_of(info).get("arrival", {"level": "off"}), ResultPolicy)
     log = GrowingLog(info.dialect, LogReading(Estimator(), Policy()), arriving)
@@ -116,7 +116,7 @@ def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None
     return log.view
 
 
-def framed(info: SessionInfo, messages: tuple[Message, ...] = ()) -> Transcript:
+def add_frame(info: SessionInfo, messages: tuple[Message, ...] = ()) -> Transcript:
     """Return messages of a session in what stands around its list: system prompt, tools."""
     frame = frame_of(info)
     body, key = frame.get("body"), frame.get("key", "")

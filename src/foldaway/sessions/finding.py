@@ -20,7 +20,7 @@ from foldaway.search import (
     places,
     snippet,
 )
-from foldaway.sessions.hiding import Show, as_it_is, redactor_of, revealing
+from foldaway.sessions.hiding import Show, as_it_is, make_reveal, redactor_of
 from foldaway.sessions.project import SPEAKERS
 from foldaway.stores import Line, SessionInfo, SessionKind, Store, Stretch
 from foldaway.transcript import Folded, extend
@@ -82,7 +82,7 @@ class Scroll(Struct, frozen=True, kw_only=True):
 
 
 class SessionReading(Struct, frozen=True, kw_only=True):
-    """A session from its beginning to its end; `left_out` messages in between where not whole."""
+    """A session from its beginning to its end; without `left_out` messages in between."""
 
     session: SessionInfo
     first: tuple[ShownMessage, ...]
@@ -104,10 +104,10 @@ def discover(
     query = parse_query(text)
     wanted = Wanted(
         query=query, filters=filters, kinds=tuple(kinds), sort=sort, generated=False,
-        without_places=_live(store, current),
+        without_places=_find_live(store, current),
         lineages=not (filters.sessions or query.filters.sessions),
     )  # fmt: skip
-    reveal = revealing(show)
+    reveal = make_reveal(show)
     given = None if show is as_it_is else reveal
     matches = store.match(wanted, most=most + skip, reveal=given)[skip:]
     return _hits(store, matches, query.terms, around, reveal, show)
@@ -121,12 +121,12 @@ def scroll(
     Where the session was continued under another id, and the position is there, that one is
     shown instead.
     """
-    info = _holding(store.session(session_id), store.newest_leaf(session_id), around)
+    info = _find_holder(store.session(session_id), store.newest_leaf(session_id), around)
     at = min(max(around, 0), max(info.length - 1, 0))
     start, stop = max(at - reach, 0), min(at + reach + 1, info.length)
     return Scroll(
         session=info,
-        rows=_shown(store.glance([Stretch(info.id, start, stop)])[0], revealing(show)),
+        rows=_reveal(store.glance([Stretch(info.id, start, stop)])[0], make_reveal(show)),
         earlier=start - reach - 1 if start > reach else (0 if start > 0 else None),
         later=stop + reach if stop < info.length else None,
     )
@@ -145,25 +145,25 @@ def messages_in(
 ) -> tuple[ShownMessage, ...]:
     """Return the messages of a range of a session in full."""
     (lines,) = store.glance([Stretch(info.id, start, stop)])
-    return _shown(lines, revealing(show), None)
+    return _reveal(lines, make_reveal(show), None)
 
 
 def read(
     store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is
 ) -> SessionReading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
-    info, reveal = store.session(session_id), revealing(show)
+    info, reveal = store.session(session_id), make_reveal(show)
     if whole or info.length <= READ_FIRST + READ_LAST:
         (lines,) = store.glance([Stretch(info.id, 0)])
         return SessionReading(
-            session=info, first=_shown(lines, reveal, None if whole else _SHOWN_CHARS)
+            session=info, first=_reveal(lines, reveal, None if whole else _SHOWN_CHARS)
         )
     first, last = store.glance(
         [Stretch(info.id, 0, READ_FIRST), Stretch(info.id, info.length - READ_LAST)]
     )
     return SessionReading(
-        session=info, first=_shown(first, reveal), left_out=info.length - READ_FIRST - READ_LAST,
-        last=_shown(last, reveal),
+        session=info, first=_reveal(first, reveal), left_out=info.length - READ_FIRST - READ_LAST,
+        last=_reveal(last, reveal),
     )  # fmt: skip
 
 
@@ -173,13 +173,13 @@ def _hits(
 ) -> list[Hit]:  # fmt: skip
     """Return hits with what stands around them, read at once."""
     known = store.leaves([match.session_id for match in matches])
-    infos = [_holding(*known[match.session_id], match.position) for match in matches]
+    infos = [_find_holder(*known[match.session_id], match.position) for match in matches]
     stretches: list[Stretch] = []
     for info, match in zip(infos, matches, strict=True):
         start, stop = max(match.position - around, 0), match.position + around + 1
         ends = Stretch(info.id, 0, ENDS), Stretch(info.id, max(info.length - ENDS, 0))
         stretches += (Stretch(info.id, start, stop), *ends)
-    lines = [_shown(some, reveal) for some in store.glance(stretches)]
+    lines = [_reveal(some, reveal) for some in store.glance(stretches)]
     hits: list[Hit] = []
     for number, (info, match) in enumerate(zip(infos, matches, strict=True)):
         found = snippet(match.text, terms)
@@ -189,12 +189,12 @@ def _hits(
             title=show(info.title or info.first_ask), position=match.position, role=match.role,
             time=match.time,
             snippet=found.text, spans=found.marks, score=match.score, more=match.more,
-            window=window, first=first, last=last, missing=_missing(match.text, terms),
+            window=window, first=first, last=last, missing=_find_missing(match.text, terms),
         ))  # fmt: skip
     return hits
 
 
-def _missing(text: str, terms: Sequence[Term]) -> tuple[str, ...]:
+def _find_missing(text: str, terms: Sequence[Term]) -> tuple[str, ...]:
     flattened = flatten(text)
     return tuple(
         term.text
@@ -203,7 +203,7 @@ def _missing(text: str, terms: Sequence[Term]) -> tuple[str, ...]:
     )
 
 
-def _holding(info: SessionInfo, newest: SessionInfo, position: int) -> SessionInfo:
+def _find_holder(info: SessionInfo, newest: SessionInfo, position: int) -> SessionInfo:
     """Return the newest session that goes on from this one and holds the position."""
     if newest.id == info.id or position >= newest.length:
         return info
@@ -211,7 +211,7 @@ def _holding(info: SessionInfo, newest: SessionInfo, position: int) -> SessionIn
     return newest if shares else info
 
 
-def _shown(
+def _reveal(
     lines: Sequence[Line], reveal: Reveal, most: int | None = _SHOWN_CHARS
 ) -> tuple[ShownMessage, ...]:
     found: list[ShownMessage] = []
@@ -228,7 +228,7 @@ def _shown(
     return tuple(found)
 
 
-def _live(store: Store, current: str) -> tuple[tuple[str, int, int], ...]:
+def _find_live(store: Store, current: str) -> tuple[tuple[str, int, int], ...]:
     """Return the messages that the model of the current session sees already."""
     if not current:
         return ()

@@ -27,17 +27,17 @@ from foldaway.sessions.following import (
     Followed,
     HostList,
     Keep,
+    add_marks,
     body_with,
-    given_by,
+    find_dialect,
     keep_all,
-    shown_dialect,
-    with_marks,
+    read_given,
 )
 from foldaway.sessions.last_view import LastView, last_view_of
-from foldaway.sessions.matching import told_in
-from foldaway.sessions.rows import decoded
-from foldaway.sessions.snapshots import save_snapshot, unchanged
-from foldaway.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
+from foldaway.sessions.matching import find_told
+from foldaway.sessions.rows import decode_rows
+from foldaway.sessions.snapshots import report_no_run, save_snapshot
+from foldaway.sessions.tracking import ListPlace, Tracker, cut_view, edits_to
 from foldaway.stores import Descent
 from foldaway.transcript import Payload, View, grow
 
@@ -103,23 +103,23 @@ class Follower:
                 begun.report = self._compact(force=force, focus=focus)
             return self._end_follow(begun)
         except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
-            return self._passed(messages, request, error)
+            return self._pass_on(messages, request, error)
 
     @in_turn
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
         """Return what would be sent for a request by what was compacted so far."""
         is_known = self._of.look()
-        given = given_by(None, request, self._of.place.dialect)
+        given = read_given(None, request, self._of.place.dialect)
         engine, items, edits = self._of.compressor, given.items, keep_all(given.items)
         place = self._place(given, self._of.tracker.digests(given)) if is_known else None
         if place is not None and place.is_whole and place.alignment.rest is None:
-            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
+            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encode)
             if place.alignment.given < len(items):
-                edits = _with_tail(edits, place.alignment.given, len(items))
-            edits = with_marks(edits, given)
+                edits = _add_tail(edits, place.alignment.given, len(items))
+            edits = add_marks(edits, given)
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, {}),
-            report=unchanged(self._of.compressor, "only a preview"), course="same",
+            report=report_no_run(self._of.compressor, "only a preview"), course="same",
             session_id=self._of.place.last_known.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ class Follower:
             return ""
         if request is None:
             self._of.fresh()
-            stop = told_in(text, self._of.compressor.log.messages, is_named=is_named)
+            stop = find_told(text, self._of.compressor.log.messages, is_named=is_named)
         else:
             begun = self._begin_follow(None, request, None, is_sent=True)
             if begun.course not in ("same", "continues", "rewind", "volatile"):
@@ -148,7 +148,7 @@ class Follower:
         self, messages: Any, request: Any, usage: object, *, is_sent: bool
     ) -> _Following:
         """Take what is new in a list; it may have been sent already, as it is."""
-        given = given_by(messages, request, self._of.place.dialect)
+        given = read_given(messages, request, self._of.place.dialect)
         dialect = given.dialect or self._of.place.dialect or load(list(given.items)).dialect
         self._of.begin_with(dialect)
         self._of.fresh()
@@ -167,11 +167,11 @@ class Follower:
         self._settle_results()
         digests = self._of.tracker.digests(given)
         place = self._place(given, digests)
-        if self._of.take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
+        if self._of.take_dialect(find_dialect(given.items[place.alignment.given :], given.frame)):
             return self._take_list(given, is_sent=is_sent)
-        course, place = self._placed(given, digests, place)
+        course, place = self._find_course(given, digests, place)
         self._note_head(given, place)
-        if self._volatile and self._of.tracker.goes_on(digests):
+        if self._volatile and self._of.tracker.is_continued_by(digests):
             self._of.note(volatile=0)
         is_last = self._of.tracker.is_last(digests)
         if course in ("rewind", "same"):
@@ -206,7 +206,7 @@ class Follower:
         roles = [one.role for one in dialect_named(self._of.row.dialect).decode(new, 0)]
         return max((at + 1 for at, role in enumerate(roles) if role == "assistant"), default=0)
 
-    def _placed(
+    def _find_course(
         self, given: HostList, digests: Sequence[bytes], place: ListPlace
     ) -> tuple[Course, ListPlace]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
@@ -215,7 +215,7 @@ class Follower:
         if place.is_whole:
             is_more = len(digests) > place.alignment.given or place.alignment.rest is not None
             return ("continues" if is_more else "same"), place
-        relative = self._relative(digests, place)
+        relative = self._find_relative(digests, place)
         if relative:
             self._of.place.known, self._of.is_stale = self._of.store.session(relative), True
             self._of.fresh()
@@ -228,10 +228,10 @@ class Follower:
             return course, place
         if course == "volatile":
             self._of.note(volatile=place.length - place.reach + self._volatile)
-        self._go_another_way(course, self._shared(place))
+        self._go_another_way(course, self._count_shared(place))
         return course, self._place(given, digests)
 
-    def _shared(self, place: ListPlace) -> int:
+    def _count_shared(self, place: ListPlace) -> int:
         """Return how much of the log a child shares: as much as the host's list covers. A list that
         covers it by a summary shares nothing if the view with that summary reaches further.
         """
@@ -259,7 +259,7 @@ class Follower:
         for items in list(known)[:_VIEWS_BACK]:
             yield grow(unpack_view(items, self._of.row.dialect), self._of.compressor.length, ())
 
-    def _relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
+    def _find_relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
         best, reach, own = "", place.alignment.given, place.heads[0]
         for info in self._of.store.lineage(self._of.row.root_id):
@@ -269,7 +269,7 @@ class Follower:
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
                 tracker = Tracker(self._of.options.same)
-                tracker.load(decoded(self._of.store.read(info.id), info.dialect), info.dialect)
+                tracker.load(decode_rows(self._of.store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
             found = known[1].reach(digests, own)
             if found > reach:
@@ -337,11 +337,11 @@ class Follower:
             edits = self._edits_before(begun)
         else:
             edits = edits_to(
-                engine.view, engine.log.messages, begun.place, begun.appended, engine.encoded
+                engine.view, engine.log.messages, begun.place, begun.appended, engine.encode
             )
             if begun.held:
-                edits = _with_tail(edits, begun.stop, len(given.items))
-        steps, edits = edits, with_marks(edits, given)
+                edits = _add_tail(edits, begun.stop, len(given.items))
+        steps, edits = edits, add_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
@@ -349,7 +349,7 @@ class Follower:
         headers: Mapping[str, str] = DROP_BLOCK_HEADERS if settings else {}
         if begun.course != "rewind":
             self._note_view(given, steps, settings, headers)
-        report = begun.report or unchanged(engine, "nothing is new in this list")
+        report = begun.report or report_no_run(engine, "nothing is new in this list")
         engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
@@ -363,7 +363,7 @@ class Follower:
         return self._last_view
 
     def save_last_view(self) -> None:
-        """Keep it with the view, for whoever has to send the next list without this object."""
+        """Keep it with the view, so that the next list can be sent without this object."""
         if self._unsaved_view and self._last_view is not None and self._of.row.view:
             self._of.store.save_sent(
                 self._of.row.id, self._last_view.pack(), view=self._of.row.view
@@ -387,19 +387,19 @@ class Follower:
         of it, if no summary reaches beyond its end.
         """
         engine, reach = self._of.compressor, begun.place.reach
-        view = ending_at(engine.view, reach)
+        view = cut_view(engine.view, reach)
         if view is None:
             return keep_all(begun.given.items)
-        return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
+        return edits_to(view, engine.log.messages, begun.place, {}, engine.encode)
 
-    def _passed(self, messages: Any, request: Any, error: Exception) -> Followed:
+    def _pass_on(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""
         self._of.is_stale = True
         if self._of.options.on_error == "raise":
             raise error
         log_event("session.passed", error=type(error).__name__)
         try:
-            given = given_by(messages, request, "")
+            given = read_given(messages, request, "")
             items, body = list(given.own), given.source
         except FoldawayError:
             is_list = isinstance(messages, Sequence) and not isinstance(messages, (str, bytes))
@@ -419,7 +419,7 @@ class Follower:
         )  # fmt: skip
 
 
-def _with_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
+def _add_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
     last = edits[-1] if edits else None
     if isinstance(last, Keep) and last.stop == start:
         return (*edits[:-1], Keep(last.start, stop))

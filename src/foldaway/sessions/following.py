@@ -104,7 +104,7 @@ def _is_role(role: Any) -> bool:
     )
 
 
-def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
+def find_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
     """Return the wire format that messages show by marks of their own, "" if they could be any."""
     found = detect(messages, frame)
     return found.name if found.likeness(messages, frame or {}) > 1 else ""
@@ -165,7 +165,7 @@ class Followed(Struct, frozen=True, kw_only=True):
     @property
     def messages(self) -> list[Any]:
         """What to send; messages that stayed are the host's own objects."""
-        return applied(self.edits, self.given)
+        return apply_edits(self.edits, self.given)
 
 
 def keep_all(messages: Sequence[Any]) -> tuple[Edit, ...]:
@@ -194,7 +194,7 @@ class HostList(Struct, frozen=True):
     """The list as it is in a request of bytes: a slice of it, not a copy."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no message."""
+        """Refuse anything but messages."""
         for at, raw in enumerate(self.raws):
             if bytes(memoryview(raw)[:1]) != b"{":
                 raise not_a_message(self.items[at], f"$[{at}]")
@@ -205,8 +205,8 @@ class HostList(Struct, frozen=True):
         return parse(self.raws[at]) if known is None else known
 
 
-def given_by(messages: Any, request: Any, dialect: str) -> HostList:
-    """Return what a host hands over; raises `NotReadable` for what is no list or no request.
+def read_given(messages: Any, request: Any, dialect: str) -> HostList:
+    """Return what a host hands over; raises `NotReadable` for anything else.
 
     `dialect` is the one of the session, "" as long as it has none.
     """
@@ -313,7 +313,7 @@ def _the_list(body: Mapping[str, Any], dialect: str) -> str:
 # What is sent
 
 
-def joined(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+def join_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Return edits with neighboring ranges as one."""
     found: list[Edit] = []
     for edit in edits:
@@ -325,7 +325,7 @@ def joined(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(found)
 
 
-def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
+def apply_edits(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     """Return what a host sends after these edits."""
     found: list[Any] = []
     for edit in edits:
@@ -336,12 +336,12 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def marked_in(given: HostList, places: Iterable[int]) -> tuple[int, ...]:
+def find_marked(given: HostList, places: Iterable[int]) -> tuple[int, ...]:
     """Return which of a host's messages have a cache mark."""
     return tuple(at for at in places if _MARK.search(given.raws[at]))
 
 
-def with_marks(
+def add_marks(
     edits: Sequence[Edit], given: HostList, marked: Sequence[int] | None = None
 ) -> tuple[Edit, ...]:
     """Return edits whose payloads have the cache marks that the host's own messages have now.
@@ -355,7 +355,7 @@ def with_marks(
     if marked is None:
         kept = (range(edit.start, edit.stop) for edit in edits if isinstance(edit, Keep))
         sent = {at for places in kept for at in places}
-        marked = marked_in(given, (at for at in range(len(given.raws)) if at not in sent))
+        marked = find_marked(given, (at for at in range(len(given.raws)) if at not in sent))
     marks = {at: mark_of(given.items[at]) for at in marked}
     found: list[Edit] = []
     for edit in edits:
@@ -377,7 +377,7 @@ def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
     if source is None or (is_same and not settings):
         return source
     if not isinstance(source, bytes):
-        held = {} if is_same else {given.key: applied(edits, given.own)}
+        held = {} if is_same else {given.key: apply_edits(edits, given.own)}
         return {**source, **held, **settings}
     made = source if is_same else _with_list(given, source, edits)
     for name, value in settings.items():
@@ -411,19 +411,19 @@ def with_elements(
         before, between, after = around or (b"[", b",", b"]")
         return before + between.join(new) + after
 
-    return _spliced(source, held, written, key)
+    return _splice(source, held, written, key)
 
 
 def with_field(source: bytes, name: str, value: bytes) -> bytes:
     """Return a request with another value of a field; every other byte stays."""
     held = split_object(source).get(name)
     if held is not None:
-        return _spliced(source, held, lambda _: value, name)
+        return _splice(source, held, lambda _: value, name)
     before, brace, after = source.rpartition(b"}")
     return before + b',"' + name.encode() + b'":' + value + brace + after
 
 
-def _spliced(source: bytes, held: Raw, new_at: Callable[[int], bytes], key: str) -> bytes:
+def _splice(source: bytes, held: Raw, new_at: Callable[[int], bytes], key: str) -> bytes:
     """Return a request one of whose fields is another; every other byte stays."""
     needle, whole = bytes(memoryview(held)[:_NEEDLE]), memoryview(source)
     start = source.find(needle)

@@ -64,7 +64,7 @@ def _by_members(body: bytes, show: Show) -> bytes:
     return shown
 
 
-def revealing(show: Show) -> Reveal:
+def make_reveal(show: Show) -> Reveal:
     """Return what makes a message ready to be shown; the same text is made ready once.
 
     The text of a message has the values of a call without their names. A name may be all that
@@ -92,7 +92,7 @@ def _without_secret_arguments(written: Written, show: Show) -> str:
     return _hidden_arguments(message, show)
 
 
-def shown_text(message: Message, show: Show) -> str:
+def reveal_text(message: Message, show: Show) -> str:
     """Return the text of a message that is in no store, ready to be shown."""
     return show(_hidden_arguments(message, show))
 

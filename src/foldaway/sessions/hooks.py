@@ -38,7 +38,7 @@ class Hooks(Struct, frozen=True, kw_only=True):
 
 
 def call_hook(hook: Callable[[Any], Any] | None, value: Any) -> Any:
-    """Call a hook if there is one and return what it says; None where it raises."""
+    """Call a hook if there is one and return what it says; None if it raises."""
     if hook is None:
         return None
     try:
@@ -69,13 +69,13 @@ class EventTeller:
         self.told = LASTING & {event.kind for event in found}
 
 
-def heard_in(frame: Mapping[str, Any]) -> frozenset[EventKind]:
+def read_heard(frame: Mapping[str, Any]) -> frozenset[EventKind]:
     """Return what a host has heard of how things are, through any handle of a session."""
     return frozenset(frame.get("told", ()))
 
 
 def current_session() -> str:
-    """Return the id of the session that this thread or task works on, "" where there is none."""
+    """Return the id of the session that this thread or task works on, "" if there is none."""
     return SESSION.get()
 
 

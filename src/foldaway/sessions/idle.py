@@ -58,8 +58,8 @@ def compact_idle(
     latest = clock() - (ttl if idle_seconds is None else idle_seconds)
     wanted = SessionFilter(since=clock() - within_days * _DAY_SECONDS)
     found: list[Tended] = []
-    for info in _unused(store, wanted, latest):
-        if frame_of(info).get("replaced_by") or not _may_be_pressed(info, options):
+    for info in _find_unused(store, wanted, latest):
+        if frame_of(info).get("replaced_by") or not _is_worth_reading(info, options):
             continue
         session = Session(store, session_id=info.id, clock=clock, **settings)
         if not session.engine.decide().is_for_a_pause:
@@ -91,7 +91,7 @@ def expire(
     if memory is not None:
         memory.hide_with(redactor_of(store))
     found: list[Tended] = []
-    for info in _unused(store, SessionFilter(until=latest), latest):
+    for info in _find_unused(store, SessionFilter(until=latest), latest):
         if dry_run:
             found.append(Tended(session=info, outcome="would end"))
             continue
@@ -119,7 +119,7 @@ def _end(store: Store, info: SessionInfo, memory: MemoryManager | None, reason: 
     return Tended(session=store.session(info.id), outcome="ended", detail=late)
 
 
-def _unused(store: Store, wanted: SessionFilter, latest: float) -> Iterator[SessionInfo]:
+def _find_unused(store: Store, wanted: SessionFilter, latest: float) -> Iterator[SessionInfo]:
     """Yield sessions of people that are open and were last used before a moment."""
     yield from (info for info in store.all_sessions(wanted) if _is_unused(info, latest))
 
@@ -129,7 +129,7 @@ def _is_unused(info: SessionInfo, latest: float) -> bool:
     return is_open and info.updated <= latest and info.length > 0
 
 
-def _may_be_pressed(info: SessionInfo, options: SessionOptions) -> bool:
+def _is_worth_reading(info: SessionInfo, options: SessionOptions) -> bool:
     """Return whether it is worth reading the log: an estimate is not wrong by half."""
     model = model_of(options.model)
     given = options.context_length or model.context_length

@@ -17,7 +17,7 @@ from foldaway.compaction import message_tokens
 from foldaway.dialects import dump_bytes, parse
 from foldaway.errors import Conflict, NotReadable, UnknownSession
 from foldaway.sessions.matching import digest
-from foldaway.sessions.rows import decoded, new_message, tool_names
+from foldaway.sessions.rows import decode_rows, new_message, tool_names
 from foldaway.stores import Descent, NewMessage, NewSession, SessionInfo, Store, TurnUsage, plain
 from foldaway.tokens import Estimator
 
@@ -63,12 +63,12 @@ def take_all(
     nothing; None is then a store that is not there yet. A session that cannot be taken because
     others keep changing it is yielded with that problem; the rest is taken.
     """
-    for one in _parents_first(store, found):
+    for one in _sort_by_parent(store, found):
         if isinstance(one, NotReadable):
             log_event("import.skipped", file=os.path.basename(one.where))
             yield Taken(path=one.where, problem=str(one))
         elif store is None or dry_run:
-            yield looked_at(store, one)
+            yield preview(store, one)
         else:
             try:
                 yield take(store, one, mode=mode)
@@ -92,18 +92,18 @@ def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Ta
 
 
 def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
-    to_do = _compared(store, found)
+    to_do = _compare(store, found)
     there, added = to_do.there, to_do.added
     if to_do.path and (adopted := store.by_source(found.agent, to_do.path)):
         store.adopt(adopted.id, to_do.name, to_do.keys)
     if there is None or to_do.is_rewrite:
-        there = _created(store, found, to_do, mode)
+        there = _create(store, found, to_do, mode)
     elif added:
         added = len(store.append(there.id, to_do.rows))
         there = store.session(there.id)
     _keep_usage(store, found, there, len(to_do.rows))
     log_event("import.taken", agent=found.agent, added=added, known=len(found.times) - added)
-    return _taken(found, there, added, is_new=to_do.there is None)
+    return _report(found, there, added, is_new=to_do.there is None)
 
 
 def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: int) -> None:
@@ -130,12 +130,12 @@ def _keep_usage(store: Store, found: ImportedSession, there: SessionInfo, new: i
         store.add_usage(there.id, *rows)
 
 
-def looked_at(store: Store | None, found: ImportedSession) -> Taken:
+def preview(store: Store | None, found: ImportedSession) -> Taken:
     """Return what `take` would do."""
     if store is None:
-        return _taken(found, None, len(found.times), is_new=True)
-    to_do = _compared(store, found)
-    return _taken(found, to_do.there, to_do.added, is_new=to_do.there is None)
+        return _report(found, None, len(found.times), is_new=True)
+    to_do = _compare(store, found)
+    return _report(found, to_do.there, to_do.added, is_new=to_do.there is None)
 
 
 class _ToDo(Struct, frozen=True):
@@ -154,31 +154,31 @@ class _ToDo(Struct, frozen=True):
     """Whether all of it is written again: the last message that is there is not whole."""
 
 
-def _compared(store: Store, found: ImportedSession) -> _ToDo:
+def _compare(store: Store, found: ImportedSession) -> _ToDo:
     keys = tuple(plain(key) for key in message_keys(found))
     name, there, known = _identify(store, found, keys)
     path, new = "", keys[:0]
     if there is None:
-        path, there, known, new = _known_by_path(store, found, keys)
+        path, there, known, new = _find_by_path(store, found, keys)
     is_rewrite = (
         there is not None
         and find_agent(found.agent).files.last_may_grow
         and not _is_same(found.agent, keys, known)
-        and _may_be_rewritten(store, there)
+        and _is_unreferenced(store, there)
     )
     rows = list(_rows(found, keys, frozenset() if is_rewrite else known))
     is_known = there.length - 1 if there is not None and is_rewrite else 0
     return _ToDo(name, there, rows, len(rows) - is_known, path, new, is_rewrite)
 
 
-def _taken(found: ImportedSession, info: SessionInfo | None, added: int, *, is_new: bool) -> Taken:
+def _report(found: ImportedSession, info: SessionInfo | None, added: int, *, is_new: bool) -> Taken:
     return Taken(
         path=found.path, agent=found.agent, source_id=found.source_id, session=info,
         added=added, known=len(found.times) - added, is_new=is_new, notes=found.notes,
     )  # fmt: skip
 
 
-def _parents_first(
+def _sort_by_parent(
     store: Store | None, found: Iterable[ImportedSession | NotReadable]
 ) -> Iterator[ImportedSession | NotReadable]:
     """Yield a session whose parent has not come yet after it, or at the end.
@@ -190,7 +190,7 @@ def _parents_first(
     for one in found:
         if isinstance(one, NotReadable):
             yield one
-        elif _waits_for_parent(store, one, seen):
+        elif _is_waiting(store, one, seen):
             waiting.append(one)
             while sum(len(each.times) for each in waiting) > _MOST_WAITING:
                 yield waiting.pop(0)
@@ -216,9 +216,7 @@ def _with_children(
         ready += reversed(children)
 
 
-def _waits_for_parent(
-    store: Store | None, one: ImportedSession, seen: set[tuple[str, str]]
-) -> bool:
+def _is_waiting(store: Store | None, one: ImportedSession, seen: set[tuple[str, str]]) -> bool:
     if not one.parent_id or (one.agent, one.parent_id) in seen:
         return False
     return store is None or store.by_source(one.agent, one.parent_id) is None
@@ -235,19 +233,19 @@ def _identify(
     message that differs, so that a file is known again wherever it lies.
     """
     name = found.source_id
-    there, known = _stored(store, found.agent, name)
+    there, known = _find_stored(store, found.agent, name)
     tried = {name}
-    while there is not None and not _goes_on(store, found, there, keys, known):
-        name = _marked(found.source_id, keys, known)
+    while there is not None and not _is_continued(store, found, there, keys, known):
+        name = _add_mark(found.source_id, keys, known)
         if name in tried:  # two that differ from each other in turn: by all that it says
-            name = _marked(found.source_id, [" ".join(keys)], frozenset())
-            return name, *_stored(store, found.agent, name)
+            name = _add_mark(found.source_id, [" ".join(keys)], frozenset())
+            return name, *_find_stored(store, found.agent, name)
         tried.add(name)
-        there, known = _stored(store, found.agent, name)
+        there, known = _find_stored(store, found.agent, name)
     return name, there, known
 
 
-def _known_by_path(
+def _find_by_path(
     store: Store, found: ImportedSession, keys: tuple[str, ...]
 ) -> tuple[str, SessionInfo | None, frozenset[str], tuple[str, ...]]:
     """Return the path that names a session of this content, where it goes on today, its keys, and
@@ -258,18 +256,18 @@ def _known_by_path(
     ending = found.source_id[::-1]
     named.sort(key=lambda one: -len(os.path.commonprefix((one[::-1], ending))))  # noqa: RUF071
     for name in named:
-        there, known = _stored(store, found.agent, name)
-        if _goes_on(store, found, there, keys, known):
+        there, known = _find_stored(store, found.agent, name)
+        if _is_continued(store, found, there, keys, known):
             return name, there, known, ()
         if there and os.path.basename(found.path) in name:
-            before = decoded(store.read(there.id), there.dialect)
+            before = decode_rows(store.read(there.id), there.dialect)
             if all(map(eq, map(digest, before), map(digest, found.transcript.messages))):
                 new = keys[: there.length]
                 return name, there, frozenset(new), new
     return "", None, frozenset(), ()
 
 
-def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:
+def _find_stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:
     """Return the stored session of an id, where it goes on today, and its keys."""
     there = store.by_source(agent, name) if name else None
     if there is None:
@@ -279,13 +277,13 @@ def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, fr
     return there, store.keys(there.id)
 
 
-def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
+def _add_mark(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
     """Return the name with a mark made from the first message that is not known."""
     first = next((key for key in keys if key not in known), "")
     return f"{name}@{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _goes_on(
+def _is_continued(
     store: Store, found: ImportedSession, there: SessionInfo | None, keys: Sequence[str],
     known: frozenset[str],
 ) -> bool:  # fmt: skip
@@ -293,7 +291,7 @@ def _goes_on(
     if there is None:
         return False
     return _is_same(found.agent, keys, known) or (
-        find_agent(found.agent).files.last_may_grow and _last_grew(store, found, there, keys)
+        find_agent(found.agent).files.last_may_grow and _has_grown(store, found, there, keys)
     )
 
 
@@ -308,7 +306,7 @@ def _is_same(agent: str, keys: Sequence[str], known: frozenset[str]) -> bool:
     return at_end and (find_agent(agent).files.has_unique_ids or known <= set(keys))
 
 
-def _last_grew(
+def _has_grown(
     store: Store, found: ImportedSession, there: SessionInfo, keys: Sequence[str]
 ) -> bool:
     """Return whether all but the last message are those of the file, and that one begins its."""
@@ -320,7 +318,7 @@ def _last_grew(
     return before["role"] == now["role"] and str(now["content"]).startswith(before["content"])
 
 
-def _may_be_rewritten(store: Store, there: SessionInfo) -> bool:
+def _is_unreferenced(store: Store, there: SessionInfo) -> bool:
     """Return whether nothing refers to the messages of a session: no view, pin, child or cost."""
     return (
         there.view == there.compactions == 0
@@ -359,7 +357,7 @@ def _date(found: ImportedSession) -> float | None:
         return None
 
 
-def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> SessionInfo:
+def _create(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> SessionInfo:
     """Make a session with all of its messages, in the place of one that was not whole."""
     old = to_do.there
     new = NewSession(
@@ -374,7 +372,7 @@ def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> 
     if lineage is None or parent is None:
         return store.create(new, messages=to_do.rows, replaces=old)
     descent = _DESCENT[lineage.relation]
-    shared = _shared(store, parent, lineage.at) if descent == "branch" else 0
+    shared = _count_shared(store, parent, lineage.at) if descent == "branch" else 0
     return store.create(
         new, parent_id=parent.id, descent=descent, at=shared, messages=to_do.rows, replaces=old
     )
@@ -384,7 +382,7 @@ def _is_subagent(found: ImportedSession) -> bool:
     return found.lineage is not None and _DESCENT[found.lineage.relation] == "delegation"
 
 
-def _shared(store: Store, parent: SessionInfo, entry_id: str) -> int:
+def _count_shared(store: Store, parent: SessionInfo, entry_id: str) -> int:
     """Return how many messages a branch shares with its parent; 0 where the file does not say."""
     rows = store.read(parent.id) if entry_id else []
     return next((row.position + 1 for row in rows if row.key == entry_id), 0)

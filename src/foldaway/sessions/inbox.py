@@ -90,7 +90,7 @@ class Inbox:
             if isinstance(lease, Held):
                 return
             with renewing(self._store, lease):
-                turn = InboxTurn(self._store, lease, self._settled())
+                turn = InboxTurn(self._store, lease, self._settle())
                 yield turn
                 if not turn.end():
                     return
@@ -113,14 +113,14 @@ class Inbox:
             self._known_id = found.id
         return self._known_id
 
-    def _settled(self) -> _Cursor:
+    def _settle(self) -> _Cursor:
         """Return how far the messages are really in the log: who took the last ones may have been
         killed before they were appended.
         """
         cursor = _cursor_of(self._store.session(self._id))
         if cursor.stop == cursor.taken:
             return cursor
-        message = _merged(payloads(self._store.read(self._id, cursor.taken, cursor.stop)))
+        message = _merge(payloads(self._store.read(self._id, cursor.taken, cursor.stop)))
         try:
             log = self._store.newest_leaf(cursor.session_id).id
             is_there = message in payloads(self._store.read(log, cursor.at))
@@ -157,7 +157,7 @@ class InboxTurn:
         rows = rows[: ends[0]] if ends else rows
         if self.command or not rows:
             return False
-        message, stop = _merged(payloads(rows)), self._cursor.taken + len(rows)
+        message, stop = _merge(payloads(rows)), self._cursor.taken + len(rows)
         session.make_room(message)
         at = self._store.session(session.begin()).length
         self._save(replace(self._cursor, stop=stop, session_id=session.id, at=at))
@@ -297,7 +297,7 @@ def _user_message(message: str | Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _merged(messages: Sequence[Any]) -> dict[str, Any]:
+def _merge(messages: Sequence[Any]) -> dict[str, Any]:
     """Return user messages as one: texts as paragraphs, other parts one after the other."""
     first, *others = cast("Sequence[dict[str, Any]]", messages)
     if not others:

@@ -18,11 +18,11 @@ from foldaway.sessions.following import (
     Edit,
     HostList,
     Keep,
+    add_marks,
     body_with,
-    given_by,
-    joined,
-    marked_in,
-    with_marks,
+    find_marked,
+    join_edits,
+    read_given,
 )
 from foldaway.sessions.matching import digest
 from foldaway.transcript import Payload
@@ -62,7 +62,7 @@ class LastView(Struct, frozen=True, kw_only=True):
     def splice(self, request: bytes) -> bytes | None:
         """Return what to send for a request; None if it is not of a list that this view is of."""
         try:
-            given = given_by(None, request, self.dialect)
+            given = read_given(None, request, self.dialect)
         except NotReadable:
             return None
         if len(given.raws) < self.least:
@@ -73,14 +73,14 @@ class LastView(Struct, frozen=True, kw_only=True):
             if found is None:
                 return None
             marked += found
-        edits = joined((*self.edits, *keep_from(self.stop, len(given.raws))))
+        edits = join_edits((*self.edits, *keep_from(self.stop, len(given.raws))))
         if marked or not self.is_bare:
-            edits = with_marks(edits, given, marked)
+            edits = add_marks(edits, given, marked)
         return body_with(given, edits, self.settings)
 
     def is_by(self, edits: Sequence[Edit], length: int, settings: Payload) -> bool:
         """Return whether a list of this length becomes the same by these edits and settings."""
-        own = joined((*self.edits, *keep_from(self.stop, length)))
+        own = join_edits((*self.edits, *keep_from(self.stop, length)))
         return own == tuple(edits) and self.settings == settings
 
     def pack(self) -> bytes:
@@ -112,12 +112,12 @@ def last_view_of(
         steps, stop, has_tail = steps[:-1], last.start, True
     kept = {at for one in steps if isinstance(one, Keep) for at in range(one.start, one.stop)}
     replaced = tuple(
-        Sealed(run[0], _seal(given, run), tuple(digests[at] for at in run), marked_in(given, run))
+        Sealed(run[0], _seal(given, run), tuple(digests[at] for at in run), find_marked(given, run))
         for run in _runs(at for at in range(stop) if at not in kept)
     )
     return LastView(
         dialect=given.dialect, edits=steps, stop=stop, least=stop + has_tail, replaced=replaced,
-        is_bare=with_marks(steps, given, ()) == steps, settings=settings, headers=headers,
+        is_bare=add_marks(steps, given, ()) == steps, settings=settings, headers=headers,
     )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def _marks_if_same(one: Sealed, given: HostList) -> tuple[int, ...] | None:
         return one.marked
     decode = dialect_named(given.dialect).decode
     says = tuple(digest(message) for at in run for message in decode([given.items[at]], at))
-    return marked_in(given, run) if says == one.says else None
+    return find_marked(given, run) if says == one.says else None
 
 
 def _seal(given: HostList, run: range) -> bytes:

@@ -102,7 +102,7 @@ def _renew(store: Store, lease: Lease, stop: threading.Event) -> None:
 def has_ended(holder: str) -> bool:
     """Return whether the process of a holder has surely ended.
 
-    False where that cannot be known: on another machine, in another container, without /proc.
+    False if that cannot be known: on another machine, in another container, without /proc.
     """
     mark = _MARK.search(holder)
     if mark is None or mark["machine"] != _machine():
@@ -114,13 +114,13 @@ def has_ended(holder: str) -> bool:
         return True
     except (OSError, OverflowError):
         pass  # somebody else's process: look at when it was started
-    started = _started(pid)
+    started = _read_start(pid)
     return started is not None and started != int(mark["started"])
 
 
 def _process_mark() -> str:
     """Return what tells this process from every other one, "" if the system does not say."""
-    machine, started = _machine(), _started(os.getpid())
+    machine, started = _machine(), _read_start(os.getpid())
     return f" [{machine} {os.getpid()} {started}]" if machine and started else ""
 
 
@@ -134,10 +134,10 @@ def _machine() -> str:
     return hashlib.sha256(f"{boot.strip()} {space}".encode()).hexdigest()[:12]
 
 
-def _started(pid: int) -> int | None:
+def _read_start(pid: int) -> int | None:
     """Return when a process was started, in ticks; 0 if only its exit status is left (a zombie).
 
-    None where that cannot be read.
+    None if that cannot be read.
     """
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")

@@ -36,18 +36,18 @@ class Library(Struct, frozen=True):
             raise UnknownSession(name)
         return self.store.find(name, folders=self.folders())
 
-    def offers(self, info: SessionInfo) -> bool:
+    def is_offered(self, info: SessionInfo) -> bool:
         """Return whether a session may be seen at all."""
         return self.project is None or bool(self.project.pick([info.cwd]))
 
     def place(self, ref: str) -> Place:
         """Return where a reference leads; raise `UnknownReference`."""
         for place in self.store.places(ref):
-            if self.offers(self.store.session(place.session_id)):
+            if self.is_offered(self.store.session(place.session_id)):
                 return place
         raise UnknownReference(ref)
 
-    def offered(self) -> dict[str, Any]:
+    def count_offered(self) -> dict[str, Any]:
         """Return how many sessions are offered and, if that is not all, why."""
         counts = self.store.folders()
         total = sum(counts.values())

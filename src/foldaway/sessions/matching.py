@@ -52,10 +52,10 @@ def digest(message: Message) -> bytes:
     if not said:
         said = tuple(f"thinking {part.text}{part.signature}" for part in message.parts
                      if isinstance(part, Thinking))  # fmt: skip
-    return _hashed(repr((role, said)))
+    return _hash(repr((role, said)))
 
 
-def told_in(text: str, log: Sequence[Message], *, is_named: bool) -> int:
+def find_told(text: str, log: Sequence[Message], *, is_named: bool) -> int:
     """Return up to where a text tells what is in a log, 0 if it tells something else.
 
     Hosts write their list as a text in their own way, and shorten results: a message is in it if
@@ -94,7 +94,7 @@ def _words_of(message: Message) -> Iterator[str]:
 
 
 def _some_words(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield words from the start and from the middle of texts that are long enough to be told from
+    """Yield words from the start and from the middle of texts that are long enough to differ from
     others: hosts cut the end, or put their own words before those of somebody else.
     """
     for part in parts:
@@ -112,15 +112,15 @@ def _middle(said: str) -> str:
 
 def digest_of_key(key: object) -> bytes:
     """Return the digest of what a host's own function says of a message."""
-    return _hashed(repr(key))
+    return _hash(repr(key))
 
 
 def _short(text: str) -> str:
     """Return the digest of a text that is too long to be copied, as an image may be."""
-    return text if len(text) <= _PIECE_CHARS else _hashed(text).hex()
+    return text if len(text) <= _PIECE_CHARS else _hash(text).hex()
 
 
-def _hashed(text: str) -> bytes:
+def _hash(text: str) -> bytes:
     made = blake2b(digest_size=_DIGEST_BYTES)
     for at in range(0, len(text), _PIECE_CHARS):
         made.update(text[at : at + _PIECE_CHARS].encode("utf-8", "surrogatepass"))
@@ -139,40 +139,40 @@ def _pieces(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
         if words:
             yield "text", "\n".join(words).strip()
             words = []
-        yield _said(part)
+        yield _read_part(part)
     if words:
         yield "text", "\n".join(words).strip()
 
 
-def _said(part: Part) -> tuple[str, str]:
+def _read_part(part: Part) -> tuple[str, str]:
     match part:
         case ToolCall(name=name, arguments=arguments):
-            return f"call {name}", _sorted(arguments)
+            return f"call {name}", _sort_keys(arguments)
         case ToolResult(parts=parts):
             return "result", "\n".join(text for _, text in _pieces(parts))
         case Media(kind=kind, data=data, url=url):
             return kind, data or url
         case Opaque(kind=kind, wire=wire):
-            return kind, dump_text(_unmarked(wire))
+            return kind, dump_text(_drop_marks(wire))
         case Text(text=text) | Thinking(text=text):
             return "text", text
 
 
-def _sorted(arguments: str) -> str:
-    """Return arguments whose keys are in order; as they are if they are no JSON."""
+def _sort_keys(arguments: str) -> str:
+    """Return arguments whose keys are in order; unchanged if they are invalid JSON."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic").decode()
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return arguments
 
 
-def _unmarked(value: Any) -> Any:
+def _drop_marks(value: Any) -> Any:
     """Return a payload without the marks of caches, its keys in order."""
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
-        return {key: _unmarked(fields[key]) for key in sorted(fields) if key not in _MARKS}
+        return {key: _drop_marks(fields[key]) for key in sorted(fields) if key not in _MARKS}
     return (
-        [_unmarked(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
+        [_drop_marks(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
     )
 
 
@@ -199,7 +199,7 @@ class Alignment(Struct, frozen=True):
         return self.spans[-1][1] if self.spans else self.same
 
 
-def same_start(given: Sequence[bytes], known: Sequence[bytes]) -> int:
+def count_same(given: Sequence[bytes], known: Sequence[bytes]) -> int:
     """Return how many digests are the same, from the first on."""
     most = min(len(given), len(known))
     if given[:most] == known[:most]:
@@ -222,7 +222,7 @@ def align(
     own, at = heads
     same, spans = min(heads), list[tuple[int, int]]()
     if own == at:
-        at = same = own + same_start(given[own:], known[own:])
+        at = same = own + count_same(given[own:], known[own:])
     else:
         spans += [(at, at)] * (own - same)
     for index in range(max(same, own), len(given)):
@@ -230,7 +230,7 @@ def align(
             break
         both = (given[index], known[at])
         found = (at + 1, None) if both[0] == both[1] or both in joined else None
-        found = found or _merged(message_given(index), at, len(known), message_known)
+        found = found or _find_merged(message_given(index), at, len(known), message_known)
         if found is None:
             break
         if found == (at + 1, None) and both[0] != both[1]:
@@ -242,7 +242,7 @@ def align(
     return Alignment(same, tuple(spans))
 
 
-def _merged(
+def _find_merged(
     given: Message, at: int, length: int, message_known: Callable[[int], Message]
 ) -> tuple[int, Message | None] | None:
     """Return where the known messages end that one of the host's holds, and what else it says."""
@@ -251,21 +251,21 @@ def _merged(
         return at + 1, None
     if given.role not in ("user", "assistant", "system", "developer"):
         return None
-    whole = _squashed(given)
+    whole = _squash(given)
     joined: list[str] = []
     for stop in range(at, min(at + _MOST_MERGED, length)):
         one = message_known(stop)
         if one.role != given.role:
             break
-        joined.append(_squashed(one))
+        joined.append(_squash(one))
         if stop > at and "".join(joined) == whole:
             return stop + 1, None
     if first.origin == "summary" and carried_summary(given) is not None:
         alone = without_summary(given)
-        held = whole.removesuffix(_squashed(alone))
-        if held == _squashed(first) and alone.parts:
+        held = whole.removesuffix(_squash(alone))
+        if held == _squash(first) and alone.parts:
             return _after_summary(alone, at + 1, length, message_known)
-    rest = _said_beyond(given, first) if at + 1 == length else None
+    rest = _find_rest(given, first) if at + 1 == length else None
     return None if rest is None else (length, rest)
 
 
@@ -276,7 +276,7 @@ def _is_joined(one: Message, other: Message) -> bool:
     return (
         one.role == other.role
         and _count_texts(one.parts) != _count_texts(other.parts)
-        and _unspaced(one) == _unspaced(other)
+        and _drop_spaces(one) == _drop_spaces(other)
     )
 
 
@@ -287,7 +287,7 @@ def _count_texts(parts: Sequence[Part]) -> int:
     )
 
 
-def _said_beyond(given: Message, known: Message) -> Message | None:
+def _find_rest(given: Message, known: Message) -> Message | None:
     """Return what a user's message says after a known one that it begins with, None if nothing:
     hosts merge the next request into one that nobody answered, or into a result.
     """
@@ -313,16 +313,16 @@ def _after_summary(
     if at < length:
         if digest(alone) == digest(message_known(at)):
             return at + 1, None
-        found = _merged(alone, at, length, message_known)
+        found = _find_merged(alone, at, length, message_known)
         if found is not None:
             return found
     return at, alone
 
 
-def _squashed(message: Message) -> str:
+def _squash(message: Message) -> str:
     """Return all that a message says without blanks: a merge puts some between."""
-    return "".join(text for _, text in _unspaced(message))
+    return "".join(text for _, text in _drop_spaces(message))
 
 
-def _unspaced(message: Message) -> list[tuple[str, str]]:
+def _drop_spaces(message: Message) -> list[tuple[str, str]]:
     return [(kind, "".join(text.split())) for kind, text in _pieces(message.parts)]

@@ -42,7 +42,7 @@ class SessionPlace(Struct):
     def begin(self, dialect: str) -> SessionInfo:
         """Make the session in the store; another process may have been faster with its key."""
         try:
-            self.known = self.store.create(self._described(dialect))
+            self.known = self.store.create(self._describe(dialect))
         except Conflict:
             self.known = self.find()
             if self.known is None:
@@ -59,7 +59,7 @@ class SessionPlace(Struct):
         """The wire format of the session, "" if that is still open."""
         return self.first_dialect if self.known is None else self.known.dialect
 
-    def _described(self, dialect: str) -> NewSession:
+    def _describe(self, dialect: str) -> NewSession:
         """Return what the session is made from when it begins."""
         known = self.new or NewSession(dialect="")
         return replace(
@@ -82,7 +82,7 @@ class SessionPlace(Struct):
         """The session as it was known last; as it would begin, if it is not begun."""
         if self.known is not None:
             return self.known
-        new: dict[str, Any] = msgspec.structs.asdict(self._described(self.first_dialect))
+        new: dict[str, Any] = msgspec.structs.asdict(self._describe(self.first_dialect))
         new |= {"id": "", "root_id": "", "started": 0.0, "updated": 0.0}
         return SessionInfo(**new, profile=self.store.profile)
 

@@ -14,7 +14,7 @@ V = TypeVar("V")
 class Pool(Generic[K, V]):
     """Conversations that are open, for any number of threads; each is opened once.
 
-    A `Session` has a lock of its own: whoever does more than one thing with it holds that.
+    A `Session` has a lock of its own: hold it to do more than one thing with the session.
     """
 
     def __init__(self, most: int, weight: Callable[[V], int] = lambda value: 1) -> None:

@@ -62,7 +62,7 @@ def _is_broken(store: Store, info: SessionInfo, messages: Sequence[Any]) -> bool
     return any(is_foreign or one.rule == CALL_ANSWERED for one in found)
 
 
-def leaves_calls_open(log: Sequence[Message]) -> bool:
+def has_open_calls(log: Sequence[Message]) -> bool:
     """Return whether the last step of a log has more calls than results."""
     at, results, calls = len(log), 0, 0
     while at and has_only_results(log[at - 1]):

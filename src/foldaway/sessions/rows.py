@@ -28,7 +28,7 @@ def new_message(
 
     `body` is what is kept as its payload, if that is not the message's own.
     `names` are the tools of earlier calls by their ids: most dialects do not name them again in a
-    result. A message of results only is a tool's, whoever hands it over.
+    result. A message of results only is a tool's, whatever its role.
     """
     found = extract_searchable(message)
     role, tools = message.role, found.tools
@@ -62,7 +62,7 @@ def payloads(rows: Iterable[StoredMessage]) -> list[Any]:
     return [parse(row.body) for row in rows]
 
 
-def decoded(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
+def decode_rows(rows: Sequence[StoredMessage], dialect: str) -> Sequence[Message]:
     """Return stored messages in the one model, at their positions."""
     return dialect_named(dialect).decode(payloads(rows), rows[0].position if rows else 0)
 
@@ -72,7 +72,7 @@ def turn_usage(usage: Mapping[str, Any], **facts: Any) -> TurnUsage:
     return TurnUsage(
         input_tokens=prompt_tokens_of(usage),
         output_tokens=answer_tokens_of(usage),
-        cache_read_tokens=_cached(usage),
+        cache_read_tokens=_count_cached(usage),
         cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
         cache_hour_tokens=_first_inside(usage, ("cache_creation",), "ephemeral_1h_input_tokens"),
         **facts,
@@ -102,7 +102,7 @@ def usage_in(rows: Iterable[StoredMessage]) -> tuple[TurnUsage, ...]:
     return tuple(found.values())
 
 
-def _cached(usage: Mapping[str, Any]) -> int:
+def _count_cached(usage: Mapping[str, Any]) -> int:
     """Return how many tokens of a prompt the provider had in its cache."""
     found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount",
                       "cached_content_token_count")  # fmt: skip

@@ -44,7 +44,7 @@ _TABLES = {
     "segments": "tenant, session, start", "refs": "tenant, ref, session",
     "pins": "tenant, session, position", "turns": "tenant, session, number", "meta": "name",
 }  # fmt: skip
-"""All that is copied, by what it is sorted. The indexes are made anew."""
+"""All that is copied, by what it is sorted. The indexes are built again."""
 _AFTER_ROWS = (
     "UPDATE sessions SET frame = NULL WHERE frame NOT IN (SELECT key FROM bodies)",
     "UPDATE sessions SET parent = '', descent = '', forked_at = 0 WHERE parent <> ''"
@@ -182,7 +182,7 @@ def _copy(source: apsw.Connection, draft: str) -> None:
             marks = ", ".join("?" * len(names))
             sql = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})"
             for row in _rows(source, table, ", ".join(names)) if names else ():
-                with suppress(apsw.Error):  # a value that cannot stand there is damage too
+                with suppress(apsw.Error):  # a value that does not fit is damage too
                     target.execute(sql, row[1:] if order == "rowid" else row)
 
 

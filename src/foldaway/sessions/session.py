@@ -101,7 +101,7 @@ class Session:
 
     @property
     def lock(self) -> threading.RLock:
-        """Held by whoever does more than one thing that nobody may come between."""
+        """Hold it for several steps that no other thread may interrupt."""
         return self._kept.lock
 
     @property
@@ -162,7 +162,7 @@ class Session:
         """Take new messages; they are durable when this returns, all of them or none.
 
         Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
-        responses and the results of streams. What is no message is refused before anything is
+        responses and the results of streams. Anything else is refused before anything is
         written. What another process appended meanwhile is taken up first; `Conflict` if that
         goes on.
         """
@@ -211,7 +211,7 @@ class Session:
         return self._follower.last_view
 
     def save_last_view(self) -> None:
-        """Keep it with the view, for whoever has to send the next list without this object."""
+        """Keep it with the view, so that the next list can be sent without this object."""
         self._follower.save_last_view()
 
     def used(self, usage: object, *, cost: float | None = None, corrects: bool = True) -> None:
@@ -439,7 +439,7 @@ class Session:
 
     def _take(self, message: Message) -> None:
         """Append a message of ours; it is kept without making the session the current one."""
-        self._kept.retry(lambda: self._kept.take([self.engine.encoded(message)]))
+        self._kept.retry(lambda: self._kept.take([self.engine.encode(message)]))
 
     def continue_as(self, key: str) -> None:
         """Go on under another key, for hosts that begin a new one when they compact.

@@ -39,7 +39,7 @@ def save_snapshot(store: Store, info: SessionInfo, snapshot: bytes) -> None:
     store.save_state(info.id, msgspec.json.encode(between), view=info.view)
 
 
-def unchanged(engine: Compressor, detail: str) -> Report:
+def report_no_run(engine: Compressor, detail: str) -> Report:
     """Return a report on what is there, without a run."""
     tokens, shown = engine.decide().prompt_tokens, len(engine.messages)
     budget = engine.settings.budget

@@ -18,10 +18,10 @@ from foldaway.facts import (
     first_of,
     normalize,
 )
-from foldaway.sessions.briefs import stored_brief
-from foldaway.sessions.delegations import fenced
-from foldaway.sessions.hiding import Show, shown_text
-from foldaway.sessions.rows import decoded
+from foldaway.sessions.briefs import brief_session
+from foldaway.sessions.delegations import fence
+from foldaway.sessions.hiding import Show, reveal_text
+from foldaway.sessions.rows import decode_rows
 from foldaway.stores import SessionInfo, Store
 from foldaway.transcript import Message, ToolCall, ToolResult
 
@@ -65,12 +65,12 @@ def task_with_context(
     room = window // CONTEXT_SHARE
     record = ""
     if handed.brief_tokens and info.length:
-        brief = stored_brief(
+        brief = brief_session(
             store, info, show=show, tokens=min(handed.brief_tokens, room), focus=task
         )
         room -= brief.tokens
         record = f"{SUMMARY_OPEN}\n{_BACKGROUND}\n\n{brief.text}\n{SUMMARY_CLOSE}\n\n"
-    log = decoded(store.read(info.id), info.dialect) if handed.pins or handed.files else ()
+    log = decode_rows(store.read(info.id), info.dialect) if handed.pins or handed.files else ()
     quotes: list[str] = []
     references: list[Reference] = []
     pinned = [pin.position for pin in store.pins(info.id)] if handed.pins else []
@@ -84,7 +84,7 @@ def task_with_context(
             references.append(Reference(reference_of(log[at]), (at, at + 1), "other"))
             quotes.append(f"## {title}\ntoo long to quote: recall {references[-1].ref}")
     quoted = "\n\n".join(quotes)
-    around = f"{fenced(_TAG, quoted)}\n\n" if quoted else ""
+    around = f"{fence(_TAG, quoted)}\n\n" if quoted else ""
     return TaskContext(f"{record}{around}{task}", tuple(references))
 
 
@@ -92,7 +92,7 @@ def _pins(
     log: Sequence[Message], pinned: Sequence[int], show: Show
 ) -> Iterator[tuple[str, int | None, str]]:
     for at in pinned:
-        yield f"Pinned message m{at} ({log[at].role})", at, shown_text(log[at], show)
+        yield f"Pinned message m{at} ({log[at].role})", at, reveal_text(log[at], show)
 
 
 def _files(
@@ -146,7 +146,7 @@ def _result(message: Message, call_id: str) -> str:
     parts = (
         part for part in message.parts if isinstance(part, ToolResult) and part.call_id == call_id
     )
-    return shown_text(Message("tool", tuple(parts)), lambda text: text)
+    return reveal_text(Message("tool", tuple(parts)), lambda text: text)
 
 
 def _is_path(found: str, wanted: str) -> bool:

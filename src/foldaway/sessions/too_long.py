@@ -70,7 +70,7 @@ _READ_CHARS = 4_000
 
 
 class Refusal(Struct, frozen=True, gc=False):
-    """A request that was too long or too large, by whose words, and the window where it says."""
+    """A request that was too long or too large, by whose words, and the window if it says."""
 
     means: TooBig
     provider: str

@@ -44,21 +44,21 @@ def beginning(text: str, most: int = FIELD_CHARS) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def listed(name: str, values: Sequence[Any]) -> dict[str, Any]:
+def list_first(name: str, values: Sequence[Any]) -> dict[str, Any]:
     """Return the first values under a name and, if there are more, how many."""
     more = {f"more_{name}": len(values) - MOST_LISTED} if len(values) > MOST_LISTED else {}
     return {name: list(values[:MOST_LISTED]), **more}
 
 
 def row_of(shown: ShownMessage, *, dated: bool = True) -> dict[str, Any]:
-    """Return a message as a row; of one that may not leave only where it is and what it is."""
+    """Return a message as a row; of one that may not leave only its position and role."""
     row: dict[str, Any] = {"position": shown.position, "role": shown.role}
     if not may_leave(shown.role):
         return {**row, "left_out": "prompts are not shown"}
     if dated:
         row["time"] = date_of(shown.time)
     if shown.tools:
-        row |= listed("tools", [beginning(name, TOOL_CHARS) for name in shown.tools])
+        row |= list_first("tools", [beginning(name, TOOL_CHARS) for name in shown.tools])
     if shown.generated:
         row["written_by"] = "a compaction"
     rest = f"… ({shown.cut:,} more characters)" if shown.cut else ""

@@ -13,7 +13,7 @@ from foldaway.dialects import dump_text
 from foldaway.errors import FoldawayError, UnknownSession
 from foldaway.facts import read_table
 from foldaway.search import Filters, Sort
-from foldaway.sessions.briefs import remainder_of, stored_brief
+from foldaway.sessions.briefs import brief_session, remainder_of
 from foldaway.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from foldaway.sessions.hiding import PLACEHOLDER
 from foldaway.sessions.library import Library
@@ -31,7 +31,7 @@ from foldaway.sessions.tool_rows import (
     in_order,
     is_small,
     largest,
-    listed,
+    list_first,
 )
 from foldaway.stores import SessionFilter, SessionInfo
 from foldaway.tokens import estimate_text
@@ -89,25 +89,25 @@ def answer(library: Library, name: str, arguments: Asked) -> Answered:
     """
     make = _ANSWERS.get(name)
     if make is None:
-        return _failed(library, f"no tool {name!r}; there are {', '.join(_ANSWERS)}")
+        return _fail(library, f"no tool {name!r}; there are {', '.join(_ANSWERS)}")
     try:
         return Answered(dump_text({"note": MARK, **make(library, arguments)}))
     except FoldawayError as error:
-        return _failed(library, str(error))
+        return _fail(library, str(error))
     except _Misused as error:
-        return _failed(library, f"{name}: {error}")
+        return _fail(library, f"{name}: {error}")
     except KeyError as error:
-        return _failed(library, f"{name}: the argument {error} is missing")
+        return _fail(library, f"{name}: the argument {error} is missing")
     except (TypeError, ValueError, OverflowError) as error:
         kind = type(error).__name__
-        return _failed(library, f"{name}: an argument is not what it must be ({kind})")
+        return _fail(library, f"{name}: an argument is not what it must be ({kind})")
 
 
 class _Misused(Exception):
     """An argument that says what cannot be done; its text says what can."""
 
 
-def _failed(library: Library, sentence: str) -> Answered:
+def _fail(library: Library, sentence: str) -> Answered:
     """Return a sentence without secrets. It quotes what was asked, which may be a guess at a
     secret: the tag of its placeholder would tell whether the guess is right.
     """
@@ -133,9 +133,9 @@ def _search(library: Library, arguments: Asked) -> dict[str, Any]:
         show=library.show,
     )  # fmt: skip
     # a session may go on in another folder than the one where the hit was said
-    hits = [hit for hit in found if library.offers(library.store.session(hit.session))]
+    hits = [hit for hit in found if library.is_offered(library.store.session(hit.session))]
     if not hits:
-        return {"hits": [], "offered": library.offered()}
+        return {"hits": [], "offered": library.count_offered()}
     return _hits(library, hits, _max_tokens(arguments))
 
 
@@ -202,7 +202,7 @@ def _read(library: Library, arguments: Asked) -> dict[str, Any]:
 def _around(library: Library, session_id: str, around: int, max_tokens: int) -> dict[str, Any]:
     found = scroll(library.store, session_id, around, show=library.show)
     info = found.session
-    if not library.offers(info):
+    if not library.is_offered(info):
         raise UnknownSession(session_id)
     at = min(max(around, 0), max(info.length - 1, 0))
     rows = sorted(found.rows, key=lambda row: (abs(row.position - at), -row.position))
@@ -238,7 +238,7 @@ def _recent(library: Library, max_tokens: int) -> dict[str, Any]:
         words = [beginning(row.text) for row in newest if may_leave(row.role)]
         rows.append({**library.about(info), **({"newest": words[0]} if words else {})})
     if not rows:
-        return {"sessions": [], "offered": library.offered()}
+        return {"sessions": [], "offered": library.count_offered()}
 
     def build(count: int) -> dict[str, Any]:
         left = len(rows) - count
@@ -267,7 +267,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     found: dict[str, Any] = {"session": place.session_id, "positions": [start, stop]}
     if len(kept) < len(rows):
         shown = {row.position for row, _ in kept}
-        found |= listed("left_out", [row.position for row in rows if row.position not in shown])
+        found |= list_first("left_out", [row.position for row in rows if row.position not in shown])
     max_tokens = _max_tokens(arguments)
     page = text[offset:]
 
@@ -285,12 +285,12 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
-    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     focus = str(arguments.get("focus") or "")
     about = library.about(info)
     room, found = max_tokens - estimate_text(dump_text(about)) - _LABELS_TOKENS, about
     for _ in range(_TRIES):
-        made = stored_brief(library.store, info, show=library.show, tokens=room, focus=focus)
+        made = brief_session(library.store, info, show=library.show, tokens=room, focus=focus)
         found = {**about, "brief": made.text, "more": _BY_LABEL}
         if is_small(found, max_tokens):
             break
@@ -299,7 +299,7 @@ def _brief(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
-    info, max_tokens = _named(library, arguments), _max_tokens(arguments)
+    info, max_tokens = _find_named(library, arguments), _max_tokens(arguments)
     left = remainder_of(
         library.store, info, show=library.show, tokens=int(_COMPACTED_SHARE * max_tokens),
         focus=str(arguments.get("focus") or ""),
@@ -324,13 +324,13 @@ def _compact(library: Library, arguments: Asked) -> dict[str, Any]:
     return largest(lambda count: build(count, _ROW_CHARS[-1]), len(rows), max_tokens)
 
 
-def _named(library: Library, arguments: Asked) -> SessionInfo:
+def _find_named(library: Library, arguments: Asked) -> SessionInfo:
     """Return the session that is named, as far as it went on, or the newest that is offered."""
     name = str(arguments.get("session") or "")
     if name:
         info = library.find(name)
         newest = library.store.newest_leaf(info.id)
-        return newest if library.offers(newest) else info
+        return newest if library.is_offered(newest) else info
     wanted = SessionFilter(only_leaves=True, folders=library.folders())
     found = library.store.sessions(wanted, most=1).sessions
     if not found:
@@ -340,7 +340,7 @@ def _named(library: Library, arguments: Asked) -> SessionInfo:
 
 def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     health = library.store.health()
-    found: dict[str, Any] = {"offered": library.offered(), "problems": list(health.problems)}
+    found: dict[str, Any] = {"offered": library.count_offered(), "problems": list(health.problems)}
     name = str(arguments.get("session") or "")
     if name:
         info, show = library.find(name), library.show
@@ -364,7 +364,7 @@ def _pin(library: Library, arguments: Asked) -> dict[str, Any]:
 
 
 def _pins(library: Library, session_id: str) -> dict[str, Any]:
-    return listed("pins", [pin.position for pin in library.store.pins(session_id)])
+    return list_first("pins", [pin.position for pin in library.store.pins(session_id)])
 
 
 _ANSWERS: Mapping[str, Answer] = {

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from foldaway.dialects import dialect_named, dump_bytes, parse
 from foldaway.facts import carried_summary, recognize, summary_body, summary_of
-from foldaway.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
-from foldaway.sessions.matching import Alignment, align, digest, digest_of_key, same_start
+from foldaway.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, join_edits
+from foldaway.sessions.matching import Alignment, align, count_same, digest, digest_of_key
 from foldaway.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult, View
 
 MOST_VOLATILE = 8
@@ -33,7 +33,7 @@ class Shown(Struct, frozen=True, gc=False):
     is_kept: bool
 
 
-def shown_by(view: View, log: Sequence[Message]) -> list[Shown]:
+def list_shown(view: View, log: Sequence[Message]) -> list[Shown]:
     """Return what a view shows, message by message."""
     found: list[Shown] = []
     for item in view.items:
@@ -122,7 +122,7 @@ class Tracker:
             made = digest_of_key(self._same(message.wire))
         else:
             made = digest(message)
-        if message.role in ("system", "developer") and not _begins_with_summary(message):
+        if message.role in ("system", "developer") and not _has_leading_summary(message):
             self._systems.add(made)
         return made
 
@@ -153,10 +153,10 @@ class Tracker:
         was, self._last = self._last, digests
         return was == digests
 
-    def goes_on(self, digests: Sequence[bytes]) -> bool:
+    def is_continued_by(self, digests: Sequence[bytes]) -> bool:
         """Return whether a list is all of the one that was handed over last, and more."""
         was, now = (one[self._head(one) :] for one in (self._last, digests))
-        return 0 < len(was) < len(now) and same_start(was, now) == len(was)
+        return 0 < len(was) < len(now) and count_same(was, now) == len(was)
 
     def place(self, given: HostList, digests: Sequence[bytes], views: Iterable[View]) -> ListPlace:
         """Return where a list belongs: in the log, or in what the model sees of it. `views` are
@@ -173,7 +173,7 @@ class Tracker:
             view = next(asked, None)
             if view is None:
                 break
-            shown = shown_by(view, log)
+            shown = list_shown(view, log)
             if all(one.is_kept for one in shown):
                 continue
             marks = [known[one.start] if one.is_kept else self._mark(one) for one in shown]
@@ -200,7 +200,7 @@ class Tracker:
         with how many system messages it begins.
         """
         known = self._catch_up()
-        return head + same_start(digests[head:], known[self._head(known) :])
+        return head + count_same(digests[head:], known[self._head(known) :])
 
     def course(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> Course:
         """Return what a list is that lacks some of what is known."""
@@ -255,7 +255,7 @@ class Tracker:
         return is_alone and len(dump_bytes(parse(given.raws[start]))) >= len(dump_bytes(was))
 
 
-def _begins_with_summary(message: Message) -> bool:
+def _has_leading_summary(message: Message) -> bool:
     first = message.parts[0] if message.parts else None
     return isinstance(first, Text) and summary_body(first.text) is not None
 
@@ -270,7 +270,7 @@ def _is_telling(message: Message) -> bool:
 Key: TypeAlias = tuple[int, int, bytes]
 
 
-def ending_at(view: View, length: int) -> View | None:
+def cut_view(view: View, length: int) -> View | None:
     """Return the part of a view that shows the first messages of the log, None if one of its items
     reaches beyond them, or a summary is all that is left of the last one: nothing would follow it.
     """
@@ -297,8 +297,8 @@ def edits_to(
     """
     own, known_head = place.heads
     if place.is_by_position and (place.is_whole or not appended):
-        return joined(_after_head(own, _by_position(view, payload)))
-    shown = [one for one in shown_by(view, log) if one.stop > known_head]
+        return join_edits(_after_head(own, _by_position(view, payload)))
+    shown = [one for one in list_shown(view, log) if one.stop > known_head]
     known = _keys(place)
     cover = {known(at): at for at in range(place.alignment.same)}
     held = dict.fromkeys(range(place.alignment.same), 1)
@@ -309,7 +309,7 @@ def edits_to(
     for position, index in appended.items():
         cover[position, position + 1, b""] = index
         held[index] = held.get(index, 0) + 1
-    return joined(_after_head(own, _steps(shown, cover, held, payload)))
+    return join_edits(_after_head(own, _steps(shown, cover, held, payload)))
 
 
 def _after_head(own: int, edits: Iterable[Edit]) -> Iterator[Edit]:

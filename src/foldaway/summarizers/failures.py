@@ -35,7 +35,7 @@ PAUSES: dict[RetryClass, float] = {"answer": 30.0, "transient": 60.0, "no provid
 LONGEST_PAUSE = 3_600.0
 """An hour; chosen."""
 _OUT_OF_REACH: frozenset[FailureKind] = frozenset({"refused", "not found", "unreachable"})
-"""Failures that the user must mend: to wait for that loses nothing while there is room."""
+"""Failures that the user must fix: to wait for that loses nothing while there is room."""
 _REMEDIES: dict[FailureKind, str] = {
     "refused": "check the key and the quota of the summarizer",
     "not found": "check the name of the model and the address",

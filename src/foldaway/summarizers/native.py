@@ -1,4 +1,4 @@
-"""Native compaction: the provider is asked first, whoever else writes comes after.
+"""Native compaction: the provider is asked first, all other writers after it.
 
 A provider that compacts its own conversations gives an item that only it can read or sign. It goes
 into the view as it came, in the place of our summary; the summary is made all the same and stays
@@ -169,7 +169,7 @@ def _why_not(work: CompactionInput, native: NativeCompaction, context: WriteCont
 
 
 def _without(todo: Plan, why: str) -> Draft:
-    """Return that the provider was not asked; whoever else writes does so as always."""
+    """Return that the provider was not asked; other writers do as always."""
     said = f"no native compaction: {why}"
     return Draft(note=BY_LEDGER, breaker=todo.work.state.breaker, notes=(said,))
 

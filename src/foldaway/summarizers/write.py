@@ -122,7 +122,7 @@ def count_added(draft: Draft | None, done: Compaction | Skipped) -> Draft | None
 
 
 class Call(Generic[T]):
-    """One question to somebody outside, in both forms; whoever puts it notes what came of it."""
+    """One question to somebody outside, in both forms; the caller notes what came of it."""
 
     result: T | SummarizerFailed
 
@@ -320,7 +320,7 @@ def _ask(
 def _answer(
     writer: Summarizer, request: SummaryRequest, deadline: _Deadline
 ) -> Steps[SummaryAnswer]:
-    """Ask once; raises `SummarizerFailed`, and whoever is asked next has all the time again."""
+    """Ask once; raises `SummarizerFailed`, and the next writer has all the time again."""
     answer = yield from answer_of(
         Call(
             writer.name,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from foldaway._core import PRIVATE, make_private_folder, replacing
 from foldaway.agents.importers import ImportedSession, files_in, sessions_in
 from foldaway.errors import NotReadable, UnknownSession
-from foldaway.sessions import decoded, usage_in
+from foldaway.sessions import decode_rows, usage_in
 from foldaway.stores import SessionFilter, SessionInfo, Store, TurnUsage
 from foldaway.transcript import Message
 from foldaway.usage.prompts import count_session, prompt_figures, title_of
@@ -221,7 +221,7 @@ def count_stored_session(
     """Return what a stored session used by its requests, or by what its messages say."""
     rows = store.read(info.id)
     own = [row for row in rows if row.owner_id in ("", info.id)]
-    messages = list(decoded(rows, info.dialect)) if info.dialect else list[Message]()
+    messages = list(decode_rows(rows, info.dialect)) if info.dialect else list[Message]()
     turns = turns or usage_in(own)
     calls = [turn.position for turn in turns]
     views = [at for at, turn in enumerate(turns) if at and turn.view != turns[at - 1].view]

@@ -13,7 +13,7 @@ from foldaway._core.policy import Policy
 from foldaway.agents.engines.hermes import GROUP, HermesEngine, engine_named
 from foldaway.cli import run
 from foldaway.config import read_settings
-from foldaway.engine.reducing import REDUCERS_GROUP, reducer_named
+from foldaway.engine.reducing import REDUCERS_GROUP, find_reducer
 from foldaway.errors import InvalidSetting, UnknownName
 
 ENGINE = """
@@ -114,7 +114,7 @@ def test_a_package_that_makes_no_engine_is_named(
 def test_an_unknown_reducer_is_refused() -> None:
     """No reducer comes with Foldaway under this group."""
     with pytest.raises(UnknownName, match="no-such-reducer"):
-        reducer_named("no-such-reducer")
+        find_reducer("no-such-reducer")
 
 
 def test_a_reducer_of_another_package_stands_in_by_its_name(

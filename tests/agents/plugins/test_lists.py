@@ -13,7 +13,7 @@ from tests.agents.plugins.agent_lists import LISTS, opencode_list, pi_list
 from foldaway.agents.plugins.answering import FORMS
 from foldaway.agents.plugins.list_edits import Built, GivenList, given_list, host_edits
 from foldaway.agents.plugins.pi import blocks_in
-from foldaway.sessions.following import Edit, Insert, Keep, Replace, applied, keep_all
+from foldaway.sessions.following import Edit, Insert, Keep, Replace, apply_edits, keep_all
 
 SUMMARY = {"role": "user", "content": "what was folded"}
 FATES = st.lists(st.sampled_from(("keep", "drop", "shorten", "retell", "merge")), max_size=6)
@@ -72,7 +72,7 @@ def test_the_agents_list_after_its_edits_says_what_the_view_says(
     made: list[Any] = []
     for one in host_edits(given, edits, form):
         made += one.messages if isinstance(one, Built) else own[one.start : one.stop]
-    assert said(given_list(made, form).messages) == said(applied(edits, given.messages))
+    assert said(given_list(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 @pytest.mark.parametrize("agent", LISTS)
@@ -126,7 +126,7 @@ def test_an_answer_of_opencode_may_stay_in_part() -> None:
     first, *rest = host_edits(given, edits, form)
     made = [own[0], *(one for built in rest for one in getattr(built, "messages", ()))]
     assert first == Keep(0, 1)
-    assert said(given_list(made, form).messages) == said(applied(edits, given.messages))
+    assert said(given_list(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 def test_an_answer_that_pi_does_not_send_is_none() -> None:

@@ -51,7 +51,7 @@ _LEAST_CYRILLIC = 0.5
 
 
 def language_of(text: str) -> Language:
-    """Return the language of a text by its script and its small words; "en" where it is unsure.
+    """Return the language of a text by its script and its small words; "en" if unsure.
 
     Only the first 4,000 characters are read, and code is left out.
     """
@@ -96,7 +96,7 @@ def language_once(text: str) -> Callable[[], str]:
 
 
 def latin_language(words: Iterable[bytes]) -> str:
-    """Return the language whose small words prevail, "" where none do or it must be English."""
+    """Return the language whose small words prevail, "" if none do or it must be English."""
     seen = list(words)
     foreign = len(_FOREIGN.intersection(seen))
     if foreign == 0 or (foreign < _LEAST_WORDS and not _STOPS["en"].isdisjoint(seen)):
@@ -122,7 +122,7 @@ class Cue(Struct, frozen=True, gc=False):
     phrase: bytes
     field: str
     only_in: str
-    """The language of the text in which it counts; "" where it counts everywhere."""
+    """The language of the text in which it counts; "" if it counts everywhere."""
 
 
 class CueTable(Struct, frozen=True):
@@ -246,7 +246,7 @@ def _by_words(
 def _uncovered(
     table: CueTable, keys: frozenset[bytes], hits: list[Cue], covers: list[Cue], text: bytes
 ) -> set[str]:
-    """Return the fields of the cues that stand outside of the covering phrases."""
+    """Return the fields of the cues that are not inside the covering phrases."""
     for cue in covers:
         text = text.replace(cue.phrase, b" . ")
     left = frozenset(text.split())

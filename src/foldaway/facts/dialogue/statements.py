@@ -32,7 +32,7 @@ _MOST_RULES = 40
 """Of one message; chosen, a summary has room for fewer."""
 _RULE_FIELDS = ("idle", "forbids", "limits", "hints")
 _WHOLE_LINE_CHARS = 200
-"""A line as short as this is kept whole, so that a rule keeps what stands beside it."""
+"""A line as short as this is kept whole, so that a rule keeps the words next to it."""
 _LEAST_RULE_CHARS = 4
 """A shorter line states no rule."""
 

@@ -19,8 +19,8 @@ Action: TypeAlias = Literal[
 class Effect(Struct, frozen=True, gc=False):
     """What one call asked for, read from its arguments; whether it succeeded is not known here.
 
-    `create` is said where the call sets out to make a new file, `write` where it sets the whole
-    content of a file that may have existed, `change` where it edits one that exists.
+    `create`: the call is meant to make a new file. `write`: it sets the whole content of a file
+    that may have existed. `change`: it edits one that exists.
     """
 
     action: Action
@@ -28,7 +28,7 @@ class Effect(Struct, frozen=True, gc=False):
     """Empty where the call names no file: a branch, a commit, a process, `git reset --hard`, an
     edit of the file that SWE-agent holds open."""
     to: str = ""
-    """Where a rename leads; empty where that is not known."""
+    """Where a rename leads; empty if that is not known."""
     detail: str = ""
     """The branch, the commit message, the command or process."""
 
@@ -37,7 +37,7 @@ _DEVICES = ("/dev/", "/proc/")
 
 
 def place(base: str, path: str) -> str:
-    """Return `path` as it stands where no base is known or it is absolute, else under the base."""
+    """Return `path` as it is if no base is known or it is absolute, else under the base."""
     if not base or is_absolute(path):
         return path
     if "\\" in base and "/" not in base:
@@ -46,7 +46,7 @@ def place(base: str, path: str) -> str:
 
 
 def normalize(path: str) -> str:
-    """Return the path without `.`, `//` and what `..` takes back; `.` where nothing is left."""
+    """Return the path without `.`, `//` and what `..` takes back; `.` if nothing is left."""
     root = "/" if path.startswith("/") else ""
     parts: list[str] = []
     for part in path.split("/"):

@@ -18,7 +18,7 @@ class Variable(Struct, frozen=True, gc=False):
 
 
 class Output(Struct, frozen=True, gc=False):
-    """`$(…)` that is one command; its value is known where that command prints a heredoc."""
+    """`$(…)` that is one command; its value is known if that command prints a heredoc."""
 
     command: Command
 
@@ -295,7 +295,7 @@ class _Parser:
             line.redirects.append(Redirect(">>" if ">>" in operator else ">", target))
 
     def _next_word(self) -> Word:
-        """Read the word that an operator applies to; empty where there is none."""
+        """Read the word that an operator applies to; empty if there is none."""
         found = _TOKEN.match(self.text, self.pos)
         assert found is not None
         raw, after = found.groups()

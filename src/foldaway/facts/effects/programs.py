@@ -70,7 +70,7 @@ _SUFFIX = Regex(r"(?:\.[\w~-]{1,12})?\Z")
 
 
 class CommandOptions(Struct, frozen=True):
-    """`given` maps `-x` and `--long` to their values, an empty one where they take none."""
+    """`given` maps `-x` and `--long` to their values, an empty one if they take none."""
 
     given: dict[str, list[str | None]]
     operands: list[str | None]

@@ -76,7 +76,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.base: str | None = ""
-        """The working directory: "" where nothing is known of it, None where it has changed to an
+        """The working directory: "" if nothing is known of it, None if it has changed to an
         unknown one."""
         self.behind: list[str | None] = []
         self.depth = 0
@@ -192,7 +192,7 @@ class _Run:
                         self._add(Effect("append" if redirect.operator == ">>" else wrote, path))
 
     def _add(self, effect: Effect) -> None:
-        """Record an effect, its paths placed; leave it out where they cannot be."""
+        """Record an effect, its paths placed; leave it out if they cannot be."""
         base = self.base
         if effect.action == "mkdir":
             self.made.add(effect.path.rstrip("/"))

@@ -44,7 +44,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     finds: tuple[str, ...] = ()
     """Tells what was found out."""
     stops: tuple[str, ...] = ()
-    """Frequent small words, by which the language is told from others in its script."""
+    """Frequent small words, which distinguish the language from others in its script."""
 
 
 class Counted(Struct, frozen=True, gc=False):
@@ -59,7 +59,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
     """The words that a summary uses beside those of the messages.
 
     The headings speak of the past: what stands below them happened, or was asked, before. None of
-    them may read as an instruction to whoever goes on.
+    them may read as an instruction to the reader.
     """
 
     language: Language

@@ -29,7 +29,7 @@ class _Runs(dict[int, int]):
 
 
 class _Terms(dict[str, str]):
-    """The term in a run, "" where it is a word of a language; runs come again and again."""
+    """The term in a run, "" if it is a word of a language; runs come again and again."""
 
     _MOST = 1 << 16
 
@@ -84,7 +84,7 @@ def terms_of(text: str, most: int = 64) -> tuple[str, ...]:
 
 
 def _term_in(run: str) -> str:
-    """Return a run without the signs at its ends where it is a path, a name in code, a number."""
+    """Return a run without the signs at its ends if it is a path, a name in code, or a number."""
     if not 2 < len(run) <= _LONGEST_CHARS:
         return ""
     if "_" not in run and "/" not in run and not _TELLING.search(run):
@@ -274,7 +274,7 @@ _GAP = Regex(r"[\s,;()\[\]{}|]")
 
 
 def _end_of_word(text: str, first: int, last: int) -> int:
-    """Return the latest place from `first` to `last` where a word ends, -1 where there is none."""
+    """Return the latest place from `first` to `last` where a word ends, -1 if there is none."""
     for at in range(min(last, len(text)), first, -1):
         if _GAP.match(text, at - 1):
             return at

@@ -16,7 +16,7 @@ _NAME_CHARS = 70
 _LEAST_NAME_CHARS = 12
 """A shorter one says nothing."""
 _MOVED_ON = 6
-"""After so many commands that went well the agent works on something else; chosen."""
+"""Successful commands after which the agent works on something else; chosen."""
 _MISTYPED = Regex(
     r"unrecognized (?:subcommand|option|argument)"
     r"|[Uu]nknown (?:command|option|flag|argument|switch)"

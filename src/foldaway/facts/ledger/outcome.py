@@ -61,7 +61,7 @@ _HEAD_CHARS = 400
 _FRAME_CHARS = 1_000
 """Within so much the lines that a runner puts before the output end."""
 _WHOLE_CHARS = 300
-"""A refusal without an error line is told by its start."""
+"""A refusal without an error line is identified by its start."""
 _FAILURES = Signs((
     "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
     "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
@@ -89,7 +89,7 @@ class CallOutcome(Struct, frozen=True):
     looked: bool
     """It looked at something and can have done nothing else."""
     running: str
-    """The id under which it goes on in the background, "" where it does not."""
+    """The id under which it goes on in the background, "" if it does not."""
     errors: tuple[str, ...]
     """The lines that tell what went wrong."""
     undone: bool = False
@@ -99,7 +99,7 @@ class CallOutcome(Struct, frozen=True):
 def outcome_of(
     family: Family, command: str, output: str, *, is_error: bool, by_status: bool = False
 ) -> CallOutcome:
-    """Return how a call ended; `command` is "" where there is none.
+    """Return how a call ended; `command` is "" if there is none.
 
     With `by_status` no lines are looked for.
     """

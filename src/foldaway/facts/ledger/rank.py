@@ -33,7 +33,7 @@ _BY_USER = 2.0
 _BY_AGENT = 2.5
 """In a command, a decision or the words of the agent."""
 _LONG_NUMBER = 7
-"""A number of so many characters is an id."""
+"""A number with at least this many characters is an id."""
 _RECENT = 0.8
 """Named in the newest message, in proportion less before."""
 _PATH = 0.5
@@ -67,7 +67,7 @@ class Candidate(Struct, frozen=True, gc=False):
     fact: Fact
     base: float = 0.0
     cost: int = 0
-    """The characters that it takes, where that is not the length of its text."""
+    """The characters that it takes, if not the length of its text."""
 
 
 class TermWeights(dict[str, float]):

@@ -1,4 +1,4 @@
-"""What a summary tells in order: files by one name each, what was done, how things stand."""
+"""What a summary tells in order: files by one name each, what was done, the current state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foldaway.facts.summary import STATE, Entry
 _MOST_CHANGED = 8
 """Files that are named as changed since the last test run; all of them are in the list of files."""
 _WAITED_COMMANDS = 10
-"""After so many other commands a process that the agent only waited for counts as ended; chosen."""
+"""Other commands after which a process that the agent only waited for counts as ended; chosen."""
 
 
 def state_of(ledger: Ledger, phrases: Phrases) -> list[Entry]:

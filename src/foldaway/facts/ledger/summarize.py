@@ -71,8 +71,8 @@ _STORY_SHARE = 0.3
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
 _LEAST_CHARS = 400
-"""Rules, open errors and changed files have so much room at least, each; where there is hardly
-any, half of it."""
+"""The least room of rules, open errors and changed files, each; if there is hardly any room, half
+of it."""
 _SETTLED = ASK + 0.5
 """Before the asks between the first and the newest: there are many, and this has a small share."""
 _ENTRY_CHARS = 16
@@ -98,7 +98,7 @@ _FILE_READ = 6.0
 
 
 class Around(Struct, frozen=True):
-    """What a summary is made for: what stands beside it, what was asked, how much room it has."""
+    """What a summary is made for: what is next to it, what was asked, how much room it has."""
 
     room_chars: float
     kept: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ class Around(Struct, frozen=True):
     shown_terms: frozenset[str] = frozenset()
     """Terms of the messages that the model still sees."""
     shown_calls: frozenset[str] = frozenset()
-    """Labels of results that stand outside the summary, their calls too."""
+    """Labels of results that are shown next to the summary, with their calls."""
     focus: str = ""
     shown_from: int = 1 << 62
     """From which position on the calls are shown: what they did is not told again."""
@@ -307,9 +307,9 @@ def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
 
 
 def _quoted(ask: Ask, room: float, least: int) -> str:
-    """Return the words of an ask, cut at the end where there is no room for all of them.
+    """Return the words of an ask, cut at the end if there is no room for all of them.
 
-    So many characters at least where any are asked for, otherwise nothing but a fair part.
+    If `least` is not 0, at least that many characters; otherwise nothing but a fair part.
     """
     most = max(int(min(_ASK_CHARS * (2 if least else 1), max(room, 0))), least)
     text = ask.fact.text

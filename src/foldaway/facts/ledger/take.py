@@ -44,7 +44,7 @@ _PLANS = ("Let me ", "First, let me ", "Now let me ", "Now ", "Next, ", "Let's "
 """How an agent says what it does next: no decision."""
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
 _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
-"""How the result of a look begins that found nothing, where no flag says so."""
+"""How the result of a look that found nothing begins, if no flag says so."""
 
 
 def facts_of(
@@ -87,7 +87,7 @@ def facts_of(
 
 def is_beside_calls(message: Message) -> bool:
     """Return whether a message of the agent tells nothing without its lines: it calls tools, and
-    what they did is told by their results.
+    their results say what they did.
     """
     kinds = [*map(type, message.parts)]
     return ToolCall in kinds and ToolResult not in kinds
@@ -121,7 +121,7 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
         yield Fact("ask", shown, source, at, terms=terms_of(shown))
     else:
         yield Fact("ask", "", source, at)
-    # the strongest last: where there is little room the newest facts stay
+    # the strongest last: if there is little room the newest facts stay
     for rule in reversed(constraints(words) if rules and not is_frame else ()):
         yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     if not lines:

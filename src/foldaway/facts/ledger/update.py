@@ -433,7 +433,7 @@ def _first_and_newest(asks: list[Ask]) -> list[Ask]:
 
 
 def _put(book: dict[str, Value], key: str, value: Value, most: int = _KEPT_BY_KEY) -> None:
-    """Set a key, make it the newest, and let the oldest go where there are too many.
+    """Set a key, make it the newest, and let the oldest go if there are too many.
 
     At once and not at the end of a round, so that rounds make no difference.
     """

@@ -402,7 +402,7 @@ def _index_entries(new: Summary) -> tuple[list[tuple[Section, Entry]], dict[Sect
 
 
 def _find_entry(like: Likeness, section: Section, by_section: dict[Section, Known]) -> int | None:
-    """Return the entry that tells the same, in its own section or where it may have gone."""
+    """Return the entry that tells the same, in its own section or one that it may have moved to."""
     for name in (section, *_MOVES.get(section, ())):
         tag = by_section[name].find(like)
         if tag is not None:

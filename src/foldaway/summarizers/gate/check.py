@@ -10,7 +10,7 @@
 | any: identifier          | it was there                          | the sentence goes  |
 | any: number              | the message that is cited has it      | the sentence goes  |
 |   without a source       | beside another word of its sentence   | the sentence goes  |
-| any: how things stand    | the ledger says so (`known_state.py`) | the sentence goes  |
+| any: the current state   | the ledger says so (`known_state.py`) | the sentence goes  |
 | any: source              | it shares a word with its sentence    | the source is gone |
 | any: order to the reader | never, but in the sections above      | the sentence goes  |
 | any: "let me …"          | never: it was not done then           | the sentence goes  |
@@ -88,7 +88,7 @@ class Checked(Struct, frozen=True):
     unchecked: int = 0
     """They name nothing that could be looked up."""
     contradicted: int = 0
-    """They say otherwise than the ledger how things stand, and are gone."""
+    """They contradict the ledger on the current state, and are gone."""
 
 
 def check(prose: Summary, evidence: Evidence) -> Checked:
@@ -221,7 +221,7 @@ def _tells_nothing(section: Section, text: str) -> bool:
 
 
 def is_order(text: str) -> bool:
-    """Return whether a sentence speaks to whoever reads it."""
+    """Return whether a sentence speaks to its reader."""
     return _says(text, _PHRASES["orders"])
 
 

@@ -22,8 +22,7 @@ _LEAST_ENTRIES = 2
 _ECHO_CHARS = 24
 """Shorter entries may be in the instructions by chance; chosen."""
 _ECHO_SHARE = 0.3
-"""An entry of so many characters that is in the instructions repeats them; from this share of the
-entries on the answer does. Chosen."""
+"""An answer repeats the instructions if they contain this share of its entries; chosen."""
 _COPY_CHARS = 240
 """Shorter entries may be in the record by chance; chosen."""
 _COPIED_CHARS = 1_000

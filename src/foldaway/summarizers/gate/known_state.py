@@ -139,7 +139,7 @@ _CHANGED = _any_of(
 def _wrong_tests(state: KnownState, section: Section, small: str, at: int | None) -> bool:
     """Return whether a sentence tells another end of the last test run.
 
-    What is left to do may name an end to reach, and what was done a failure that was mended.
+    What is left to do may name an end to reach, and what was done a failure that was fixed.
     """
     if state.passed is None or not _TESTS.search(small):
         return False

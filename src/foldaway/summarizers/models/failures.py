@@ -23,7 +23,7 @@ from foldaway.facts import read_table
 
 
 class _Tables(Struct, frozen=True):
-    """The rows of `failures.toml`, where they are explained."""
+    """The rows of `failures.toml`, which explains them."""
 
     codes: list[tuple[FailureKind, str]]
     statuses: list[tuple[FailureKind, str]]
@@ -234,7 +234,7 @@ def delay_of(headers: Mapping[str, str]) -> float:
     if delay or not given:
         return delay
     until = _moment(given)
-    # the server's own clock where it says the time: ours may be off
+    # the server's own clock if it says the time: ours may be off
     now = _moment(headers.get("date", "")) or time.time()
     return max(0.0, until - now) if until else 0.0
 

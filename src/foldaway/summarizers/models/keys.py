@@ -1,6 +1,6 @@
 """Which key goes to which address: a vendor's key to that vendor alone, unless the user pairs them.
 
-Whoever can name an address could otherwise collect the key that the SDK finds in the environment.
+Otherwise anyone who names an address could collect the key that the SDK finds in the environment.
 """
 
 from __future__ import annotations
