@@ -286,8 +286,8 @@ class Conversation:
         )
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """Return what work in a thread does. Whoever is cancelled here does not let others in
-        before the thread is done.
+        """Return what work in a thread returns. If the caller is cancelled, the lock is released
+        only when the thread is done.
         """
         running = asyncio.ensure_future(self._alone(work))
         running.add_done_callback(_retrieved)

@@ -20,13 +20,13 @@ from foldaway.sessions import digest
 OWN_HEADER = "x-foldaway-session"
 
 _HEADERS = ("x-session-id", "x-session-affinity", "agent-session-id")
-"""Headers that name a conversation, whoever sends it. A cache key or a request id does not: the one
-is shared by conversations, the other is new each time."""
+"""Headers of any client that name a conversation. A cache key is shared by conversations, and a
+request id is new each time."""
 
 _BOUND = re.compile(r"@[0-9a-f]{16}$")
-"""With what a key ends that has an owner."""
+"""The end of a key that has an owner."""
 _MOST_CHARS = 200
-"""Of an id; longer ones are no ids, and a store keeps no longer ones."""
+"""Limit of an id: a store keeps no longer ones, so a longer text is not an id."""
 
 
 def named_by_client(headers: Mapping[str, str], frame: Mapping[str, Any]) -> str:
