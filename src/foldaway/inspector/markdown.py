@@ -118,7 +118,7 @@ class _Html(RendererHTML):
         return f'<div class="fence"><span class="language">{label}</span>{block}</div>'
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Write what an image is and where it would be loaded from; nothing is loaded."""
+        """Write the text and the address of an image; nothing is loaded."""
         token = tokens[idx]
         inner = self.renderInlineAsText(token.children or [], options, env)
         mark = label if self._links else self._rendering.marked

@@ -50,7 +50,7 @@ class OpenedSession(Struct, frozen=True):
 
     @property
     def store(self) -> Store:
-        """Where it is."""
+        """The store that holds it."""
         return self.api.store
 
     @property

@@ -145,7 +145,7 @@ def is_export(request: Request) -> bool:
 
 
 def to_export(inspector: Inspector, request: Request) -> Answer:
-    """Send whoever asks for `PAGE/export` to the page as one file."""
+    """Redirect a request for `PAGE/export` to the page as one file."""
     address = request.url.path.removesuffix("/export")
     return RedirectResponse(f"{address}?export=1", 303, headers=HEADERS)
 

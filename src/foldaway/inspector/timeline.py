@@ -265,8 +265,8 @@ def limits(
     views: Sequence[StoredView],
     steps: Sequence[ContextStep],
 ) -> tuple[int, str, int]:
-    """Return the window, where it comes from, and when it is compacted: by the last report of a
-    compaction, otherwise by what providers, the model and the agent are known for.
+    """Return the window, its source, and the threshold of a compaction: from the last report of a
+    compaction, otherwise from what is known of the providers, the model and the agent.
     """
     if (report := last_report(views)) is not None:
         return report.context_length, report.context_length_source, report.threshold_tokens
