@@ -121,7 +121,7 @@ class Host:
                 loop.remove_signal_handler(signal.SIGINT)
 
     def _take_up(self) -> None:
-        """Show the end of a session that was there before, and mend what a crash left open."""
+        """Show the end of a session that was there before, and repair what a crash left open."""
         lost = self._turns.mend()
         said = [one for one in self._turns.log() if one.role in ("user", "assistant")]
         for message in said[-PAST_MESSAGES:]:

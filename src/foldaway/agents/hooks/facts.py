@@ -42,11 +42,11 @@ _PROMPT_BYTES = 1 << 14
 _PROMPT = re.compile(rb'"(?:role|type)": ?"user(?:\.message)?"')
 _NO_PROMPT = (b"tool_result", b"toolUseResult", b"functionResponse", b'"isMeta":true')
 _WITH_SOURCES = 1.3
-"""Entries are chosen for so much more room: their sources, which agents do not know, are left out.
-Chosen."""
+"""Entries are chosen for this factor more room: their sources, which agents do not know, are left
+out. Chosen."""
 _LINES_OF_CHARS = 60_000
-"""So much at the end of a log is read line by line, a quarter of what a compaction reads: the agent
-has just seen it. It saves 25 ms of CPU on a session of 1,000 messages."""
+"""The end of a log that is read line by line, a quarter of what a compaction reads: the agent has
+just seen it. It saves 25 ms of CPU on a session of 1,000 messages."""
 
 
 def session_facts(path: str, tokens: int, focus: str = "") -> str:

@@ -117,7 +117,7 @@ def _keep(
             )  # fmt: skip
             kept.append(True)
 
-    # whoever waits for a locked store waits alone: the process ends without this thread
+    # only this thread waits for a locked store: the process ends without it
     thread = threading.Thread(target=keep, daemon=True)
     thread.start()
     thread.join(_STORE_SECONDS)

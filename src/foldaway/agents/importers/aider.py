@@ -1,4 +1,4 @@
-"""aider's `.aider.chat.history.md`: chats one after the other, told apart by their lines."""
+"""aider's `.aider.chat.history.md`: chats one after the other, each detected from its lines."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def is_trajectory(value: Payload) -> bool:
 
 
 def read_trajectory(run: Payload, path: str) -> Iterator[ImportedSession]:
-    """Yield the history of a run; where there is none, what was answered and seen step by step."""
+    """Yield the history of a run; if it has none, the answer and the observation of each step."""
     draft = SessionDraft(text(run.get("instance_id")))
     draft.model = text(fields(fields(_config(run).get("agent")).get("model")).get("name"))
     for index, message in enumerate(elements(run.get("history"))):
@@ -72,7 +72,7 @@ def is_mini_run(value: Payload) -> bool:
 
 
 def read_mini_run(run: Payload, path: str) -> Iterator[ImportedSession]:
-    """Yield the messages of a run; how it ended is no message of it."""
+    """Yield the messages of a run, without the one that says how it ended."""
     draft = SessionDraft(text(run.get("instance_id")))
     config = fields(fields(run.get("info")).get("config"))
     draft.model = text(fields(config.get("model")).get("model_name"))

@@ -331,7 +331,7 @@ def elements(value: Any) -> list[Any]:
 
 
 def parsed(value: Any) -> Any:
-    """Return what a JSON text says; None where it is no text or no JSON."""
+    """Return the value of a JSON text; None if it is not text or not JSON."""
     if type(value) is str:
         value = value.encode("utf-8", "surrogatepass")
     if type(value) is not bytes:

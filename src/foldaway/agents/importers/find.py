@@ -205,7 +205,7 @@ def _is_beside(path: Path) -> bool:
 
 
 def _holds(question: Callable[[], bool]) -> bool:
-    """Return what a path answers; no where it may not be asked."""
+    """Return what a check of a path answers; False if the path may not be read."""
     try:
         return question()
     except OSError:

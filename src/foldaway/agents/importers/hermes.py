@@ -38,7 +38,7 @@ _ROLES = frozenset({"system", "user", "assistant", "tool"})
 _RELATIONS: dict[str, Relation] = {"compression": "compression", "branched": "branch"}
 _SUMMARY_MARKS = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
 _SAME_WRITE_SECONDS = 0.01
-"""A compaction stamps what it writes a microsecond apart, where it has no older time."""
+"""A compaction stamps what it writes a microsecond apart, if a message has no older time."""
 
 
 def is_export(value: Payload) -> bool:
@@ -118,10 +118,10 @@ def _content(content: Any) -> Any:
 
 
 def without_copies(rows: Sequence[Payload], notes: list[Note]) -> Iterator[tuple[Payload, bool]]:
-    """Yield the rows that were said once each, and whether a compaction wrote them.
+    """Yield each row once, and whether a compaction wrote it.
 
-    A row is a copy where it says what an earlier one says and has its very time, or was written
-    together with a summary. A user may say the same twice: such a row is neither.
+    A row is a copy if it repeats an earlier one and has the same time, or if it was written
+    together with a summary. A user may say the same twice: such a row is not a copy.
     """
     written = sorted(seconds(row.get("timestamp")) or 0.0 for row in rows if _is_summary(row))
     seen: dict[Any, set[float | None]] = {}

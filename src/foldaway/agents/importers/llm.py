@@ -1,7 +1,7 @@
 """llm: the conversations of its `logs.db`, of both forms that it has had.
 
 Until version 0.35 a prompt and its response were one row; then messages became a tree in which
-each has the hash of the one before it. The older rows stay where they are.
+each has the hash of the one before it. The older rows stay in their table.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -67,7 +67,7 @@ def _thread(database: AgentDatabase, found: Payload, path: str) -> Iterator[Impo
 
 
 def _chain(database: AgentDatabase, tip: str) -> Iterator[Payload]:
-    """Yield the messages from the last one to the first; a circle ends where it closes."""
+    """Yield the messages from the last one to the first, each once if they form a circle."""
     seen: set[str] = set()
     while tip and tip not in seen:
         seen.add(tip)

@@ -54,7 +54,7 @@ def is_message(value: Payload) -> bool:
 
 
 def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
-    """Yield the transcript in a JSON value; raises `NotReadable` where it holds none."""
+    """Yield the transcript in a JSON value; raises `NotReadable` if it has none."""
     body = fields(value)
     refuse_too_many(
         max((len(held) for held in (value, *body.values()) if type(held) is list), default=0)
@@ -159,7 +159,7 @@ def _joined(blocks: list[Payload], kind: str) -> str:
 
 
 def _results(said: str, waiting: deque[str]) -> Iterator[Payload]:
-    """Yield a result for each waiting call where there are as many, otherwise one for the first."""
+    """Yield a result for each waiting call if there are as many, otherwise one for the first."""
     answers = elements(parsed(said)) if len(waiting) > 1 else []
     pieces = [dump_text(answer) for answer in answers] if len(answers) == len(waiting) else [said]
     for piece in pieces:

@@ -163,7 +163,7 @@ class HooksSection(AgentPlace, frozen=True, kw_only=True):
     events: dict[str, AgentHook] = {}
 
     def transcript_file(self, session: str, environment: Mapping[str, str]) -> str:
-        """Return the file of a session, "" if it is not known where that is."""
+        """Return the path of the file of a session, "" if it is not known."""
         if not self.transcript or session != os.path.basename(session):
             return ""
         file = self.transcript.replace("{session}", session)
