@@ -92,7 +92,7 @@ class Host:
             if answer.command != "branch":  # which shows what is there already
                 self._take_up()
         if answer.command == "model" and answer.status == "done":
-            await self._use(model.named(now.engine.settings.model))
+            await self._use(model.switch_to(now.engine.settings.model))
 
     async def _use(self, model: ChatModel) -> None:
         """Ask another model from the next request on, if it speaks as the conversation does."""

@@ -91,10 +91,10 @@ def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str 
     ledger = index.ledger(len(log), Ledger(), 0)
     room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
     record = summarize(ledger, Around(room_chars=room, focus=focus))
-    return untold(focused(record, focus) if focus else record, summary, tokens)
+    return render_untold(focused(record, focus) if focus else record, summary, tokens)
 
 
-def untold(record: Summary, summary: str, tokens: int) -> str:
+def render_untold(record: Summary, summary: str, tokens: int) -> str:
     """Return the entries of a record that a summary in prose does not tell, without their sources.
 
     An entry is told if a line of the summary says the same, or if the summary has every name in it.

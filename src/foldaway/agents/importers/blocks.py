@@ -54,7 +54,7 @@ def media(data: str, media_type: str) -> list[Payload]:
     return [{"type": kind, "source": source}]
 
 
-def linked(url: str, media_type: str = "image/") -> list[Payload]:
+def media_at(url: str, media_type: str = "image/") -> list[Payload]:
     """Return media by their URL, `data:` URLs inline; an empty list if not an image or a PDF."""
     if url.startswith("data:"):
         head, _, data = url[5:].partition(";base64,")

@@ -169,7 +169,7 @@ class SessionDraft:
             self.summaries.append(len(self.rows))
         self.rows.append(DraftRow(item, entry_id, time, place))
 
-    def used(self, usage: AnswerUsage | None, key: str = "") -> None:
+    def add_usage(self, usage: AnswerUsage | None, key: str = "") -> None:
         """Take what the answer that was added last used.
 
         An agent may repeat a report with each piece of an answer, or later: of one key the last

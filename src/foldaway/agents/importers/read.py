@@ -122,7 +122,7 @@ def read_bytes(
         stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     with _errors(name):
         found = detect(stream, _size(stream, limits), limits)
-    return _given(stream, found, name, limits)
+    return _read_stream(stream, found, name, limits)
 
 
 def read_native(
@@ -144,7 +144,7 @@ def read_native(
             is_native = _is_native(stream, found, limits)
     except NotReadable:  # the reader of plain messages says what is wrong with it
         return None
-    return _given(stream, found, name, limits) if is_native else None
+    return _read_stream(stream, found, name, limits) if is_native else None
 
 
 def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
@@ -185,7 +185,7 @@ def _size(stream: BinaryIO, limits: Limits) -> int:
     return size
 
 
-def _given(
+def _read_stream(
     stream: BinaryIO, detected: Detected, name: str, limits: Limits
 ) -> Iterator[ImportedSession]:
     with _errors(name):
