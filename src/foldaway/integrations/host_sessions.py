@@ -22,7 +22,7 @@ from foldaway.agents.plugins import Built, GivenList, ListForm, convert_list, ho
 from foldaway.config import open_store
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import TOOLS, tools_in
-from foldaway.gateway import WIRES, named_by_start
+from foldaway.gateway import WIRES, make_start_name
 from foldaway.sessions import Followed, Pool, Session, find_by_key
 from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
@@ -422,7 +422,7 @@ def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None
     """
     messages = own if form is None else convert_list(own, form).messages
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
-    return named_by_start([Raw(dump_bytes(one)) for one in messages], wire)
+    return make_start_name([Raw(dump_bytes(one)) for one in messages], wire)
 
 
 def owned_key(owner: str, name: str) -> str:
