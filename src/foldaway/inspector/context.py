@@ -250,7 +250,7 @@ class Context:
         if not any(self.fixed):
             self.fixed = self._amounts_in_report(views)
 
-    def shown(self, view: int, position: int) -> Amounts:
+    def measure_view(self, view: int, position: int) -> Amounts:
         """Return the tokens of the messages that a view shows of the log before `position`."""
         if view not in self._packed:
             at = bisect_left(self.own, position) - 1
