@@ -350,7 +350,7 @@ def test_the_reading_gives_way_to_pages_and_ends_anyway(tmp_path: Path) -> None:
             store, [tmp_path / "files"], cache_folder=tmp_path, version="1", found=lambda _: None
         )
         began = time.monotonic()
-        with reader.giving_way():
+        with reader.give_way():
             reader.read()
         assert time.monotonic() - began >= 0.25
         assert reader.state.step == "ready"

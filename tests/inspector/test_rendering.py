@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
 from foldaway.agents.importers import read_file
-from foldaway.inspector.code import code_block, diff_block, edit_lines, indented
+from foldaway.inspector.code import code_block, diff_block, edit_lines, indent
 from foldaway.inspector.files import DARK, LIGHT, CodeColors, stylesheet
 from foldaway.inspector.markdown import markdown
 from foldaway.inspector.rendering import MOST_PARTS, one_line, render_message
@@ -218,7 +218,7 @@ def test_markdown_hides_no_word(text: str) -> None:
 @given(TEXTS)
 def test_json_is_indented_without_a_change_to_its_tokens(text: str) -> None:
     """Only blanks between the tokens of JSON change; of any text, none but blanks."""
-    assert re.sub(r"\s", "", indented(text)) == re.sub(r"\s", "", text)
+    assert re.sub(r"\s", "", indent(text)) == re.sub(r"\s", "", text)
 
 
 @given(
@@ -229,7 +229,7 @@ def test_json_is_indented_without_a_change_to_its_tokens(text: str) -> None:
 )
 def test_indented_json_is_the_same_json(value: object) -> None:
     """JSON means the same on many lines."""
-    assert json.loads(indented(json.dumps(value))) == value
+    assert json.loads(indent(json.dumps(value))) == value
 
 
 @given(TEXTS, TEXTS)

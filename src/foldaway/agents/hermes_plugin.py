@@ -122,14 +122,14 @@ class FoldawayEngine(HermesEngine, HostEngine):
     def _descend(self) -> None:
         row = self._row(self._key)
         parent = str(row.get("parent_session_id") or "")
-        if not parent or self._known(self._key) is not None:
+        if not parent or self._find_session(self._key) is not None:
             return
         new: NewSession = self._settings["new"]
         model: Model = self._settings["model"]
         before = Session(self._store, parent, model=model.name, new=replace(new, source_id=parent))
         if self._is_subagent:
             before.delegate(key=self._key)
-        elif self._known(parent) is None:
+        elif self._find_session(parent) is None:
             return
         elif self._row(parent).get("end_reason") == "compression":
             before.continue_as(self._key)  # Hermes ended before it could say so
@@ -141,7 +141,7 @@ class FoldawayEngine(HermesEngine, HostEngine):
         table = self._hosts_sessions
         return (table.get_session(session_id) if table is not None else None) or {}
 
-    def _known(self, session_id: str) -> SessionInfo | None:
+    def _find_session(self, session_id: str) -> SessionInfo | None:
         return find_by_key(self._store, session_id, _SOURCE)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from foldaway.gateway.events import Events, SessionChanged
     from foldaway.gateway.figures import GatewayFault, Outcome
     from foldaway.gateway.guard import ENTRY, Guard, Owner, Terms, cookie_for, cookie_name, page_key
-    from foldaway.gateway.identity import OWN_HEADER, named_by_client, named_by_start
+    from foldaway.gateway.identity import OWN_HEADER, make_start_name, read_client_name
     from foldaway.gateway.requests import Turn, read_turn
     from foldaway.gateway.states import CompactionTold, ConversationState
     from foldaway.gateway.windows import Windows
@@ -37,7 +37,7 @@ __getattr__ = import_later(
         "events": "Events SessionChanged",
         "figures": "GatewayFault Outcome",
         "guard": "ENTRY Guard Owner Terms cookie_for cookie_name page_key",
-        "identity": "OWN_HEADER named_by_client named_by_start",
+        "identity": "OWN_HEADER read_client_name make_start_name",
         "requests": "Turn read_turn",
         "states": "CompactionTold ConversationState",
         "windows": "Windows",

@@ -57,7 +57,7 @@ async def _record(
     text = await asyncio.to_thread(words_of, turn.body)
     if not is_list and turn.key:
         return await conversations.of(turn).record(turn, text=text, is_named=True)
-    for one in conversations.recent(route.wire.name, turn.owner)[:_MOST_SEARCHED]:
+    for one in conversations.list_recent(route.wire.name, turn.owner)[:_MOST_SEARCHED]:
         if found := await one.record(turn, text=text):
             return found
     return ""

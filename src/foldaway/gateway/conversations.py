@@ -25,7 +25,7 @@ from foldaway._core import Policy
 from foldaway.caching import TTL_SECONDS, Prices, Ttl, known_prices, window_of
 from foldaway.engine import Clock, Model
 from foldaway.errors import FoldawayError
-from foldaway.gateway.identity import owner_in
+from foldaway.gateway.identity import find_owner
 from foldaway.gateway.owners import Owners, derive_stored_key
 from foldaway.gateway.requests import Turn
 from foldaway.gateway.states import Publish, Standings
@@ -179,7 +179,7 @@ class Conversation:
         """Whether it failed too often lately."""
         return time.monotonic() < self._left_alone
 
-    def passes(self, turn: Turn) -> bool:
+    def is_passing(self, turn: Turn) -> bool:
         """Return whether nothing can change a request: nothing was compacted, nothing is due."""
         if self._session is None:
             return turn.is_first
@@ -193,12 +193,12 @@ class Conversation:
         if self._views.pop(session_id, None) or session_id == self._session_id:
             self._is_compacted = True
 
-    async def outgoing(self, turn: Turn, seconds: float) -> Outgoing:
+    async def prepare(self, turn: Turn, seconds: float) -> Outgoing:
         """Return what to send for a request; without the engine if that takes longer, or fails.
 
         Only what is not known to fit waits for the engine up to its patience.
         """
-        if self.passes(turn):
+        if self.is_passing(turn):
             return Outgoing("pass; nothing is due")
         if self.is_left_alone:
             return (await self._without_engine(turn, "left alone after faults"))[0]
@@ -211,51 +211,51 @@ class Conversation:
             if not fits:
                 await asyncio.wait((following,), timeout=PATIENCE_SECONDS)
             if not following.done() and claim.acquire(blocking=False):
-                following.add_done_callback(_retrieved)
+                following.add_done_callback(_take_error)
                 return late
         try:
             followed = await following
         except Exception as error:  # noqa: BLE001 a fault of ours; the relay notes it
             late, _ = await self._without_engine(turn, type(error).__name__)
             return replace(late, fault=error)
-        return _outgoing(followed) if followed.is_changed else Outgoing("pass; nothing is due")
+        return _make_outgoing(followed) if followed.is_changed else Outgoing("pass; nothing is due")
 
     async def _without_engine(self, turn: Turn, why: str) -> tuple[Outgoing, bool]:
         """Return the last view with what is new behind it, or what came if there is no such view,
         and whether that is known to fit. No lock is waited for.
         """
         held = list(reversed(self._views.values()))
-        made = None if self._is_shared else _spliced(held, turn, why)
+        made = None if self._is_shared else _splice(held, turn, why)
         room = 0.0
         if made is None and self._remembered is not None:
-            looking = asyncio.to_thread(_looked_up, self._remembered, turn)
+            looking = asyncio.to_thread(_look_up, self._remembered, turn)
             try:
                 stored, room = await asyncio.wait_for(looking, _STORE_SECONDS)
             except (TimeoutError, FoldawayError, OSError):
                 stored = held
-            made = _spliced(stored, turn, why)
+            made = _splice(stored, turn, why)
         made = made or Outgoing(f"pass; {why}", is_known=False)
         size = len(turn.body if made.body is None else made.body)
         room = self._effective_window or room
-        return made, self.took(size) or size * self._tokens_per_byte < room
+        return made, self.has_accepted(size) or size * self._tokens_per_byte < room
 
-    def took(self, size: int) -> bool:
+    def has_accepted(self, size: int) -> bool:
         """Return whether its provider answered a request of that many bytes before."""
         return size <= self._accepted_bytes
 
-    async def counted_for(self, turn: Turn, seconds: float) -> Outgoing | None:
+    async def prepare_count(self, turn: Turn, seconds: float) -> Outgoing | None:
         """Return what would be sent for a request that is only to be counted; nothing is kept.
 
         None if it would be sent as it is.
         """
-        if self._session is None or self.passes(turn):
+        if self._session is None or self.is_passing(turn):
             return None
         try:
-            looking = self._run(lambda: self._current(turn).preview(request=turn.body))
+            looking = self._run(lambda: self._open_session(turn).preview(request=turn.body))
             followed = await asyncio.wait_for(looking, seconds)
         except TimeoutError:
             return (await self._without_engine(turn, "deadline"))[0]
-        return _outgoing(followed) if followed.is_changed else None
+        return _make_outgoing(followed) if followed.is_changed else None
 
     async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, sent_bytes: int = 0) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
@@ -265,7 +265,7 @@ class Conversation:
         self._accepted_bytes = max(self._accepted_bytes, sent_bytes)
         await self._run(lambda: self._take_down(turn, usage, sent_bytes))
 
-    async def smaller(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
+    async def shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Outgoing | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
 
         If something longer than the view was refused, that is the view, and nothing is learned.
@@ -273,7 +273,7 @@ class Conversation:
         but never less than what the provider accepted before.
         """
         followed = await self._run(lambda: self._shrink(turn, refusal, refused_bytes))
-        return None if followed is None or not followed.is_changed else _outgoing(followed)
+        return None if followed is None or not followed.is_changed else _make_outgoing(followed)
 
     async def record(
         self, turn: Turn, *, request: bytes | None = None, text: str = "", is_named: bool = False
@@ -282,18 +282,18 @@ class Conversation:
         if self.is_left_alone or (request is None and self._session is None and not is_named):
             return ""
         return await self._run(
-            lambda: self._current(turn).record(request=request, text=text, is_named=is_named)
+            lambda: self._open_session(turn).record(request=request, text=text, is_named=is_named)
         )
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """Return what work in a thread does. Whoever is cancelled here does not let others in
-        before the thread is done.
+        """Return what work in a thread returns. If the caller is cancelled, the lock is released
+        only when the thread is done.
         """
-        running = asyncio.ensure_future(self._alone(work))
-        running.add_done_callback(_retrieved)
+        running = asyncio.ensure_future(self._run_alone(work))
+        running.add_done_callback(_take_error)
         return await asyncio.shield(running)
 
-    async def _alone(self, work: Callable[[], T]) -> T:
+    async def _run_alone(self, work: Callable[[], T]) -> T:
         async with self._lock:
             try:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -315,14 +315,14 @@ class Conversation:
 
     # In a thread
 
-    def _current(self, turn: Turn) -> Session:
+    def _open_session(self, turn: Turn) -> Session:
         if self._session is None:
             self._session, was_compacted = self._open(turn, self._window)
             self._is_compacted |= was_compacted
         return self._session
 
     def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
-        session = self._current(turn)
+        session = self._open_session(turn)
         followed = session.follow(request=turn.body)
         is_late = not claim.acquire(blocking=False)
         if is_late and turn.binds and followed.report.status == "compacted":
@@ -331,15 +331,15 @@ class Conversation:
         self._note_room(session, turn)
         return followed
 
-    def _following(self, turn: Turn) -> Session:
+    def _catch_up(self, turn: Turn) -> Session:
         """Return the session with the list of a request."""
-        session = self._current(turn)
+        session = self._open_session(turn)
         if self._last() is not turn:  # it passed, or another branch asked after it
             session.follow(request=turn.body, when="never")
         return session
 
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], sent_bytes: int) -> None:
-        session = self._following(turn)
+        session = self._catch_up(turn)
         if usage:
             session.used(usage)
             counted = session.store.usage(session.id, last=1)
@@ -374,7 +374,7 @@ class Conversation:
             self._standings.tell(session, turn)
 
     def _shrink(self, turn: Turn, refusal: Refusal, refused_bytes: int) -> Followed | None:
-        session = self._current(turn)
+        session = self._open_session(turn)
         followed = session.follow(request=turn.body, when="never")
         if len(followed.body) < SMALLER * refused_bytes:
             return followed
@@ -431,12 +431,12 @@ class Conversations:
         if one.held_bytes > _MOST_HELD * self._options.held_bytes:
             await one.let_go()
 
-    def recent(self, wire: str, owner: str) -> list[Conversation]:
+    def list_recent(self, wire: str, owner: str) -> list[Conversation]:
         """Return the conversations of a wire that an owner has here, the one that went on last
         first.
         """
         return [one for (key, _), one in self._held.newest_first()
-                if key.startswith(f"{wire}:") and owner_in(key) == owner]  # fmt: skip
+                if key.startswith(f"{wire}:") and find_owner(key) == owner]  # fmt: skip
 
     def key_of(self, turn: Turn) -> str:
         """Return the key under which the conversation of a request is stored. In a thread."""
@@ -493,7 +493,7 @@ class Conversations:
         self._pool.shutdown(wait=True)
 
 
-def _looked_up(remembered: Remembered, turn: Turn) -> tuple[Sequence[LastView], float]:
+def _look_up(remembered: Remembered, turn: Turn) -> tuple[Sequence[LastView], float]:
     return remembered.last_views(turn), remembered.window() * _SAFE
 
 
@@ -501,14 +501,14 @@ def _nobody() -> None:
     return None
 
 
-def _spliced(views: Sequence[LastView], turn: Turn, why: str) -> Outgoing | None:
+def _splice(views: Sequence[LastView], turn: Turn, why: str) -> Outgoing | None:
     for view in views:
         if (made := view.splice(turn.body)) is not None:
             return Outgoing(f"last view; {why}", made, view.headers, is_known=False)
     return None
 
 
-def _outgoing(followed: Followed) -> Outgoing:
+def _make_outgoing(followed: Followed) -> Outgoing:
     note = f"compacted {followed.report.compaction_count}"
     return Outgoing(note, followed.body, followed.headers)
 
@@ -525,7 +525,7 @@ def deadline(size: int, options: GatewayOptions) -> float:
     return least + min(max(share, 0.0), 1.0) * (most - least)
 
 
-def _retrieved(task: asyncio.Future[Any]) -> None:
+def _take_error(task: asyncio.Future[Any]) -> None:
     """Look at what a task raised: nobody waits for it any more."""
     if not task.cancelled():
         task.exception()

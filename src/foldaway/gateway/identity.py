@@ -20,21 +20,21 @@ from foldaway.sessions import digest
 OWN_HEADER = "x-foldaway-session"
 
 _HEADERS = ("x-session-id", "x-session-affinity", "agent-session-id")
-"""Headers that name a conversation, whoever sends it. A cache key or a request id does not: the one
-is shared by conversations, the other is new each time."""
+"""Headers of any client that name a conversation. A cache key is shared by conversations, and a
+request id is new each time."""
 
 _BOUND = re.compile(r"@[0-9a-f]{16}$")
-"""With what a key ends that has an owner."""
+"""The end of a key that has an owner."""
 _MOST_CHARS = 200
-"""Of an id; longer ones are no ids, and a store keeps no longer ones."""
+"""Limit of an id: a store keeps no longer ones, so a longer text is not an id."""
 
 
-def named_by_client(headers: Mapping[str, str], frame: Mapping[str, Any]) -> str:
+def read_client_name(headers: Mapping[str, str], frame: Mapping[str, Any]) -> str:
     """Return the name that a client gives its conversation, "" if it gives none."""
     for header in _session_headers():
         if 0 < len(name := headers.get(header, "")) <= _MOST_CHARS:
             return name
-    return in_user_id(frame)[1]
+    return read_user_id(frame)[1]
 
 
 @cache
@@ -44,7 +44,7 @@ def _session_headers() -> tuple[str, ...]:
     return (OWN_HEADER, *chain.from_iterable(own), *_HEADERS)
 
 
-def in_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
+def read_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
     """Return the account and the session in the user id of Claude Code, "" for what it has not: it
     is JSON, or words joined by underscores.
     """
@@ -64,7 +64,7 @@ def in_user_id(frame: Mapping[str, Any]) -> tuple[str, str]:
     return account, name if len(name) <= _MOST_CHARS else ""
 
 
-def named_by_start(raws: Sequence[Raw], wire: Wire) -> str:
+def make_start_name(raws: Sequence[Raw], wire: Wire) -> str:
     """Return a name made of how a conversation began, up to the first answer of the model.
 
     "" as long as the model has not answered: two conversations may begin with the same words.
@@ -79,12 +79,12 @@ def named_by_start(raws: Sequence[Raw], wire: Wire) -> str:
     return ""
 
 
-def bound_key(name: str, owner: str) -> str:
+def bind_key(name: str, owner: str) -> str:
     """Return the key of an owner's conversation; no other name can be made to look like it."""
     return f"{name}@{owner}" if owner or _BOUND.search(name) else name
 
 
-def owner_in(key: str) -> str:
+def find_owner(key: str) -> str:
     """Return the owner that a key names, "" if it names none."""
     found = _BOUND.search(key)
     return found[0][1:] if found else ""

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 
 from foldaway.dialects import dialect_named, dump_bytes, dump_text, parse, split_list, split_object
 from foldaway.errors import NotReadable
-from foldaway.gateway.identity import in_user_id
+from foldaway.gateway.identity import read_user_id
 from foldaway.sessions import count_same, decode_rows, digest, find_by_key, frame_of
 from foldaway.stores import SessionInfo, Store
 
@@ -60,7 +60,7 @@ class Owners:
         kind = next((one for one in _CHANGING if token.startswith(one)), "")
         if not kind:
             return token
-        name, account = self._hash(token), in_user_id(frame)[0]
+        name, account = self._hash(token), read_user_id(frame)[0]
         if account:
             self._accounts[name] = account
             if len(self._accounts) > _MOST_TOKENS:

@@ -190,7 +190,7 @@ class Relay:
 
     async def _follow(self, turn: Turn, body: bytes) -> Sent:
         seconds = deadline(len(body), self._options)
-        made = await self._conversations.of(turn).outgoing(turn, seconds)
+        made = await self._conversations.of(turn).prepare(turn, seconds)
         if made.fault is not None:
             self._note_fault(made.fault)
         return _make_sent(made, turn, body)
@@ -198,7 +198,7 @@ class Relay:
     async def _prepare_count(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
         seconds = deadline(len(body), self._options)
-        made = await self._conversations.of(turn).counted_for(turn, seconds)
+        made = await self._conversations.of(turn).prepare_count(turn, seconds)
         if made is None or made.body is None:
             return Sent(body, "pass; nothing is due")
         return Sent(made.body, "counted as it would be sent")
@@ -208,7 +208,7 @@ class Relay:
         if turn is None:
             return None
         try:
-            made = await self._conversations.of(turn).smaller(turn, refusal, len(sent.body))
+            made = await self._conversations.of(turn).shrink(turn, refusal, len(sent.body))
         except Exception as error:  # noqa: BLE001 the client gets the provider's own error
             self._note_fault(error)
             return None
@@ -280,7 +280,7 @@ class Relay:
         kind = up.headers.get("content-type", "")
         if sent.turn is None or up.status != 200 or up.headers.get("content-encoding"):
             return False
-        is_sure = self._conversations.of(sent.turn).took(len(sent.body))
+        is_sure = self._conversations.of(sent.turn).has_accepted(len(sent.body))
         return kind.startswith("text/event-stream") and not is_sure
 
     async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:

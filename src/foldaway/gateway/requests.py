@@ -16,7 +16,7 @@ from foldaway.agents.known import CompactionSign
 from foldaway.dialects import dialect_named, parse, split_list, split_object
 from foldaway.errors import NotReadable
 from foldaway.gateway.client_compactions import sign_of
-from foldaway.gateway.identity import agent_of, bound_key, named_by_client, named_by_start
+from foldaway.gateway.identity import agent_of, bind_key, make_start_name, read_client_name
 from foldaway.gateway.wires import Route
 
 OwnerOf: TypeAlias = Callable[[Mapping[str, str], Mapping[str, Any]], str]
@@ -90,14 +90,14 @@ def _read_turn(
     is_aside = is_first and (tools is None or len(memoryview(tools)) <= len("[ ]"))
     if is_aside and sign is None:
         return Passing("side request")
-    name = named_by_client(headers, frame)
+    name = read_client_name(headers, frame)
     if not name and not is_first:
-        name = named_by_start(split_list(held), route.wire)
+        name = make_start_name(split_list(held), route.wire)
     model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}
     owner = owner_of(headers, frame)
-    key = bound_key(f"{route.wire.name}:{name}", owner) if name else ""
+    key = bind_key(f"{route.wire.name}:{name}", owner) if name else ""
     turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign, owner)
     if is_aside or not name:
         reason = "side request" if is_aside else NOT_KNOWN_YET

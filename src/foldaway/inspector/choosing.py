@@ -93,7 +93,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
         return takes
 
-    def stored(self) -> SessionFilter:
+    def to_filter(self) -> SessionFilter:
         """Return the same for the sessions of a store; they are not asked for their model."""
         return SessionFilter(
             source=self.agent, kind="any" if self.subagents else "main", text=self.text,

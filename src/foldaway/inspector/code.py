@@ -47,7 +47,7 @@ def code_block(text: str, language: str, rendering: Rendering) -> str:
     if language.lower() in _DIFFS:
         return diff_block(text, rendering)
     known = _LANGUAGE_OF.get(language.lower(), "")
-    html = _colored(text, known, rendering) if known else rendering.marked(text)
+    html = _color(text, known, rendering) if known else rendering.mark_up(text)
     return f'<pre class="code"><code>{html}</code></pre>'
 
 
@@ -58,10 +58,10 @@ def language_of(path: str) -> str:
     return _LANGUAGE_OF.get(name) or ("diff" if ending in _DIFFS else _LANGUAGE_OF.get(ending, ""))
 
 
-def _colored(text: str, language: str, rendering: Rendering) -> str:
+def _color(text: str, language: str, rendering: Rendering) -> str:
     if any(len(line) > _LONGEST_LINE for line in text.split("\n")):
-        return rendering.marked(text)
-    tokens = rendering.hurried(iter(_lexer(language).get_tokens(text)))
+        return rendering.mark_up(text)
+    tokens = rendering.limit_time(iter(_lexer(language).get_tokens(text)))
     return "".join(_with_marks(text, _runs(text, tokens), rendering))
 
 
@@ -124,8 +124,8 @@ def _with_marks(text: str, runs: Iterable[CodeRun], rendering: Rendering) -> Ite
 
 def _span(name: str, text: str, rendering: Rendering) -> str:
     if not text or not name:
-        return rendering.marked(text) if text else ""
-    return f'<span class="{name}">{rendering.marked(text)}</span>'
+        return rendering.mark_up(text) if text else ""
+    return f'<span class="{name}">{rendering.mark_up(text)}</span>'
 
 
 LineKind: TypeAlias = Literal["", "add", "del", "hunk", "file"]
@@ -146,9 +146,9 @@ def diff_block(text: str, rendering: Rendering) -> str:
 def lines_block(lines: Iterable[DiffLine], rendering: Rendering) -> str:
     """Return a block of lines of a diff; its text is theirs, each ended by a line feed."""
     html = [
-        f'<span class="{kind}">{rendering.marked(text)}\n</span>'
+        f'<span class="{kind}">{rendering.mark_up(text)}\n</span>'
         if kind
-        else f"{rendering.marked(text)}\n"
+        else f"{rendering.mark_up(text)}\n"
         for kind, text in lines
     ]
     return f'<pre class="code diff"><code>{"".join(html)}</code></pre>'
@@ -184,36 +184,36 @@ def edit_lines(old: str, new: str) -> Iterator[DiffLine]:
     most -= first
     last = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
     end = len(before) - last
-    yield from _signed(" ", before[:first])
+    yield from _sign(" ", before[:first])
     yield from _changed_lines(before[first:end], after[first : len(after) - last])
-    yield from _signed(" ", before[end:])
+    yield from _sign(" ", before[end:])
 
 
 def _changed_lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
     if len(before) * len(after) > _MOST_ALIGNED:
-        yield from chain(_signed("-", before), _signed("+", after))
+        yield from chain(_sign("-", before), _sign("+", after))
         return
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for change, start, end, other, last in matcher.get_opcodes():
         if change == "equal":
-            yield from _signed(" ", before[start:end])
+            yield from _sign(" ", before[start:end])
         else:
-            yield from _signed("-", before[start:end])
-            yield from _signed("+", after[other:last])
+            yield from _sign("-", before[start:end])
+            yield from _sign("+", after[other:last])
 
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _signed(sign: str, lines: Iterable[str]) -> Iterator[DiffLine]:
+def _sign(sign: str, lines: Iterable[str]) -> Iterator[DiffLine]:
     return (DiffLine(_SIGNS.get(sign, ""), sign + line) for line in lines)
 
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     """Return JSON on indented lines. Tokens stay as they are written, also if the end is cut.
 
     The cost is linear, and what would grow too much stays as it is.

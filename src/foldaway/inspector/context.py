@@ -1,7 +1,7 @@
 """What the model saw of a session, in tokens by kind, for any view and any length of its log.
 
 It is read from the outline of the log: only the frame and the first few messages are decoded,
-because rules files stand there.
+because they contain the rules files.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def only_around(found: Amounts) -> Amounts:
 def first_amounts(
     store: Store, info: SessionInfo, rows: Sequence[OutlineRow]
 ) -> dict[int, Amounts]:
-    """Return the tokens of the messages before the first answer, by position: rules files that an
-    agent puts there are told from the words of the user. `rows` begin at position 0.
+    """Return the tokens of the messages before the first answer, by position. Rules files that an
+    agent puts there are not counted as words of the user. `rows` begin at position 0.
     """
     head = list(takewhile(lambda row: row.role != "assistant" and not row.generated, rows[:FIRST]))
     if not head or not info.dialect or head[0].position:
@@ -250,7 +250,7 @@ class Context:
         if not any(self.fixed):
             self.fixed = self._amounts_in_report(views)
 
-    def shown(self, view: int, position: int) -> Amounts:
+    def measure_view(self, view: int, position: int) -> Amounts:
         """Return the tokens of the messages that a view shows of the log before `position`."""
         if view not in self._packed:
             at = bisect_left(self.own, position) - 1

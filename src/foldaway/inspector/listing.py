@@ -78,11 +78,11 @@ def list_sessions(
 
 def count_sessions(shelf: Shelf, spending: Spending | None, choice: Choice) -> int:
     """Return how many sessions of a store and of files a choice has, whatever their model."""
-    stored = shelf.api.store.count(choice.stored()) if shelf.api else 0
+    stored = shelf.api.store.count(choice.to_filter()) if shelf.api else 0
     return stored + sum(1 for _ in _files(shelf, spending, choice, ""))
 
 
-def unsearched(shelf: Shelf, spending: Spending | None) -> list[SpentSession]:
+def list_unsearched(shelf: Shelf, spending: Spending | None) -> list[SpentSession]:
     """Return the sessions of files whose words no store has yet, those before what comes from
     them: a copy knows its parent only if that was copied first.
     """
@@ -118,7 +118,7 @@ def matching_titles(
 
 def _list_stored(api: ApiContext, choice: Choice, most: int, after: str) -> list[SessionInfo]:
     found: list[SessionInfo] = []
-    wanted, at_once = choice.stored(), _AT_ONCE if choice.model else most
+    wanted, at_once = choice.to_filter(), _AT_ONCE if choice.model else most
     for _ in range(_MOST_LOOKS):
         page = api.store.sessions(wanted, most=at_once, after=after)
         found += [one for one in page.sessions if choice.model in ("", one.model)]
@@ -154,8 +154,8 @@ def _files(
     """Yield the sessions of files that no store has, the last used first."""
     edge, takes = _edge(after) if after else None, choice.takes_file()
     found: list[tuple[float, str, SpentSession]] = []
-    for name, one in shelf.named_files().items():
-        last = last_used(one)
+    for name, one in shelf.list_files().items():
+        last = find_last_use(one)
         if takes(one, last) and (edge is None or (last, name) < edge):
             found.append((last, name, one))
     found.sort(key=lambda row: row[:2], reverse=True)
@@ -165,7 +165,7 @@ def _files(
             yield row
 
 
-def last_used(one: SpentSession) -> float:
+def find_last_use(one: SpentSession) -> float:
     """Return when the last answer of a session came, or when it began; 0 if nobody knows."""
     return (one.answers[-1].time if one.answers else None) or one.started or 0.0
 

@@ -53,7 +53,7 @@ Tone: TypeAlias = Literal["", "good", "warn", "bad"]
 
 
 class LiveConversation(Struct, frozen=True, kw_only=True):
-    """Where one conversation stands, for a page."""
+    """The state of one conversation, for a page."""
 
     key: str
     session: str = ""

@@ -29,18 +29,18 @@ _HEADING_SHIFT: Final = 3
 def markdown(text: str, rendering: Rendering) -> str:
     """Return the HTML of a text that was taken; as it is written if it is too deep to draw."""
     if text.count("[") > _MOST_BRACKETS:
-        return as_written(text, rendering)
+        return render_plain(text, rendering)
     parser = _parser()
     tokens = parser.parse(text)
     if any(token.level >= _DEEPEST - 1 for token in tokens) or _drops_cells(tokens, text):
-        return as_written(text, rendering)
+        return render_plain(text, rendering)
     html = _Html(rendering).render(tokens, parser.options, {})
     return f'<div class="prose" dir="auto">{html}</div>'
 
 
-def as_written(text: str, rendering: Rendering) -> str:
+def render_plain(text: str, rendering: Rendering) -> str:
     """Return a text as one block, as it is written."""
-    return f'<pre class="text" dir="auto">{rendering.marked(text)}</pre>'
+    return f'<pre class="text" dir="auto">{rendering.mark_up(text)}</pre>'
 
 
 @cache
@@ -94,7 +94,7 @@ class _Html(RendererHTML):
     def text(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Write words; within a link marks stay text, because links do not nest."""
         text = visible(tokens[idx].content)
-        return label(text) if self._links else self._rendering.marked(text)
+        return label(text) if self._links else self._rendering.mark_up(text)
 
     def code_inline(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -114,14 +114,14 @@ class _Html(RendererHTML):
         block = code_block(visible(tokens[idx].content), language, self._rendering)
         if not language:
             return block
-        label = self._rendering.marked(f"{language} {said}".strip())
+        label = self._rendering.mark_up(f"{language} {said}".strip())
         return f'<div class="fence"><span class="language">{label}</span>{block}</div>'
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Write what an image is and where it would be loaded from; nothing is loaded."""
+        """Write the text and the address of an image; nothing is loaded."""
         token = tokens[idx]
         inner = self.renderInlineAsText(token.children or [], options, env)
-        mark = label if self._links else self._rendering.marked
+        mark = label if self._links else self._rendering.mark_up
         alt, source = mark(visible(inner)), mark(visible(str(token.attrs["src"])))
         return f'<span class="image">image {alt} <code>{source}</code></span>'
 

@@ -133,7 +133,7 @@ def _media(part: Media, rendering: Rendering) -> str:
     if part.url.startswith("data:"):
         data = part.url.partition(",")[2]
     elif part.url and not data:
-        where = rendering.marked(first_words(part.url, rendering.show, _URL_CHARS))
+        where = rendering.mark_up(first_words(part.url, rendering.show, _URL_CHARS))
         return f'<p class="media">{named}, not loaded: <code>{where}</code></p>'
     size = f"{len(data) * 3 // 4:,} bytes"
     media_type = _image_type(part, data)

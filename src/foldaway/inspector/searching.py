@@ -14,7 +14,7 @@ from starlette.requests import Request
 from foldaway.engine import unpack_view
 from foldaway.gateway import ApiContext, SearchAsked, actions
 from foldaway.inspector.choosing import Choice, choice_of
-from foldaway.inspector.listing import ListedSession, matching_titles, unsearched
+from foldaway.inspector.listing import ListedSession, list_unsearched, matching_titles
 from foldaway.inspector.shelf import Shelf
 from foldaway.inspector.site import ROOT, Answer, HtmlPage, Inspector, agents_of, number
 from foldaway.inspector.strip import WIDTH
@@ -104,14 +104,14 @@ def copying(inspector: Inspector, request: Request) -> Answer:
 def copy_files(inspector: Inspector, request: Request) -> Answer:
     """Copy the files whose words cannot be searched yet; return how far that is."""
     shelf = inspector.shelf
-    shelf.copying.start(_paths(unsearched(shelf, inspector.spending.spending)))
+    shelf.copying.start(_paths(list_unsearched(shelf, inspector.spending.spending)))
     return shelf.copying.state
 
 
 def _prepare(inspector: Inspector, *, is_asked: bool) -> FilesLeft:
     """Return what is not searched yet; what is little, or was named by the user, is copied now."""
     shelf = inspector.shelf
-    waiting = unsearched(shelf, inspector.spending.spending)
+    waiting = list_unsearched(shelf, inspector.spending.spending)
     paths = _paths(waiting)
     size = sum(map(_size, paths))
     if is_asked and (shelf.api is None or size <= _COPIED_BYTES):
@@ -165,7 +165,7 @@ def _merge(found: Sequence[Sequence[FoundHit]], sort: Sort) -> list[FoundHit]:
 def _present_hit(api: ApiContext, hit: Hit, is_copy: bool) -> FoundHit:
     info = api.store.session(hit.session)
     length = max(info.length, 1)
-    folded = _folded(api, info)
+    folded = _find_folded(api, info)
     return FoundHit(
         hit=hit, address=f"{ROOT}/session/{hit.session}?at={hit.position}#m{hit.position}",
         pieces=_pieces(hit.snippet, hit.spans),
@@ -178,7 +178,7 @@ def _present_hit(api: ApiContext, hit: Hit, is_copy: bool) -> FoundHit:
     )  # fmt: skip
 
 
-def _folded(api: ApiContext, info: SessionInfo) -> list[tuple[int, int]]:
+def _find_folded(api: ApiContext, info: SessionInfo) -> list[tuple[int, int]]:
     """Return the messages that the model does not see any more."""
     view = api.store.view(info.id) if info.view else None
     if view is None:

@@ -50,7 +50,7 @@ class OpenedSession(Struct, frozen=True):
 
     @property
     def store(self) -> Store:
-        """Where it is."""
+        """The store that holds it."""
         return self.api.store
 
     @property
@@ -97,7 +97,7 @@ class Shelf:
         """The sessions of files that were found so far."""
         return tuple(self._files.values())
 
-    def named_files(self) -> dict[str, SpentSession]:
+    def list_files(self) -> dict[str, SpentSession]:
         """Return the sessions of files by their names in addresses."""
         return self._files.copy()
 
@@ -111,7 +111,7 @@ class Shelf:
         Raises `UnknownSession` and whatever else a store raises for a name.
         """
         if name in self._files:
-            return self._opened_file(self._files[name])
+            return self._open_file(self._files[name])
         copies = self._copies
         if copies is not None:
             try:
@@ -150,10 +150,10 @@ class Shelf:
             self._copies.store.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _opened_file(self, session: SpentSession) -> OpenedSession:
+    def _open_file(self, session: SpentSession) -> OpenedSession:
         copies = self.copies()
         with self._lock:
-            self._take(copies.store, self._related(session))
+            self._take(copies.store, self._find_related(session))
         for source_id in (session.source_id, Path(session.path).stem):
             info = copies.store.by_source(session.agent, source_id)
             if info is not None:
@@ -165,7 +165,7 @@ class Shelf:
         with self._lock:
             self._take(store, [path])
 
-    def _related(self, session: SpentSession) -> list[str]:
+    def _find_related(self, session: SpentSession) -> list[str]:
         """Return the files of a session, those it comes from and those that come from it."""
         keys, paths = {session.key}, {session.path: None}
         parents = {(session.agent, session.parent_id)}

@@ -112,7 +112,7 @@ async def _body(request: Request) -> bytes:
 def _answer(inspector: Inspector, handler: Handler, request: Request) -> Response:
     is_waiting = "known" in request.query_params  # for a change of the reading, for example
     try:
-        with nullcontext() if is_waiting else inspector.spending.giving_way():
+        with nullcontext() if is_waiting else inspector.spending.give_way():
             return _response(inspector, request, handler(inspector, request))
     except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
         found = _problem(error, is_script=request.method != "GET")
@@ -145,7 +145,7 @@ def is_export(request: Request) -> bool:
 
 
 def to_export(inspector: Inspector, request: Request) -> Answer:
-    """Send whoever asks for `PAGE/export` to the page as one file."""
+    """Redirect a request for `PAGE/export` to the page as one file."""
     address = request.url.path.removesuffix("/export")
     return RedirectResponse(f"{address}?export=1", 303, headers=HEADERS)
 

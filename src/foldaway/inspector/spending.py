@@ -99,7 +99,7 @@ class SpendingReader:
             threading.Thread(target=self.read, daemon=True).start()
 
     @contextmanager
-    def giving_way(self) -> Generator[None]:
+    def give_way(self) -> Generator[None]:
         """Let the reading wait while a page is made: both would take turns on one core."""
         with self._changed:
             self._pages += 1

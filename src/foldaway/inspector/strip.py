@@ -57,7 +57,7 @@ def strip(store: Store, info: SessionInfo) -> tuple[tuple[Kind, float], ...]:
     window = start.window_tokens
     if not window:
         window, _ = window_for(info.source, model, measured, given_window(store, info, model))
-    seen = _seen(store, info, start, max(window, measured))
+    seen = _make_seen(store, info, start, max(window, measured))
     found = _to_measure(store, info, seen, start, last)
     most = max(window, sum(found), 1)
     return tuple(
@@ -100,14 +100,14 @@ class _Seen(Struct, frozen=True):
     """Where the agent compacted by itself."""
 
 
-def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _Seen:
+def _make_seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _Seen:
     found = start.tokens
     for item in start.items:
         found = plus(found, count_written(item))
     for ranges in _backwards(start.items):
         sums = store.sums(info.id, ranges)
         if not info.view and any(one.generated for one in sums):
-            own, tokens = _since_own(store.outline(info.id, ranges[-1][0], ranges[0][1]))
+            own, tokens = _measure_since_own(store.outline(info.id, ranges[-1][0], ranges[0][1]))
             return _Seen(plus(found, tokens), own)
         left, tokens = most_tokens - sum(found), sum_amounts(sums)
         if sum(tokens) > left:
@@ -116,7 +116,7 @@ def _seen(store: Store, info: SessionInfo, start: _Start, most_tokens: int) -> _
     return _Seen(plus(found, _rules(store, info, start.items)))
 
 
-def _since_own(rows: Sequence[OutlineRow]) -> tuple[int, Amounts]:
+def _measure_since_own(rows: Sequence[OutlineRow]) -> tuple[int, Amounts]:
     """Return where the agent's last compaction is, and what came with it and since."""
     kinds: dict[Kind, int] = {}
     own = -1

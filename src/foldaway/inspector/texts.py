@@ -74,9 +74,9 @@ class Rendering:
         """Return the HTML of the first words of a text, on one line, for the label of something."""
         return label(first_words(text, self.show, most))
 
-    def marked(self, text: str) -> str:
+    def mark_up(self, text: str) -> str:
         """Return the HTML of a text that was taken."""
-        return marked(text, self.address)
+        return mark_up(text, self.address)
 
     def rest(self, left_chars: int) -> str:
         """Return a line that says how much follows, with the link to all of it; "" if nothing."""
@@ -87,7 +87,7 @@ class Rendering:
         link = f' <a href="{escape(self.more)}">Whole text</a>' if self.more else ""
         return f'<p class="more">… {escape(said)}.{link}</p>'
 
-    def hurried(self, tokens: Iterator[_T]) -> Iterator[_T]:
+    def limit_time(self, tokens: Iterator[_T]) -> Iterator[_T]:
         """Yield tokens of a lexer until the CPU time of this message is spent."""
         start = time.thread_time()
         end = start + self._seconds
@@ -164,11 +164,11 @@ def marks(text: str, address: Address) -> Iterator[Mark]:
 def _secret(placeholder: str) -> str:
     kind, tag = _kind_of(placeholder)
     if not tag:
-        return _hidden(kind)
+        return _hide(kind)
     return f'<button type="button" class="secret" data-mark="{placeholder}">{kind} hidden</button>'
 
 
-def _hidden(kind: str) -> str:
+def _hide(kind: str) -> str:
     return f'<span class="secret">{kind} hidden</span>'
 
 
@@ -185,7 +185,7 @@ def _reference(reference: str, address: Address) -> str:
     return f'<a class="ref" data-ref="{reference}" href="{escape(target)}">{reference}</a>'
 
 
-def marked(text: str, address: Address) -> str:
+def mark_up(text: str, address: Address) -> str:
     """Return the HTML of a text: escaped, with its placeholders and references as elements."""
     pieces: list[str] = []
     at = 0
@@ -201,7 +201,7 @@ def label(text: str) -> str:
     pieces: list[str] = []
     at = 0
     for found in PLACEHOLDER.finditer(text):
-        pieces += escape(text[at : found.start()]), _hidden(_kind_of(found[0])[0])
+        pieces += escape(text[at : found.start()]), _hide(_kind_of(found[0])[0])
         at = found.end()
     return "".join((*pieces, escape(text[at:])))
 

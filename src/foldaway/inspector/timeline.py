@@ -137,12 +137,12 @@ def _measure_prompts(
 ) -> list[Amounts]:
     """Return each prompt by kind."""
     lengths = _lengths(requests, rows)
-    unrecorded = _unrecorded(requests, lengths, context)
+    unrecorded = _count_unknown(requests, lengths, context)
     fixed = plus(context.fixed, (unrecorded, *NOTHING[1:]))
     found: list[Amounts] = []
     _keep_tails(requests, lengths, fixed, context)
     for one, length in zip(requests, lengths, strict=True):
-        estimate = plus(fixed, context.shown(one.view, length))
+        estimate = plus(fixed, context.measure_view(one.view, length))
         found.append(scale(estimate, fixed, one.input_tokens) if one.input_tokens else estimate)
     return found
 
@@ -157,7 +157,7 @@ def _keep_tails(
         at = bisect_right(lengths, own)
         if not 0 < at < len(requests) or requests[at].view or not requests[at].input_tokens:
             continue
-        more = requests[at].input_tokens - sum(fixed) - sum(context.shown(0, lengths[at]))
+        more = requests[at].input_tokens - sum(fixed) - sum(context.measure_view(0, lengths[at]))
         if more > requests[at].input_tokens * ESTIMATE_ERROR:
             context.keep_tail(lengths[at], more)
 
@@ -177,11 +177,11 @@ def _lengths(requests: Sequence[RequestRow], rows: Sequence[OutlineRow]) -> list
     return found
 
 
-def _unrecorded(requests: Sequence[RequestRow], lengths: Sequence[int], context: Context) -> int:
+def _count_unknown(requests: Sequence[RequestRow], lengths: Sequence[int], context: Context) -> int:
     """Return how much longer the first prompt was than all that is known of it."""
     for one, length in zip(requests, lengths, strict=True):
         if one.input_tokens:
-            known = sum(context.fixed) + sum(context.shown(one.view, length))
+            known = sum(context.fixed) + sum(context.measure_view(one.view, length))
             more = one.input_tokens - known
             return more if more > one.input_tokens * ESTIMATE_ERROR else 0
     return 0
@@ -252,7 +252,7 @@ def _own_steps(
         yield ContextStep(
             request=at, position=own, view=0, tokens_before=sum(held[at - 1]),
             tokens_after=sum(held[at]) if is_sent
-            else sum(context.fixed) + sum(context.shown(0, info.length)),
+            else sum(context.fixed) + sum(context.measure_view(0, info.length)),
             reason="agent", was_sent=is_sent,
         )  # fmt: skip
 
@@ -265,8 +265,8 @@ def limits(
     views: Sequence[StoredView],
     steps: Sequence[ContextStep],
 ) -> tuple[int, str, int]:
-    """Return the window, where it comes from, and when it is compacted: by the last report of a
-    compaction, otherwise by what providers, the model and the agent are known for.
+    """Return the window, its source, and the threshold of a compaction: from the last report of a
+    compaction, otherwise from what is known of the providers, the model and the agent.
     """
     if (report := last_report(views)) is not None:
         return report.context_length, report.context_length_source, report.threshold_tokens

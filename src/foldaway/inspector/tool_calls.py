@@ -18,7 +18,7 @@ from foldaway.facts import (
     path_of,
     read_arguments,
 )
-from foldaway.inspector.code import code_block, edit_lines, indented, language_of, lines_block
+from foldaway.inspector.code import code_block, edit_lines, indent, language_of, lines_block
 from foldaway.inspector.texts import READ_CHARS, Excerpt, Rendering
 from foldaway.reduction import detect_kind
 from foldaway.sessions import TOOL_CHARS
@@ -121,7 +121,7 @@ def _edit(name: str, arguments: _Arguments, rendering: Rendering) -> _Found:
     own = _old_and_new(arguments)
     if own:
         old, new = (_text(arguments[key]) for key in own)
-        return _Found(_edited(old, new, rendering), frozenset(own))
+        return _Found(_render_edit(old, new, rendering), frozenset(own))
     edits = list_of(arguments, "edits", "changes", "replacements")[:_MOST_ROWS]
     pairs = [_old_and_new(edit) for edit in edits]
     key = next((key for key in ("edits", "changes", "replacements") if key in arguments), "")
@@ -131,7 +131,7 @@ def _edit(name: str, arguments: _Arguments, rendering: Rendering) -> _Found:
     for edit, (old, new) in zip(edits, pairs, strict=True):
         rest = {key: value for key, value in edit.items() if key not in (old, new)}
         blocks.append(_rows(rest, rendering) if rest else "")
-        blocks.append(_edited(_text(edit[old]), _text(edit[new]), rendering))
+        blocks.append(_render_edit(_text(edit[old]), _text(edit[new]), rendering))
     return _Found("".join(blocks), frozenset((key,)))
 
 
@@ -143,7 +143,7 @@ def _old_and_new(arguments: _Arguments) -> tuple[str, ...]:
     return tuple(pair) if len(pair) == 2 else ()
 
 
-def _edited(old: str, new: str, rendering: Rendering) -> str:
+def _render_edit(old: str, new: str, rendering: Rendering) -> str:
     before, after = rendering.take(old), rendering.take(new)
     block = lines_block(edit_lines(before.text, after.text), rendering)
     return block + rendering.rest(before.left_chars + after.left_chars)
@@ -183,7 +183,7 @@ def _rows(arguments: _Arguments, rendering: Rendering) -> str:
         if "\n" in excerpt.text or len(excerpt.text) > _LINE_CHARS or excerpt.left_chars:
             block = _block(excerpt, "" if is_text else "json", rendering)
         else:
-            block = f"<code>{rendering.marked(excerpt.text)}</code>"
+            block = f"<code>{rendering.mark_up(excerpt.text)}</code>"
         out.append(f"{name}<dd>{block}</dd>")
     over = len(arguments) - _MOST_ROWS
     more = rendering.ending(f"{over:,} more arguments") if over > 0 else ""
@@ -195,7 +195,7 @@ def _text(value: object) -> str:
 
 
 def _block(excerpt: Excerpt, language: str, rendering: Rendering) -> str:
-    text = indented(excerpt.text) if language == "json" else excerpt.text
+    text = indent(excerpt.text) if language == "json" else excerpt.text
     return code_block(text, language, rendering) + rendering.rest(excerpt.left_chars)
 
 
@@ -204,11 +204,11 @@ def render_output(excerpt: Excerpt, call: ToolCall | None, rendering: Rendering)
     as it is written.
     """
     kind = detect_kind(excerpt.text) if excerpt.text.strip() else ""
-    language = kind if kind in ("diff", "json") else _language_read(call)
+    language = kind if kind in ("diff", "json") else _find_language(call)
     return _block(excerpt, language, rendering)
 
 
-def _language_read(call: ToolCall | None) -> str:
+def _find_language(call: ToolCall | None) -> str:
     if call is None or family_of(call.name) != "read" or len(call.arguments) > READ_CHARS:
         return ""
     return language_of(path_of(read_arguments(call.arguments)))

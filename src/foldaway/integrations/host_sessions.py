@@ -18,11 +18,11 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from foldaway._core import log_event
-from foldaway.agents.plugins import Built, GivenList, ListForm, given_list, host_edits
+from foldaway.agents.plugins import Built, GivenList, ListForm, convert_list, host_edits
 from foldaway.config import open_store
 from foldaway.dialects import dialect_named, dump_bytes
 from foldaway.engine import TOOLS, tools_in
-from foldaway.gateway import WIRES, named_by_start
+from foldaway.gateway import WIRES, make_start_name
 from foldaway.sessions import Followed, Pool, Session, find_by_key
 from foldaway.stores import NewSession, Store
 from foldaway.transcript import Payload
@@ -337,7 +337,7 @@ class HostTurn:
         if not asked.dialect:
             return
         if asked.form is not None:
-            self._given = given_list(asked.own, asked.form)
+            self._given = convert_list(asked.own, asked.form)
         if not asked.key and self._given.messages:
             asked = replace(asked, key=name_by_start(self._given.messages, asked.dialect))
         if asked.key and (self._given.messages or asked.body):
@@ -420,9 +420,9 @@ def name_by_start(own: Sequence[Any], dialect: str, form: ListForm | None = None
 
     `form` is how the host writes messages; None if they are in the wire format already.
     """
-    messages = own if form is None else given_list(own, form).messages
+    messages = own if form is None else convert_list(own, form).messages
     wire = next(one for one in WIRES.values() if one.dialect == dialect)
-    return named_by_start([Raw(dump_bytes(one)) for one in messages], wire)
+    return make_start_name([Raw(dump_bytes(one)) for one in messages], wire)
 
 
 def owned_key(owner: str, name: str) -> str:

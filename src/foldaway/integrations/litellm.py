@@ -22,7 +22,7 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 from foldaway.dialects import dialect_named
-from foldaway.gateway import named_by_client
+from foldaway.gateway import read_client_name
 from foldaway.integrations.host_sessions import (
     HostRequest,
     HostSessions,
@@ -100,7 +100,7 @@ proxy_callback = FoldawayCallback()
 
 def _asked(data: Mapping[str, Any], dialect: str, own: list[Any], owner: str) -> HostRequest:
     headers = (data.get("proxy_server_request") or {}).get("headers") or {}
-    named = data.get("litellm_session_id") or named_by_client(headers, data)
+    named = data.get("litellm_session_id") or read_client_name(headers, data)
     key = owned_key(owner, named or name_by_start(own, dialect))
     frame = {name: data.get(name) for name in _FRAME}
     return HostRequest(key=key, dialect=dialect, own=own, frame=frame)

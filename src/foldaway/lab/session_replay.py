@@ -85,7 +85,7 @@ def recordings_of(
 ) -> list[Recording]:  # fmt: skip
     """Return a session as it can be replayed.
 
-    At each of `stops`, which are compactions of the agent, the prompt begins anew. `system_tokens`
+    At each of `stops`, which are compactions of the agent, a new prompt begins. `system_tokens`
     is the size of the system prompt and the tools, if the transcript does not hold them.
     """
     whole = record(transcript)

@@ -1,4 +1,4 @@
-"""Strategies tried on one session: what each keeps, and where another one is better than ours."""
+"""Strategies tried on one session: what each keeps, and which ones are better than ours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TrialScores(Struct, frozen=True, kw_only=True):
     own: Sequence[ScoreLine]
     """At the agent's own compactions, in as many tokens as its summary took; empty without any."""
     losses: Sequence[str]
-    """Where another strategy is better than Foldaway, a sentence each."""
+    """A sentence for each figure in which another strategy is better than Foldaway."""
 
 
 def measure_session(found: ImportedSession, tell: Callable[[int, int], None]) -> TrialScores:
@@ -72,7 +72,7 @@ def measure_session(found: ImportedSession, tell: Callable[[int, int], None]) ->
 
 
 def find_losses(lines: Sequence[ScoreLine]) -> list[str]:
-    """Return where another strategy is better than Foldaway."""
+    """Return a sentence for each figure in which another strategy is better than Foldaway."""
     ours = next((line for line in lines if line.strategy == OURS), None)
     if ours is None:
         return []

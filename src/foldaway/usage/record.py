@@ -45,7 +45,7 @@ class PromptFigures(Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class SpentSession(Struct, frozen=True, array_like=True, kw_only=True):
-    """One session: where it is from, its answers, its compactions and its prompts."""
+    """One session: its origin, its answers, its compactions and its prompts."""
 
     agent: str
     source_id: str

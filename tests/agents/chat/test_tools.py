@@ -46,9 +46,9 @@ def test_tools_of_a_server_are_offered_and_answered(tmp_path: Path) -> None:
 
     async def scene(tools: Toolbox) -> None:
         assert await tools.open() == []
-        names = [one["function"]["name"] for one in tools.declared("openai-chat")]
+        names = [one["function"]["name"] for one in tools.declare("openai-chat")]
         assert "my_notes__add_memory" in names
-        assert [one["name"] for one in tools.declared("anthropic")] == names
+        assert [one["name"] for one in tools.declare("anthropic")] == names
         assert "shell" not in names
         added = await tools.call(call("my_notes__add_memory", text="the door is green"))
         assert added == "kept"

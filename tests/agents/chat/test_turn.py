@@ -290,4 +290,4 @@ def test_a_name_alone_finds_its_wire() -> None:
     assert ChatModel("claude-x").spec == "anthropic:claude-x"
     assert ChatModel("openai:claude-x").spec == "openai:claude-x"
     assert ChatModel("llama3:8b").spec == "openai:llama3:8b"
-    assert ChatModel("anthropic:model").named("other").spec == "anthropic:other"
+    assert ChatModel("anthropic:model").switch_to("other").spec == "anthropic:other"

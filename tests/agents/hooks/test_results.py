@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.testing.rows import each_row
 
-from foldaway.agents.hooks.results import keep_originals, shown_result
+from foldaway.agents.hooks.results import keep_originals, show_result
 from foldaway.stores.open import open_store
 from foldaway.tokens.estimate import Estimator
 
@@ -42,7 +42,7 @@ def long_texts(value: Any) -> int:
 @given(VALUES)
 def test_a_result_keeps_its_shape_and_every_long_text_its_original(value: Any) -> None:
     """Short texts stay as they are; each shortened one names the reference of its original."""
-    found = shown_result("Bash", value, 500, "s t")
+    found = show_result("Bash", value, 500, "s t")
     if not long_texts(value):
         assert found is None
         return
@@ -52,12 +52,12 @@ def test_a_result_keeps_its_shape_and_every_long_text_its_original(value: Any) -
     assert all(one.text == LOG for one in found.originals)
     text = json.dumps(found.value)
     assert all(one.ref in text for one in found.originals)
-    assert found == shown_result("Bash", value, 500, "s t")
+    assert found == show_result("Bash", value, 500, "s t")
 
 
 def test_a_text_is_shortened_to_its_tokens() -> None:
     """And says where the original is."""
-    found = shown_result("Bash", {"stdout": LOG, "stderr": "x"}, 500, "m")
+    found = show_result("Bash", {"stdout": LOG, "stderr": "x"}, 500, "m")
     assert found is not None
     assert Estimator().count(found.value["stdout"]) <= 500
     assert found.value["stderr"] == "x"
@@ -66,12 +66,12 @@ def test_a_text_is_shortened_to_its_tokens() -> None:
 @each_row("tool", ["Read", "Edit", "mcp__foldaway__foldaway_sessions_recall"])
 def test_what_must_be_exact_stays(tool: str) -> None:
     """An agent edits what it has read, and a recall that is shortened again recalls nothing."""
-    assert shown_result(tool, {"content": LOG}, 500, "m") is None
+    assert show_result(tool, {"content": LOG}, 500, "m") is None
 
 
 def test_secrets_are_hidden_if_asked_for() -> None:
     """Also in short results, and in those that must be exact; nothing is kept for them."""
-    found = shown_result("Read", {"content": "key"}, 500, "m", lambda text: text.replace("k", "*"))
+    found = show_result("Read", {"content": "key"}, 500, "m", lambda text: text.replace("k", "*"))
     assert found is not None
     assert found.value == {"content": "*ey"}
     assert found.originals == ()
@@ -81,7 +81,7 @@ def test_a_reference_opens_the_original() -> None:
     """Twice is once; two calls with the same output have references of their own."""
     with open_store(":memory:") as store:
         for mark in ("one", "two", "two"):
-            found = shown_result("Bash", LOG, 500, mark)
+            found = show_result("Bash", LOG, 500, mark)
             assert found is not None
             keep_originals(
                 store, found.originals, agent="claude-code", session="s", cwd="/p", tool="Bash"

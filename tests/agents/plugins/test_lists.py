@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.agents.plugins.agent_lists import LISTS, opencode_list, pi_list
 
 from foldaway.agents.plugins.answering import FORMS
-from foldaway.agents.plugins.list_edits import Built, GivenList, given_list, host_edits
+from foldaway.agents.plugins.list_edits import Built, GivenList, convert_list, host_edits
 from foldaway.agents.plugins.pi import blocks_in
 from foldaway.sessions.following import Edit, Insert, Keep, Replace, apply_edits, keep_all
 
@@ -67,22 +67,22 @@ def test_the_agents_list_after_its_edits_says_what_the_view_says(
 ) -> None:
     """Whatever was kept, dropped or rewritten; and what was kept is named by its place."""
     form, own = FORMS[agent], LISTS[agent](len(fates), words=2)
-    given = given_list(own, form)
+    given = convert_list(own, form)
     edits = edits_for(given, fates)
     made: list[Any] = []
     for one in host_edits(given, edits, form):
         made += one.messages if isinstance(one, Built) else own[one.start : one.stop]
-    assert said(given_list(made, form).messages) == said(apply_edits(edits, given.messages))
+    assert said(convert_list(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 @pytest.mark.parametrize("agent", LISTS)
 def test_a_view_that_changes_nothing_keeps_every_message(agent: str) -> None:
     """Also those that no model sees."""
     form, own = FORMS[agent], LISTS[agent](3)
-    given = given_list(own, form)
+    given = convert_list(own, form)
     assert host_edits(given, keep_all(given.messages), form) == [Keep(0, len(own))]
     hidden = [one for one in own if not form.messages_of(one)]
-    assert host_edits(given_list(hidden, form), (), form) == ([Keep(0, 1)] if hidden else [])
+    assert host_edits(convert_list(hidden, form), (), form) == ([Keep(0, 1)] if hidden else [])
 
 
 def test_a_block_of_pi_that_stayed_keeps_what_only_pi_knows() -> None:
@@ -120,13 +120,13 @@ def test_an_answer_of_opencode_may_stay_in_part() -> None:
     """It may have several steps; those that were folded are left out."""
     form, own = FORMS["opencode"], opencode_list(2, words=2)
     parts = [*own[1]["parts"], *own[2]["parts"]]
-    given = given_list([own[0], {"info": own[1]["info"], "parts": parts}], form)
+    given = convert_list([own[0], {"info": own[1]["info"], "parts": parts}], form)
     assert given.owners == [0, 1, 1, 1, 1]
     edits = [Keep(0, 1), Insert(SUMMARY), Keep(3, 5)]
     first, *rest = host_edits(given, edits, form)
     made = [own[0], *(one for built in rest for one in getattr(built, "messages", ()))]
     assert first == Keep(0, 1)
-    assert said(given_list(made, form).messages) == said(apply_edits(edits, given.messages))
+    assert said(convert_list(made, form).messages) == said(apply_edits(edits, given.messages))
 
 
 def test_an_answer_that_pi_does_not_send_is_none() -> None:

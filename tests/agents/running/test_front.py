@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldaway.agents.running.front import Front, redirected
+from foldaway.agents.running.front import Front, redirect
 from foldaway.agents.running.totals import RunTotals
 
 pytestmark = pytest.mark.slow
@@ -126,7 +126,7 @@ def test_a_direct_request_says_what_the_agent_said(
 ) -> None:
     """The same body and headers in their order, but for those of the connection and our own."""
     head = "\r\n".join([f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers)])
-    target, sent = redirected(head.encode() + b"\r\n\r\n" + body, {"": "https://example.com:1/a"})
+    target, sent = redirect(head.encode() + b"\r\n\r\n" + body, {"": "https://example.com:1/a"})
     first, *lines = sent.partition(b"\r\n\r\n")[0].decode().split("\r\n")
     assert sent.partition(b"\r\n\r\n")[2] == body
     assert first == f"POST /a{path} HTTP/1.1"

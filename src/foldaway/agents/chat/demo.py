@@ -63,7 +63,7 @@ class DemoModel(ChatModel):
     async def close(self) -> None:
         """Do nothing."""
 
-    def named(self, name: str) -> ChatModel:
+    def switch_to(self, name: str) -> ChatModel:
         """Return the same model, whatever it is called."""
         return DemoModel(name)
 

@@ -92,7 +92,7 @@ class Host:
             if answer.command != "branch":  # which shows what is there already
                 self._take_up()
         if answer.command == "model" and answer.status == "done":
-            await self._use(model.named(now.engine.settings.model))
+            await self._use(model.switch_to(now.engine.settings.model))
 
     async def _use(self, model: ChatModel) -> None:
         """Ask another model from the next request on, if it speaks as the conversation does."""
@@ -121,7 +121,7 @@ class Host:
                 loop.remove_signal_handler(signal.SIGINT)
 
     def _take_up(self) -> None:
-        """Show the end of a session that was there before, and mend what a crash left open."""
+        """Show the end of a session that was there before, and repair what a crash left open."""
         lost = self._turns.mend()
         said = [one for one in self._turns.log() if one.role in ("user", "assistant")]
         for message in said[-PAST_MESSAGES:]:

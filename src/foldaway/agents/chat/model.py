@@ -71,7 +71,7 @@ class ChatModel:
         self.name, self.spec, self.dialect = name, f"{kind}:{name}", wire.dialect
         self._kind, self._wire = kind, wire
 
-    def named(self, name: str) -> ChatModel:
+    def switch_to(self, name: str) -> ChatModel:
         """Return another model at the same address."""
         spec = name if name.partition(":")[0] in WIRES else f"{self._kind}:{name}"
         return ChatModel(spec, url=self._access.url, key_variable=self._access.key_variable)

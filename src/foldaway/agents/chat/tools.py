@@ -103,7 +103,7 @@ class Toolbox:
         for session in self._servers.values():
             await asyncio.to_thread(session.close)
 
-    def declared(self, dialect: str) -> list[dict[str, Any]]:
+    def declare(self, dialect: str) -> list[dict[str, Any]]:
         """Return the tools as requests declare them; constant, so that prompts stay cached."""
         return tools_in(dialect, self._declared)
 

@@ -111,7 +111,7 @@ class Turns:
             return TurnEnd("failed", f"{failed}")
 
     async def _ask(self, messages: list[Any]) -> ChatAnswer:
-        frame = self.model.frame(self.chat.system, self.tools.declared(self.model.dialect))
+        frame = self.model.frame(self.chat.system, self.tools.declare(self.model.dialect))
         self.chat.session.engine.take_request(frame)
         return await self.model.answer(frame, messages, self._hear)
 

@@ -200,7 +200,7 @@ class HermesEngine(ContextEngine):
             messages, usage=self._measure(self._prompt_tokens(current_tokens or None)),
             focus=focus_topic or "", force=force or bool(focus_topic), when="due",
         )  # fmt: skip
-        return self._sent(followed)
+        return self._finish_run(followed)
 
     def _measure(self, said: int | None) -> int | None:
         """Return the tokens of the list that was handed over: what the provider counted last, and
@@ -216,7 +216,7 @@ class HermesEngine(ContextEngine):
         self._note_outside(self.last_real_prompt_tokens - (log.view_tokens - newer))
         return max(said or 0, self.last_real_prompt_tokens + newer)
 
-    def _sent(self, followed: Followed) -> list[Any]:
+    def _finish_run(self, followed: Followed) -> list[Any]:
         """Return what to send, and note what hosts read of the run."""
         report = followed.report
         if not followed.error:

@@ -101,7 +101,7 @@ def answer(client: KnownAgent, event: HookEvent, options: HookOptions, host: Hoo
     if hook is None:
         return ""
     if hook.does == "shorten":
-        return _shortened(client, event, options, host, _reminder(client, event, options, host))
+        return _shorten(client, event, options, host, _reminder(client, event, options, host))
     if host.message_file and (hook.says == "file" or hook.does == "import"):
         _refresh(event, options, host, ends=hook.does == "import")
     if hook.says == "file":
@@ -111,7 +111,7 @@ def answer(client: KnownAgent, event: HookEvent, options: HookOptions, host: Hoo
         from foldaway.agents.hooks.facts import session_facts
 
         found = session_facts(event.path, options.facts_tokens, event.focus)
-        said = _framed(_AFTER, found, more) if hook.late else _framed(_BEFORE, found)
+        said = _frame(_AFTER, found, more) if hook.late else _frame(_BEFORE, found)
     elif hook.does == "dropped":
         from foldaway.agents.hooks.facts import dropped_facts
 
@@ -119,35 +119,35 @@ def answer(client: KnownAgent, event: HookEvent, options: HookOptions, host: Hoo
         if client.hooks.sign:
             host.is_news(event.path, client.hooks.sign)
         found = dropped_facts(event.path, options.facts_tokens, is_new=is_new)
-        said = _framed(_AFTER, found, more)
+        said = _frame(_AFTER, found, more)
     if hook.imports:
         host.import_later(client.name, event.path)
     if hook.says == "text" or not said:
         return said
-    return _answered(client, event.name, {"context": said})
+    return _format_answer(client, event.name, {"context": said})
 
 
 def framed_facts(facts: str, *, is_after: bool) -> str:
     """Return facts for a compaction, or for the agent after it; "" if there are none."""
-    return _framed(_AFTER if is_after else _BEFORE, facts)
+    return _frame(_AFTER if is_after else _BEFORE, facts)
 
 
 def _refresh(event: HookEvent, options: HookOptions, host: HookHost, *, ends: bool) -> None:
     """Write the facts into the file of messages; one who `ends` leaves none there."""
     from foldaway.agents.hooks.compactions import refresh_message_file
     from foldaway.agents.hooks.facts import dropped_facts
-    from foldaway.agents.importers import compacted_at
+    from foldaway.agents.importers import find_last_compaction
 
     def facts() -> str:
         tokens = options.facts_tokens // _EACH_TIME
         found = dropped_facts(event.path, tokens, is_new=False, session=event.session)
-        return _framed(_AFTER, found)
+        return _frame(_AFTER, found)
 
-    compacted = 0.0 if ends else compacted_at(event.path, event.session)
+    compacted = 0.0 if ends else find_last_compaction(event.path, event.session)
     refresh_message_file(host.message_file, _AFTER, compacted, facts)
 
 
-def _framed(before: str, facts: str, after: str = "") -> str:
+def _frame(before: str, facts: str, after: str = "") -> str:
     return "\n\n".join(one for one in (before, facts, after) if one) if facts else ""
 
 
@@ -162,10 +162,10 @@ def _reminder(client: KnownAgent, event: HookEvent, options: HookOptions, host: 
     from foldaway.agents.hooks.facts import dropped_facts
 
     found = dropped_facts(event.path, options.facts_tokens, is_new=False)
-    return _framed(_AFTER, found, _MORE if find_spec("mcp") else "")
+    return _frame(_AFTER, found, _MORE if find_spec("mcp") else "")
 
 
-def _answered(client: KnownAgent, event: str, parts: Mapping[str, Any]) -> str:
+def _format_answer(client: KnownAgent, event: str, parts: Mapping[str, Any]) -> str:
     """Return an answer that has a context, an output or both."""
     if client.hooks.keys:
         return json.dumps({client.hooks.keys[what]: value for what, value in parts.items()})
@@ -173,7 +173,7 @@ def _answered(client: KnownAgent, event: str, parts: Mapping[str, Any]) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, **named}})
 
 
-def _shortened(
+def _shorten(
     client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost, context: str
 ) -> str:
     """Return a result as the model will see it, and a context; "" if it stays and there is none.
@@ -182,18 +182,18 @@ def _shortened(
     """
     parts = {"context": context} if context else {}
     if options.redact or _chars(event.response) >= _LEAST_CHARS * options.result_tokens > 0:
-        parts |= _shown(client, event, options, host)
-    return _answered(client, event.name, parts) if parts else ""
+        parts |= _show_result(client, event, options, host)
+    return _format_answer(client, event.name, parts) if parts else ""
 
 
 def _chars(response: Any) -> int:
     return len(json.dumps(response, ensure_ascii=False))
 
 
-def _shown(
+def _show_result(
     client: KnownAgent, event: HookEvent, options: HookOptions, host: HookHost
 ) -> dict[str, Any]:  # fmt: skip
-    from foldaway.agents.hooks.results import shown_result
+    from foldaway.agents.hooks.results import show_result
 
     redact = None
     if options.redact:
@@ -201,7 +201,7 @@ def _shown(
 
         redact = Redactor(RedactionPolicy(personal=False))
     mark = f"{event.session} {event.call}"
-    shown = shown_result(event.tool, event.response, options.result_tokens, mark, redact)
+    shown = show_result(event.tool, event.response, options.result_tokens, mark, redact)
     if shown and shown.originals and not host.keep(shown.originals, client.name, event):
-        shown = shown_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
+        shown = show_result(event.tool, event.response, 0, mark, redact)  # hidden, but whole
     return {"output": shown.value} if shown else {}

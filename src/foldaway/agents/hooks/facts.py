@@ -42,11 +42,11 @@ _PROMPT_BYTES = 1 << 14
 _PROMPT = re.compile(rb'"(?:role|type)": ?"user(?:\.message)?"')
 _NO_PROMPT = (b"tool_result", b"toolUseResult", b"functionResponse", b'"isMeta":true')
 _WITH_SOURCES = 1.3
-"""Entries are chosen for so much more room: their sources, which agents do not know, are left out.
-Chosen."""
+"""Entries are chosen for this factor more room: their sources, which agents do not know, are left
+out. Chosen."""
 _LINES_OF_CHARS = 60_000
-"""So much at the end of a log is read line by line, a quarter of what a compaction reads: the agent
-has just seen it. It saves 25 ms of CPU on a session of 1,000 messages."""
+"""The end of a log that is read line by line, a quarter of what a compaction reads: the agent has
+just seen it. It saves 25 ms of CPU on a session of 1,000 messages."""
 
 
 def session_facts(path: str, tokens: int, focus: str = "") -> str:
@@ -91,10 +91,10 @@ def facts_of(messages: Sequence[Message], summary: str, tokens: int, focus: str 
     ledger = index.ledger(len(log), Ledger(), 0)
     room = tokens * _WITH_SOURCES / tokens_per_char(ledger, counter)
     record = summarize(ledger, Around(room_chars=room, focus=focus))
-    return untold(focused(record, focus) if focus else record, summary, tokens)
+    return render_untold(focused(record, focus) if focus else record, summary, tokens)
 
 
-def untold(record: Summary, summary: str, tokens: int) -> str:
+def render_untold(record: Summary, summary: str, tokens: int) -> str:
     """Return the entries of a record that a summary in prose does not tell, without their sources.
 
     An entry is told if a line of the summary says the same, or if the summary has every name in it.

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     timer.daemon = True
     timer.start()
     try:
-        said = _answered(*_parsed(arguments))
+        said = _answer(*_parse_options(arguments))
     # An agent must not fail, wait or be told anything because of us.
     except BaseException:  # noqa: BLE001
         said = ""
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         os._exit(0)  # a thread may still wait for a locked store
 
 
-def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, str], bool]:
+def _parse_options(arguments: Sequence[str]) -> tuple[str, dict[str, str], bool]:
     """Return the agent, the options that have a value, and whether to redact.
 
     What is not known is passed over: a newer version may have written it.
@@ -67,7 +67,7 @@ def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, str], bool]:
     return agent, given, "--redact" in arguments
 
 
-def _answered(agent: str, given: dict[str, str], redact: bool) -> str:
+def _answer(agent: str, given: dict[str, str], redact: bool) -> str:
     name, results = given["event"], int(given["results"])
     data = sys.stdin.buffer.read(_MOST_BYTES)
     # most calls come with a short result: these cost no more than the start of the process
@@ -117,7 +117,7 @@ def _keep(
             )  # fmt: skip
             kept.append(True)
 
-    # whoever waits for a locked store waits alone: the process ends without this thread
+    # only this thread waits for a locked store: the process ends without it
     thread = threading.Thread(target=keep, daemon=True)
     thread.start()
     thread.join(_STORE_SECONDS)

@@ -47,7 +47,7 @@ class ShownResult(Struct, frozen=True):
     originals: tuple[Original, ...]
 
 
-def shown_result(
+def show_result(
     tool: str, given: Any, tokens: int, mark: str, redact: Callable[[str], str] | None = None
 ) -> ShownResult | None:
     """Return how a result is shown, None if that is as it came.
@@ -59,7 +59,7 @@ def shown_result(
     limit = 0 if is_exact else tokens
     originals: list[Original] = []
 
-    def shown(text: str) -> str:
+    def show(text: str) -> str:
         made = text if redact is None else redact(text)
         if limit and len(made) >= limit * LEAST_CHARS_PER_TOKEN:
             ref = f"fa-{hashlib.sha256(f'{mark} {text}'.encode(errors='replace')).hexdigest()[:10]}"
@@ -69,11 +69,11 @@ def shown_result(
                 return shorter
         return made
 
-    value = _mapped(given, shown, _MOST_DEPTH)
+    value = _map(given, show, _MOST_DEPTH)
     return None if value == given else ShownResult(value, tuple(originals))
 
 
-def _mapped(value: Any, change: Callable[[str], str], depth: int) -> Any:
+def _map(value: Any, change: Callable[[str], str], depth: int) -> Any:
     """Return a value of JSON with every text in it changed."""
     if isinstance(value, str):
         return change(value)
@@ -81,9 +81,9 @@ def _mapped(value: Any, change: Callable[[str], str], depth: int) -> Any:
         return value
     if isinstance(value, dict):
         table = cast("Mapping[str, Any]", value)
-        return {key: _mapped(one, change, depth - 1) for key, one in table.items()}
+        return {key: _map(one, change, depth - 1) for key, one in table.items()}
     if isinstance(value, list):
-        return [_mapped(one, change, depth - 1) for one in cast("list[Any]", value)]
+        return [_map(one, change, depth - 1) for one in cast("list[Any]", value)]
     return value
 
 

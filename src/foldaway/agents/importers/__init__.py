@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         sessions_in,
         usual_places,
     )
-    from foldaway.agents.importers.goose import compacted_at, read_stored
+    from foldaway.agents.importers.goose import find_last_compaction, read_stored
     from foldaway.agents.importers.imported import (
         PARTIAL,
         SUBAGENTS,
@@ -53,7 +53,7 @@ __getattr__ = import_later(
         "aider": "CONSOLE_MARK",
         "files": "elements fields text",
         "find": "SUBAGENT_FILE bytes_in files_in sessions_in usual_places",
-        "goose": "compacted_at read_stored",
+        "goose": "find_last_compaction read_stored",
         "imported": "AnswerUsage ImportedSession Lineage Note NoteKind PARTIAL Relation "
         "SUBAGENTS message_keys",
         "opencode": "prompt_blocks step_blocks steps_in",

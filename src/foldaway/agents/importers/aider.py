@@ -1,4 +1,4 @@
-"""aider's `.aider.chat.history.md`: chats one after the other, told apart by their lines."""
+"""aider's `.aider.chat.history.md`: chats one after the other, each detected from its lines."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _take_usage(draft: SessionDraft, lines: Iterable[_Line]) -> None:
         found = _USED.match(line.words)
         if found is not None:
             read, write = _tokens(found["read"]), _tokens(found["write"])
-            draft.used(AnswerUsage(
+            draft.add_usage(AnswerUsage(
                 input_tokens=_tokens(found["sent"]), output_tokens=_tokens(found["received"]),
                 cache_read_tokens=read, cache_write_tokens=write, cost=_dollars(found["cost"]),
             ))  # fmt: skip

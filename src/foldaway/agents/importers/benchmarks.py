@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from foldaway.agents.importers.blocks import chat_call
-from foldaway.agents.importers.files import elements, fields, identifier, parsed, seconds, text
+from foldaway.agents.importers.files import decode, elements, fields, identifier, seconds, text
 from foldaway.agents.importers.imported import ImportedSession, SessionDraft, file_stem
 from foldaway.agents.importers.usage import usage_of
 from foldaway.transcript import Payload
@@ -32,7 +32,7 @@ def is_trajectory(value: Payload) -> bool:
 
 
 def read_trajectory(run: Payload, path: str) -> Iterator[ImportedSession]:
-    """Yield the history of a run; where there is none, what was answered and seen step by step."""
+    """Yield the history of a run; if it has none, the answer and the observation of each step."""
     draft = SessionDraft(text(run.get("instance_id")))
     draft.model = text(fields(fields(_config(run).get("agent")).get("model")).get("name"))
     for index, message in enumerate(elements(run.get("history"))):
@@ -62,7 +62,7 @@ def _take(draft: SessionDraft, step: Payload, place: str) -> None:
 
 def _config(run: Payload) -> Payload:
     given = run.get("replay_config")
-    return fields(parsed(given) if type(given) is str else given)
+    return fields(decode(given) if type(given) is str else given)
 
 
 def is_mini_run(value: Payload) -> bool:
@@ -72,7 +72,7 @@ def is_mini_run(value: Payload) -> bool:
 
 
 def read_mini_run(run: Payload, path: str) -> Iterator[ImportedSession]:
-    """Yield the messages of a run; how it ended is no message of it."""
+    """Yield the messages of a run, without the one that says how it ended."""
     draft = SessionDraft(text(run.get("instance_id")))
     config = fields(fields(run.get("info")).get("config"))
     draft.model = text(fields(config.get("model")).get("model_name"))
@@ -84,7 +84,7 @@ def read_mini_run(run: Payload, path: str) -> Iterator[ImportedSession]:
             continue
         draft.add(_item(message), "", seconds(about.get("timestamp")), place)
         answer = fields(about.get("response"))
-        draft.used(usage_of(answer.get("usage"), model=draft.model, cost=about.get("cost")))
+        draft.add_usage(usage_of(answer.get("usage"), model=draft.model, cost=about.get("cost")))
     yield from draft.finish("mini-swe-agent", "openai-chat", path)
 
 
@@ -144,7 +144,7 @@ def _take_simulated(draft: SessionDraft, message: Payload, place: str) -> None:
     if calls or item["content"]:
         draft.add(item, "", when, place)
         if not of_the_user:
-            draft.used(usage_of(message.get("usage"), cost=message.get("cost")))
+            draft.add_usage(usage_of(message.get("usage"), cost=message.get("cost")))
 
 
 def _result(message: Payload) -> Payload:

@@ -21,19 +21,19 @@ def message(role: str, blocks: Sequence[Payload]) -> Payload:
 
 
 def words(text: str) -> list[Payload]:
-    """Return the text as a block; none where there are no words."""
+    """Return the text as a block; an empty list if it has no words."""
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
 def thought(text: str, signature: str = "") -> list[Payload]:
-    """Return a thinking block; none where there is nothing in it."""
+    """Return a thinking block; an empty list if it has no text and no signature."""
     if not text.strip() and not signature:
         return []
     return [{"type": "thinking", "thinking": text, "signature": signature}]
 
 
 def call(call_id: str, name: str, arguments: Any) -> Payload:
-    """Return a call; arguments that are no object stand under `input`."""
+    """Return a call; arguments that are not an object become its `input`."""
     if not isinstance(arguments, dict):
         arguments = {"input": arguments} if arguments else {}
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
@@ -46,7 +46,7 @@ def result(call_id: str, blocks: Sequence[Payload], *, failed: bool = False) -> 
 
 
 def media(data: str, media_type: str) -> list[Payload]:
-    """Return an image or document that is inline, as base64; none where it is something else."""
+    """Return an inline image or PDF as base64; an empty list if it is something else."""
     kind = "image" if media_type.startswith("image/") else "document"
     if not data or (kind == "document" and media_type != _DOCUMENT):
         return []
@@ -54,8 +54,8 @@ def media(data: str, media_type: str) -> list[Payload]:
     return [{"type": kind, "source": source}]
 
 
-def linked(url: str, media_type: str = "image/") -> list[Payload]:
-    """Return media by their URL, `data:` URLs inline; none where it is neither image nor PDF."""
+def media_at(url: str, media_type: str = "image/") -> list[Payload]:
+    """Return media by their URL, `data:` URLs inline; an empty list if not an image or a PDF."""
     if url.startswith("data:"):
         head, _, data = url[5:].partition(";base64,")
         return media(data, head)

@@ -74,7 +74,7 @@ def _read(
     tree = _Tree()
     for entry in lines:
         tree.take(entry)
-    for draft in tree.finished():
+    for draft in tree.finish():
         yield from draft.finish(agent, dialect, path)
 
 
@@ -175,14 +175,14 @@ class _Tree:
             draft.add(payload, own, when, entry.place, summary=is_summary)
         else:
             draft.note("left out", entry.place, "a line without a message or without content")
-        draft.used(
+        draft.add_usage(
             usage_of(payload.get("usage"), model=model, time=when, cached_apart=True)
             or usage_of(value.get("usageMetadata"), model=model, time=when),
             text(payload.get("id")) or own,
         )
         return is_message
 
-    def finished(self) -> Iterator[SessionDraft]:
+    def finish(self) -> Iterator[SessionDraft]:
         """Yield the drafts with their titles."""
         titles = self._titles
         for key, draft in self._drafts.items():

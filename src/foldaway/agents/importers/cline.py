@@ -16,10 +16,10 @@ from typing import Any
 
 from foldaway.agents.importers import blocks
 from foldaway.agents.importers.files import (
+    decode,
     elements,
     fields,
     identifier,
-    parsed,
     read_beside,
     seconds,
     text,
@@ -57,7 +57,7 @@ def read_session(value: Payload, path: str) -> Iterator[ImportedSession]:
     draft = SessionDraft(text(value.get("sessionId")))
     beside = Path(path).with_name(f"{draft.source_id}.json")
     is_name = Path(draft.source_id).name == draft.source_id
-    about = fields(parsed(read_beside(beside))) if is_name else {}
+    about = fields(decode(read_beside(beside))) if is_name else {}
     draft.cwd, draft.model = text(about.get("cwd")), text(about.get("model"))
     draft.title = text(fields(about.get("metadata")).get("title"))
     _take(draft, elements(value.get("messages")))
@@ -101,15 +101,15 @@ def _take(draft: SessionDraft, messages: Sequence[Any]) -> None:
             draft.add(blocks.message(role, content), own, when, place, summary=is_summary)
         else:
             draft.note("left out", place, "a message without words, calls or results")
-        _used(draft, message)
+        _add_usage(draft, message)
 
 
-def _used(draft: SessionDraft, message: Payload) -> None:
+def _add_usage(draft: SessionDraft, message: Payload) -> None:
     about, metrics = fields(message.get("modelInfo")), fields(message.get("metrics"))
     draft.model = text(about.get("modelId")) or text(about.get("id")) or draft.model
     apart = text(about.get("providerId")) in _COUNT_APART
-    report = fields(metrics.get("tokens")) or metrics
-    draft.used(usage_of(report, model=draft.model, cost=metrics.get("cost"), cached_apart=apart))
+    data = fields(metrics.get("tokens")) or metrics
+    draft.add_usage(usage_of(data, model=draft.model, cost=metrics.get("cost"), cached_apart=apart))
 
 
 def _block(block: Payload, waiting: list[Payload]) -> Payload:

@@ -54,7 +54,7 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             used = usage_of(
                 counted.get("last_token_usage"), model=draft.model, time=value.get("timestamp")
             )
-            draft.used(used, str(counted.get("total_token_usage")))
+            draft.add_usage(used, str(counted.get("total_token_usage")))
         elif kind != "event_msg" and type(kind) is str and not payload:
             _add(draft, entry, value)
     system = {"instructions": instructions} if instructions else None

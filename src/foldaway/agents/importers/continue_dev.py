@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from foldaway.agents.importers.blocks import chat_call
-from foldaway.agents.importers.files import elements, fields, parsed, read_beside, seconds, text
+from foldaway.agents.importers.files import decode, elements, fields, read_beside, seconds, text
 from foldaway.agents.importers.imported import ImportedSession, SessionDraft
 from foldaway.agents.importers.usage import usage_of
 from foldaway.transcript import Payload
@@ -35,15 +35,15 @@ def read(session: Payload, path: str) -> Iterator[ImportedSession]:
     title = text(session.get("title"))
     draft.title = "" if title == _NO_TITLE else title
     draft.cwd = text(session.get("workspaceDirectory")).removeprefix("file://")
-    when = _started(path, draft.source_id)
+    when = _find_start(path, draft.source_id)
     for index, item in enumerate(map(fields, elements(session.get("history")))):
         _take(draft, item, when, f"history[{index}]")
     yield from draft.finish("continue", "openai-chat", path)
 
 
-def _started(path: str, own: str) -> float | None:
+def _find_start(path: str, own: str) -> float | None:
     """Return when a session began; only the list of all sessions beside it says so."""
-    for row in map(fields, elements(parsed(read_beside(Path(path).with_name(_INDEX))))):
+    for row in map(fields, elements(decode(read_beside(Path(path).with_name(_INDEX))))):
         if row.get("sessionId") == own:
             given = text(row.get("dateCreated"))
             return seconds(int(given) if given.isdecimal() else given)
@@ -68,7 +68,7 @@ def _take(draft: SessionDraft, item: Payload, when: float | None, place: str) ->
     cents = report.get("cost_cents")
     cost = cents / _CENTS if isinstance(cents, (int, float)) else None
     draft.model = text(report.get("model")) or draft.model
-    draft.used(usage_of(report, cost=cost))
+    draft.add_usage(usage_of(report, cost=cost))
     for state in map(fields, elements(item.get("toolCallStates"))):
         _result(draft, state, when, place)
     if summary:

@@ -62,10 +62,10 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             _take(drafts[agent], entry, kind, data)
             if kind == "assistant.message":
                 for usage in waiting:
-                    drafts[agent].used(usage)
+                    drafts[agent].add_usage(usage)
                 waiting.clear()
     for usage in waiting:
-        main.used(usage)
+        main.add_usage(usage)
     for draft in drafts.values():
         system = {"system": prompt} if prompt and draft is main else None
         yield from draft.finish("copilot-cli", "anthropic", path, system=system)

@@ -72,7 +72,7 @@ def refuse_special(path: Path, found: os.stat_result) -> None:
     )  # fmt: skip
 
 
-def leads_out(path: Path, folder: str) -> bool:
+def is_outside(path: Path, folder: str) -> bool:
     """Return whether links lead from a path to a place outside the folder, a real path."""
     real = os.path.realpath(path)
     return real != folder and not real.startswith(folder.rstrip(os.sep) + os.sep)
@@ -84,7 +84,7 @@ def read_object(path: Path, folder: str, limits: Limits, notes: list[Note]) -> P
     A file that a link or a name puts outside the folder is not read; "" for any folder.
     """
     try:
-        if folder and leads_out(path, folder):
+        if folder and is_outside(path, folder):
             notes.append(Note("left out", path.name, "leads out of the folder"))
             return {}
         with open_regular(path) as file:
@@ -131,7 +131,7 @@ def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[FileEntry]:
         try:
             value = parse(body)
         except NotReadable:
-            yield from _torn(body, number, notes, finished=line.endswith(b"\n"))
+            yield from _rescue(body, number, notes, finished=line.endswith(b"\n"))
             continue
         if type(value) is dict:
             yield FileEntry(number, value)
@@ -139,7 +139,7 @@ def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[FileEntry]:
             notes.append(Note("left out", f"line {number}", "is not a JSON object"))
 
 
-def _torn(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Iterator[FileEntry]:
+def _rescue(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Iterator[FileEntry]:
     try:
         refuse_dense(body)
     except NotReadable as error:
@@ -227,11 +227,11 @@ class AgentDatabase:
         Columns that are computed are left out: a small file can compute any number of gigabytes.
         Rows of one session are held whole, so all of them together have a limit.
         """
-        stored = ", ".join(map(_quoted, sorted(self.columns[table])))
-        wanted = f" WHERE {_quoted(where)} = ?" if where else ""
-        order = order if order == "rowid" else _quoted(order)
+        stored = ", ".join(map(_quote, sorted(self.columns[table])))
+        wanted = f" WHERE {_quote(where)} = ?" if where else ""
+        order = order if order == "rowid" else _quote(order)
         found = self._connection.execute(
-            f"SELECT {stored} FROM {_quoted(table)}{wanted} ORDER BY {order}",
+            f"SELECT {stored} FROM {_quote(table)}{wanted} ORDER BY {order}",
             (value,) if where else (),
         )
         names = [column[0] for column in found.description]
@@ -247,7 +247,7 @@ class AgentDatabase:
 
     def _columns(self, table: str) -> set[str]:
         try:
-            found = self._connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+            found = self._connection.execute(f"PRAGMA table_info({_quote(table)})").fetchall()
         except sqlite3.OperationalError:  # a virtual table whose module is not there
             return set()
         return {row[1] for row in found}
@@ -278,7 +278,7 @@ def _connect(path: Path, limits: Limits) -> tuple[sqlite3.Connection, AgentDatab
     failure: sqlite3.Error | None = None
     for options in (_AS_IT_LIES,) if _is_at_rest(path) else ("", _AS_IT_LIES):
         connection = sqlite3.connect(address + options, uri=True)
-        connection.text_factory = _decoded
+        connection.text_factory = _decode_utf8
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.file_bytes, _LONGEST))
         try:
             return connection, AgentDatabase(connection, limits)
@@ -302,11 +302,11 @@ def _is_at_rest(path: Path) -> bool:
     return header[18:20] == _WITH_LOG and not path.with_name(f"{path.name}-wal").exists()
 
 
-def _decoded(data: bytes) -> str:
+def _decode_utf8(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -330,8 +330,8 @@ def elements(value: Any) -> list[Any]:
     return value if type(value) is list else []
 
 
-def parsed(value: Any) -> Any:
-    """Return what a JSON text says; None where it is no text or no JSON."""
+def decode(value: Any) -> Any:
+    """Return the value of a JSON text; None if it is not text or not JSON."""
     if type(value) is str:
         value = value.encode("utf-8", "surrogatepass")
     if type(value) is not bytes:

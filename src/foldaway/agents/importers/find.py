@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from foldaway.agents.importers import opencode, openhands
-from foldaway.agents.importers.files import leads_out
+from foldaway.agents.importers.files import is_outside
 from foldaway.agents.importers.imported import ImportedSession
 from foldaway.agents.importers.read import is_history, read_file
 from foldaway.agents.known import known_agents
@@ -36,12 +36,12 @@ def usual_places(
     moved = {**environment, "HOME": str(home)}
     for agent in known_agents().values():
         for place in agent.files.places:
-            if _holds((found := place.path(moved)).exists):
+            if _check((found := place.path(moved)).exists):
                 yield agent.name, found
     if here is None or here == home:
         return
     for agent in known_agents().values():
-        if (name := agent.files.in_project) and _holds((here / name).exists):
+        if (name := agent.files.in_project) and _check((here / name).exists):
             yield agent.name, here / name
 
 
@@ -63,7 +63,7 @@ def sessions_in(
     nobody named it: then it may not be a link out of there either. `tell` gets each
     file with its bytes when it was read.
     """
-    if within and not follow_links and leads_out(Path(folder), os.path.realpath(within)):
+    if within and not follow_links and is_outside(Path(folder), os.path.realpath(within)):
         yield _links_out(Path(folder))
         return
     for path in _paths(Path(folder), follow_links=follow_links):
@@ -95,11 +95,11 @@ def _paths(folder: Path, *, follow_links: bool) -> Iterator[Path | NotReadable]:
     yield from _below(folder, links, seen, is_named=True)
     for link in links:  # grows while folders behind links are looked into
         found = _stat(link)
-        if found is None or follow_links or not leads_out(link, root):
+        if found is None or follow_links or not is_outside(link, root):
             yield from _below(link, links, seen, is_named=False)
         elif (found.st_dev, found.st_ino) in seen:
             continue
-        elif stat.S_ISDIR(found.st_mode) or _is_named_so(link):
+        elif stat.S_ISDIR(found.st_mode) or _has_ending(link):
             yield _links_out(link)
 
 
@@ -121,24 +121,24 @@ def _below(
             continue
         found = _stat(path)
         if found is None:
-            if (path is first and is_named) or _is_named_so(path):
+            if (path is first and is_named) or _has_ending(path):
                 yield path  # what is wrong with it is said when it is read
             continue
         if (found.st_dev, found.st_ino) in seen:
             continue
         if stat.S_ISREG(found.st_mode):
-            if (path is first and is_named) or _looks_like_one(path):
+            if (path is first and is_named) or _is_candidate(path):
                 seen.add((found.st_dev, found.st_ino))
                 yield path
         elif not stat.S_ISDIR(found.st_mode):
-            if (path is first and is_named) or _is_named_so(path) or path.name.endswith(_PAGE):
+            if (path is first and is_named) or _has_ending(path) or path.name.endswith(_PAGE):
                 yield path  # what it is, is said when it is read
         elif (path is first and is_named) or path.name not in _PASSED_OVER:
             seen.add((found.st_dev, found.st_ino))
             if opencode.is_folder(path) or openhands.is_folder(path):
                 yield path
             else:
-                yield from _opened(path, waiting)
+                yield from _list_folder(path, waiting)
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -154,17 +154,15 @@ def _size(path: Path) -> int:
     return sum(found.st_size for one in inside or [path] if (found := _stat(one)))
 
 
-def _looks_like_one(path: Path) -> bool:
-    return _is_named_so(path) or (
-        path.name.removesuffix(".gz").endswith(_PAGE) and is_history(path)
-    )
+def _is_candidate(path: Path) -> bool:
+    return _has_ending(path) or (path.name.removesuffix(".gz").endswith(_PAGE) and is_history(path))
 
 
-def _is_named_so(path: Path) -> bool:
+def _has_ending(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(_ENDINGS)
 
 
-def _opened(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:
+def _list_folder(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:
     """Put what is in a folder on the list; a folder that cannot be opened is yielded."""
     try:
         found = sorted(folder.iterdir(), key=lambda one: (one.name.startswith(SUBAGENT_FILE), one))
@@ -204,8 +202,8 @@ def _is_beside(path: Path) -> bool:
     return any(path.name in agent.files.beside for agent in known_agents().values())
 
 
-def _holds(question: Callable[[], bool]) -> bool:
-    """Return what a path answers; no where it may not be asked."""
+def _check(question: Callable[[], bool]) -> bool:
+    """Return what a check of a path answers; False if the path may not be read."""
     try:
         return question()
     except OSError:

@@ -45,7 +45,7 @@ def read_document(value: Payload, path: str) -> Iterator[ImportedSession]:
     recording = _Recording(path)
     recording.about(value)
     recording.replay(value.get("messages"), "messages")
-    yield from recording.finished()
+    yield from recording.finish()
 
 
 def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
@@ -62,7 +62,7 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             recording.about(value)
         else:
             recording.take(value, entry.place)
-    yield from recording.finished()
+    yield from recording.finish()
 
 
 class _Recording:
@@ -123,7 +123,7 @@ class _Recording:
             item: Payload = {"role": role, "parts": [*said, *called]}
             name = _names(own, item["parts"])[0]
             draft.add(item, name if own else "", when, place, summary=is_summary)
-        draft.used(usage_of(message.get("tokens"), model=draft.model), own)
+        draft.add_usage(usage_of(message.get("tokens"), model=draft.model), own)
         answered = [part for call in calls for part in _parts(call.get("result"))]
         answers = self._new(own, answered)
         if answers:
@@ -139,7 +139,7 @@ class _Recording:
                 found.append(part)
         return found
 
-    def finished(self) -> Iterator[ImportedSession]:
+    def finish(self) -> Iterator[ImportedSession]:
         """Yield the sessions."""
         for draft in self._drafts:
             yield from draft.finish("gemini-cli", "gemini", self._path)

@@ -15,11 +15,11 @@ from typing import Any
 from foldaway.agents.importers import blocks
 from foldaway.agents.importers.files import (
     AgentDatabase,
+    decode,
     elements,
     fields,
     identifier,
     open_database,
-    parsed,
     seconds,
     text,
 )
@@ -54,13 +54,13 @@ def read_stored(path: str, session: str) -> ImportedSession | None:
         return next(read_database(database, path, session), None)
 
 
-def compacted_at(path: str, session: str) -> float:
+def find_last_compaction(path: str, session: str) -> float:
     """Return when a session of a database was compacted last, 0.0 if never."""
     with open_database(Path(path), DEFAULT_LIMITS) as database:
         rows = database.rows("messages", where="session_id", value=session, order="id")
         times = [
             seconds(row.get("created_timestamp")) or 0.0 for row in rows
-            if _is_for_model(fields(parsed(row.get("metadata_json"))))
+            if _is_for_model(fields(decode(row.get("metadata_json"))))
         ]  # fmt: skip
     return max(times, default=0.0)
 
@@ -76,12 +76,12 @@ def read_database(
             {
                 "id": text(row.get("message_id")) or identifier(row.get("id")),
                 "role": row.get("role"), "created": row.get("created_timestamp"),
-                "content": parsed(row.get("content_json")),
-                "metadata": parsed(row.get("metadata_json")),
+                "content": decode(row.get("content_json")),
+                "metadata": decode(row.get("metadata_json")),
             }
             for row in rows
         ]  # fmt: skip
-        model = parsed(session.get("model_config_json"))
+        model = decode(session.get("model_config_json"))
         yield from _read({**session, "model_config": model}, messages, path)
 
 
@@ -129,7 +129,7 @@ def _take(draft: SessionDraft, message: Payload, place: str) -> None:
     else:
         draft.note("left out", place, "a message without words, calls or results")
     model = text(fields(about.get("inference")).get("requestedModel"))
-    draft.used(usage_of(about.get("usage"), model=model or draft.model), own)
+    draft.add_usage(usage_of(about.get("usage"), model=model or draft.model), own)
 
 
 def _is_for_model(about: Payload) -> bool:

@@ -14,10 +14,10 @@ from typing import Any
 
 from foldaway.agents.importers.files import (
     AgentDatabase,
+    decode,
     elements,
     fields,
     identifier,
-    parsed,
     seconds,
     text,
 )
@@ -38,7 +38,7 @@ _ROLES = frozenset({"system", "user", "assistant", "tool"})
 _RELATIONS: dict[str, Relation] = {"compression": "compression", "branched": "branch"}
 _SUMMARY_MARKS = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
 _SAME_WRITE_SECONDS = 0.01
-"""A compaction stamps what it writes a microsecond apart, where it has no older time."""
+"""A compaction stamps what it writes a microsecond apart, if a message has no older time."""
 
 
 def is_export(value: Payload) -> bool:
@@ -97,7 +97,7 @@ def _take(draft: SessionDraft, row: Payload, *, summary: bool) -> None:
         return
     item: Payload = {"role": role, "content": _content(row.get("content"))}
     calls = row.get("tool_calls")
-    calls = parsed(calls) if type(calls) is str else calls
+    calls = decode(calls) if type(calls) is str else calls
     if role == "assistant" and elements(calls):
         item["tool_calls"] = calls
     if role == "tool":
@@ -112,22 +112,22 @@ def _take(draft: SessionDraft, row: Payload, *, summary: bool) -> None:
 
 def _content(content: Any) -> Any:
     if type(content) is str and content.startswith(_JSON):
-        found = parsed(content[len(_JSON) :])
+        found = decode(content[len(_JSON) :])
         return content if found is None else found
     return content if content is None or type(content) in (str, list) else str(content)
 
 
 def without_copies(rows: Sequence[Payload], notes: list[Note]) -> Iterator[tuple[Payload, bool]]:
-    """Yield the rows that were said once each, and whether a compaction wrote them.
+    """Yield each row once, and whether a compaction wrote it.
 
-    A row is a copy where it says what an earlier one says and has its very time, or was written
-    together with a summary. A user may say the same twice: such a row is neither.
+    A row is a copy if it repeats an earlier one and has the same time, or if it was written
+    together with a summary. A user may say the same twice: such a row is not a copy.
     """
     written = sorted(seconds(row.get("timestamp")) or 0.0 for row in rows if _is_summary(row))
     seen: dict[Any, set[float | None]] = {}
     copies = 0
     for row in rows:
-        said, stamp = _said(row), seconds(row.get("timestamp"))
+        said, stamp = _identify(row), seconds(row.get("timestamp"))
         earlier = seen.setdefault(said, set())
         if stamp is not None and earlier and (stamp in earlier or _is_near(stamp, written)):
             copies += 1
@@ -144,7 +144,7 @@ def _is_near(stamp: float, written: list[float]) -> bool:
     return at < len(written) and written[at] <= stamp + _SAME_WRITE_SECONDS
 
 
-def _said(row: Payload) -> Any:
+def _identify(row: Payload) -> Any:
     """Return what makes two rows the same: the answered call, the calls, or the words."""
     role = text(row.get("role"))
     answered = text(row.get("tool_call_id"))

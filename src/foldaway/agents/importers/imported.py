@@ -75,7 +75,7 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
     path: str
     transcript: Transcript
     entry_ids: tuple[str, ...]
-    """For each message the id that the file gave it, "" where it gave none."""
+    """For each message the id that the file gave it, "" if it gave none."""
     times: tuple[float | None, ...]
     """For each message when it was written, in seconds since 1970."""
     summaries: tuple[int, ...] = ()
@@ -96,15 +96,15 @@ class ImportedSession(Struct, frozen=True, kw_only=True):
 
     @property
     def parent_id(self) -> str:
-        """The `source_id` of the session that this one comes from, "" where there is none."""
+        """The `source_id` of the session that this one comes from, "" if there is none."""
         return "" if self.lineage is None else self.lineage.parent_id
 
 
 def message_keys(session: ImportedSession) -> tuple[str, ...]:
     """Return a stable key for each message, unique within the session.
 
-    It is the entry's id, otherwise a hash of the payload, numbered where it comes again. A file
-    that only grew gives the same keys and then new ones; so what is new is what has a new key.
+    It is the entry's id, otherwise a hash of the payload, numbered if it comes again. A file
+    that only grew gives the same keys and then new ones: messages with a new key are new.
     """
     fresh = FreshIds(())
     return tuple(
@@ -169,7 +169,7 @@ class SessionDraft:
             self.summaries.append(len(self.rows))
         self.rows.append(DraftRow(item, entry_id, time, place))
 
-    def used(self, usage: AnswerUsage | None, key: str = "") -> None:
+    def add_usage(self, usage: AnswerUsage | None, key: str = "") -> None:
         """Take what the answer that was added last used.
 
         An agent may repeat a report with each piece of an answer, or later: of one key the last
@@ -229,7 +229,7 @@ class SessionDraft:
 
 
 def refuse_too_many(count: int) -> None:
-    """Raise `NotReadable` for a session of so many messages."""
+    """Raise `NotReadable` if a session of `count` messages is too long."""
     if count > MOST_MESSAGES:
         raise NotReadable(
             f"holds more than {MOST_MESSAGES:,} messages in one session", remedy="split the file"
@@ -260,7 +260,7 @@ def file_stem(path: str) -> str:
 
 
 def record_name(path: str, number: int) -> str:
-    """Return the id of the record with this number (from 1) in a file, where it gives none.
+    """Return the id of the record with this number (from 1) in a file, if it has none.
 
     The first has the name of the file: it may be the only one today and not tomorrow.
     """

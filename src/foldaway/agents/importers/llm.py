@@ -1,7 +1,7 @@
 """llm: the conversations of its `logs.db`, of both forms that it has had.
 
 Until version 0.35 a prompt and its response were one row; then messages became a tree in which
-each has the hash of the one before it. The older rows stay where they are.
+each has the hash of the one before it. The older rows stay in their table.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from foldaway.agents.importers.blocks import chat_call
-from foldaway.agents.importers.files import AgentDatabase, fields, identifier, parsed, seconds, text
+from foldaway.agents.importers.files import AgentDatabase, decode, fields, identifier, seconds, text
 from foldaway.agents.importers.imported import AnswerUsage, ImportedSession, Lineage, SessionDraft
 from foldaway.agents.importers.usage import usage_of
 from foldaway.transcript import Payload
@@ -62,12 +62,12 @@ def _thread(database: AgentDatabase, found: Payload, path: str) -> Iterator[Impo
         when = seconds(turn.get("datetime_utc"))
         for at, item in enumerate(_items(text(message.get("role")), parts)):
             draft.add(item, f"{name}/{at}" if at else name, when, f"message {name}")
-        draft.used(_used(turn, draft.model), name)
+        draft.add_usage(_read_usage(turn, draft.model), name)
     yield from draft.finish("llm", "openai-chat", path)
 
 
 def _chain(database: AgentDatabase, tip: str) -> Iterator[Payload]:
-    """Yield the messages from the last one to the first; a circle ends where it closes."""
+    """Yield the messages from the last one to the first, each once if they form a circle."""
     seen: set[str] = set()
     while tip and tip not in seen:
         seen.add(tip)
@@ -83,7 +83,7 @@ def _items(role: str, parts: list[Payload]) -> Iterator[Payload]:
     thoughts: list[str] = []
     calls: list[Payload] = []
     for part in parts:
-        told = fields(parsed(part.get("payload")))
+        told = fields(decode(part.get("payload")))
         match part.get("type"):
             case "text":
                 words.append(text(part.get("text")))
@@ -123,7 +123,7 @@ def _conversation(database: AgentDatabase, found: Payload, path: str) -> Iterato
         said, thought = text(row.get("response")), text(row.get("reasoning"))
         if said or thought or calls:
             draft.add(_message("assistant", said, thought, calls), name, when, name)
-        draft.used(_used(row, draft.model), name)
+        draft.add_usage(_read_usage(row, draft.model), name)
     yield from draft.finish("llm", "openai-chat", path)
 
 
@@ -146,6 +146,6 @@ def _result(told: Payload) -> Payload:
     return {"role": "tool", "tool_call_id": called, "content": text(output)}
 
 
-def _used(row: Payload, model: str) -> AnswerUsage | None:
-    details = fields(parsed(row.get("token_details")))
+def _read_usage(row: Payload, model: str) -> AnswerUsage | None:
+    details = fields(decode(row.get("token_details")))
     return usage_of({**details, **row}, model=model)

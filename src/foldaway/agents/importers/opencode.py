@@ -17,10 +17,10 @@ from typing import Any
 from foldaway.agents.importers import blocks
 from foldaway.agents.importers.files import (
     AgentDatabase,
+    decode,
     elements,
     fields,
-    leads_out,
-    parsed,
+    is_outside,
     read_object,
     seconds,
     text,
@@ -98,7 +98,7 @@ def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -
             own = ""
         for part in step:
             if part.get("type") == "step-finish":
-                draft.used(usage_of(
+                draft.add_usage(usage_of(
                     part.get("tokens"), model=draft.model, cost=part.get("cost"), time=when,
                     cached_apart=True,
                 ))  # fmt: skip
@@ -154,7 +154,7 @@ def _words(part: Payload) -> list[Payload]:
             return blocks.thought(text(part.get("text")))
         case "file":
             mime = text(part.get("mime"))
-            return blocks.linked(text(part.get("url")), mime) if _is_shown(mime) else []
+            return blocks.media_at(text(part.get("url")), mime) if _is_shown(mime) else []
         case _:
             return []
 
@@ -183,7 +183,7 @@ def read_folder(
 
     def files(kind: str, name: str) -> list[Path]:
         inside = folder / kind / name
-        is_ours = Path(name).name == name and not (root and leads_out(inside, root))
+        is_ours = Path(name).name == name and not (root and is_outside(inside, root))
         return sorted(inside.glob("*.json")) if is_ours else []
 
     for path in sorted((folder / "session").rglob("*.json")):
@@ -213,4 +213,4 @@ def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSessio
 
 
 def _object(row: Payload) -> Payload:
-    return fields(parsed(row.get("data")))
+    return fields(decode(row.get("data")))

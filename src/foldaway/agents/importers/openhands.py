@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from foldaway.agents.importers import blocks
 from foldaway.agents.importers.files import (
+    decode,
     elements,
     fields,
     identifier,
-    parsed,
     read_object,
     seconds,
     text,
@@ -63,7 +63,7 @@ def read_log(log: Payload, path: str) -> Iterator[ImportedSession]:
     for index, item in enumerate((*sent, *answers)):
         draft.add(item, "", when, f"message {index}")
     draft.model = text(response.get("model"))
-    draft.used(usage_of(response.get("usage"), cost=log.get("cost")))
+    draft.add_usage(usage_of(response.get("usage"), cost=log.get("cost")))
     tools = log.get("tools")
     yield from draft.finish("openhands", "openai-chat", path, system={"tools": tools or []})
 
@@ -159,7 +159,7 @@ def _arguments(event: Payload) -> Any:
     """Return the arguments as the model wrote them; None where the event does not hold them."""
     call = fields(event.get("tool_call"))
     given = call.get("arguments") or fields(call.get("function")).get("arguments")
-    found = parsed(given)
+    found = decode(given)
     return given if found is None else found
 
 
@@ -175,7 +175,7 @@ def _content(content: Any) -> list[Payload]:
 
 
 def _image(url: Any) -> list[Payload]:
-    return blocks.linked(text(url))
+    return blocks.media_at(text(url))
 
 
 def _rest(seen: Payload) -> list[Payload]:

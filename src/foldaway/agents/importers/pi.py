@@ -17,9 +17,9 @@ from foldaway.agents.importers import blocks
 from foldaway.agents.importers.files import (
     AgentDatabase,
     FileEntry,
+    decode,
     elements,
     fields,
-    parsed,
     seconds,
     text,
 )
@@ -71,7 +71,7 @@ def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSessio
         own = text(window.get("session_id"))
         rows = database.rows("transcript_events", where="session_id", value=own, order="seq")
         yield from read(
-            (FileEntry(at, fields(parsed(_event(row)))) for at, row in enumerate(rows, 1)),
+            (FileEntry(at, fields(decode(_event(row)))) for at, row in enumerate(rows, 1)),
             path, "openclaw",
         )  # fmt: skip
 
@@ -153,7 +153,7 @@ def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     else:
         draft.note("left out", entry.place, "a message without words, calls or results")
     model = text(found.get("model"))
-    draft.used(usage_of(found.get("usage"), model=model, time=when, cached_apart=True), own)
+    draft.add_usage(usage_of(found.get("usage"), model=model, time=when, cached_apart=True), own)
     return model
 
 

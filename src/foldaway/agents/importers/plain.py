@@ -17,10 +17,10 @@ from typing import Any
 from foldaway.agents.importers.blocks import chat_call
 from foldaway.agents.importers.files import (
     FileEntry,
+    decode,
     elements,
     fields,
     identifier,
-    parsed,
     seconds,
     text,
 )
@@ -54,7 +54,7 @@ def is_message(value: Payload) -> bool:
 
 
 def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
-    """Yield the transcript in a JSON value; raises `NotReadable` where it holds none."""
+    """Yield the transcript in a JSON value; raises `NotReadable` if it has none."""
     body = fields(value)
     refuse_too_many(
         max((len(held) for held in (value, *body.values()) if type(held) is list), default=0)
@@ -132,35 +132,35 @@ def read_valued(record: Payload, path: str, source_id: str) -> Iterator[Imported
         blocks = [fields(block) for block in elements(message.get("content"))]
         role = text(message.get("role"))
         if role == "tool":
-            for item in _results(_joined(blocks, "text"), waiting):
+            for item in _results(_join(blocks, "text"), waiting):
                 draft.add(item, "", None, place)
             continue
-        item: Payload = {"role": role, "content": _joined(blocks, "text")}
+        item: Payload = {"role": role, "content": _join(blocks, "text")}
         calls: list[Payload] = []
         for block in blocks:
             if block.get("type") == "tool_call":
                 made += 1
-                call = fields(parsed(text(block.get("value"))))
+                call = fields(decode(text(block.get("value"))))
                 calls.append(
                     chat_call(f"call_{made}", text(call.get("name")), call.get("arguments"))
                 )
         if calls:
             item["tool_calls"] = calls
             waiting = deque(call["id"] for call in calls)
-        reasoning = _joined(blocks, "reasoning")
+        reasoning = _join(blocks, "reasoning")
         if reasoning:
             item["reasoning_content"] = reasoning
         draft.add(item, "", None, place)
     yield from draft.finish("sharegpt", "openai-chat", path)
 
 
-def _joined(blocks: list[Payload], kind: str) -> str:
+def _join(blocks: list[Payload], kind: str) -> str:
     return "\n\n".join(text(block.get("value")) for block in blocks if block.get("type") == kind)
 
 
 def _results(said: str, waiting: deque[str]) -> Iterator[Payload]:
-    """Yield a result for each waiting call where there are as many, otherwise one for the first."""
-    answers = elements(parsed(said)) if len(waiting) > 1 else []
+    """Yield a result for each waiting call if there are as many, otherwise one for the first."""
+    answers = elements(decode(said)) if len(waiting) > 1 else []
     pieces = [dump_text(answer) for answer in answers] if len(answers) == len(waiting) else [said]
     for piece in pieces:
         call_id = waiting.popleft() if waiting else ""

@@ -86,11 +86,11 @@ _DATABASES: Sequence[
 
 
 def read_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Iterator[ImportedSession]:
-    """Return the sessions of a file, told by its data; gzip is undone.
+    """Return the sessions of a file, whose format is detected from its content; unpacks gzip.
 
-    Raises `NotReadable` with a remedy for what is no session at all, before anything is given.
-    Lines are read one by one: what is held is the conversation and not the file. What was torn,
-    doubled or unanswered is in the notes of the sessions; those on the file are with its first.
+    Raises `NotReadable` with a remedy if it is not a session, before it yields the first one.
+    Lines are read one by one: the conversation is in memory, not the file. Torn, doubled and
+    unanswered entries are in the notes of the sessions; notes on the file are with its first.
     A line beyond the limit is skipped and noted; a document or compressed file is refused.
     """
     path = Path(path)
@@ -102,7 +102,7 @@ def read_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Imp
 
 
 def is_history(path: Path) -> bool:
-    """Return whether a page begins as a history of aider does; no where it cannot be read."""
+    """Return whether a page begins as a history of aider does; False if it cannot be read."""
     try:
         with _stream(path) as stream:
             head = stream.read(_HEAD).decode("utf-8", "replace")
@@ -122,7 +122,7 @@ def read_bytes(
         stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     with _errors(name):
         found = detect(stream, _size(stream, limits), limits)
-    return _given(stream, found, name, limits)
+    return _read_stream(stream, found, name, limits)
 
 
 def read_native(
@@ -142,13 +142,13 @@ def read_native(
         with _errors(name):
             found = detect(stream, _size(stream, limits), limits)
             is_native = _is_native(stream, found, limits)
-    except NotReadable:  # what is wrong with it, whoever reads it as plain messages says
+    except NotReadable:  # the reader of plain messages says what is wrong with it
         return None
-    return _given(stream, found, name, limits) if is_native else None
+    return _read_stream(stream, found, name, limits) if is_native else None
 
 
 def _is_native(stream: BinaryIO, found: Detected, limits: Limits) -> bool:
-    """Return whether an agent wrote this, and not whoever writes plain messages."""
+    """Return whether this is in a format of an agent, not plain messages."""
     if found.kind == "value":
         return is_native_value(found.value)
     if found.kind != "records":
@@ -185,7 +185,7 @@ def _size(stream: BinaryIO, limits: Limits) -> int:
     return size
 
 
-def _given(
+def _read_stream(
     stream: BinaryIO, detected: Detected, name: str, limits: Limits
 ) -> Iterator[ImportedSession]:
     with _errors(name):
@@ -278,7 +278,7 @@ def _errors(where: str) -> Generator[None]:
 
 
 def read_value(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
-    """Yield the sessions of a document; raises `NotReadable` where it is nobody's."""
+    """Yield the sessions of a document; raises `NotReadable` if its format is unknown."""
     if type(value) is list:
         yield from _read_list(value, path)
     elif type(value) is dict:
@@ -379,9 +379,9 @@ class Detected(Struct, frozen=True):
 
 
 def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
-    """Return what a stream of `size` bytes holds; raises `NotReadable` if it is no session.
+    """Return what a stream of `size` bytes holds; raises `NotReadable` if it is not a session.
 
-    Reads from the start; the position afterwards is anywhere. A document that is too large to be
+    Reads from the start; the position afterwards is undefined. A document that is too large to be
     parsed at once is refused unread.
     """
     head = stream.read(_HEAD)

@@ -216,11 +216,11 @@ def plan_uninstall(
                 text = after
                 gone.append(one)
         if gone:
-            found.append(_taken(client, path, now, text, tuple(gone), home))
+            found.append(_remove_from(client, path, now, text, tuple(gone), home))
     return found
 
 
-def _taken(
+def _remove_from(
     client: KnownAgent, path: Path, now: bytes, text: str, gone: tuple[Addition, ...], home: Path
 ) -> FileChange:
     is_whole = gone[0].form == "whole"
@@ -273,7 +273,7 @@ def apply_install(change: FileChange, home: Path) -> Path | None:
             wrote = tuple(dict.fromkeys((*record.wrote, *wrote)))
         _keep(folder, _Record(str(change.path), _digest(change.after), existed, wrote))
     except OSError as error:
-        raise _not_written(folder, error) from error
+        raise _cannot_write(folder, error) from error
     try:
         _write(change)
     except NotWritable:
@@ -345,7 +345,7 @@ def _write(change: FileChange) -> None:
             replace_file(old, path, new, must_keep=False)
             _refuse_changed(path, found, change)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise _cannot_write(path, error) from error
     finally:
         for one in (new, old):
             one.unlink(missing_ok=True)
@@ -359,7 +359,7 @@ def _refuse_changed(path: Path, found: bytes | None, change: FileChange) -> None
         )  # fmt: skip
 
 
-def _not_written(path: Path, error: OSError) -> NotWritable:
+def _cannot_write(path: Path, error: OSError) -> NotWritable:
     return NotWritable(
         str(path), f"it cannot be written ({error.strerror or error})",
         remedy="nothing was changed; change its permissions, or those of its folder",

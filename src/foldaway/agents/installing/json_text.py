@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from foldaway.agents.installing.plain import NotEditable, changed, value_at
+from foldaway.agents.installing.plain import NotEditable, replace_value, value_at
 
 _TOKEN = re.compile(
     r'(?P<space>[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)|(?P<text>"(?:[^"\\\r\n]|\\.)*")'
@@ -60,7 +60,7 @@ def _read(text: str) -> Any:
 def put(text: str, path: Sequence[str], value: Any) -> str:
     """Return the text with a value under a path of keys that is not there yet."""
     if not text.strip(f"{_SPACES}\ufeff"):
-        return text + _pretty(_nested(path, value), "", "  ", "\n") + "\n"
+        return text + _pretty(_nest(path, value), "", "  ", "\n") + "\n"
     node, depth = _parse(text), 0
     while True:
         if not node.is_object:
@@ -71,8 +71,8 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
         node, depth = found.value, depth + 1
         if depth == len(path):
             raise NotEditable(f"{'.'.join(path)} is there already")
-    new = _insert(text, node, path[depth], _nested(path[depth + 1 :], value))
-    return _checked(new, changed(_read(text), path, value))
+    new = _insert(text, node, path[depth], _nest(path[depth + 1 :], value))
+    return _check(new, replace_value(_read(text), path, value))
 
 
 def put_item(text: str, path: Sequence[str], value: Any) -> str:
@@ -83,7 +83,7 @@ def put_item(text: str, path: Sequence[str], value: Any) -> str:
     if not isinstance(there, list):
         raise NotEditable(f"{'.'.join(path)} is not a list")
     new = _insert(text, _node(text, path), None, value)
-    return _checked(new, changed(_read(text), path, [*cast("list[Any]", there), value]))
+    return _check(new, replace_value(_read(text), path, [*cast("list[Any]", there), value]))
 
 
 def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
@@ -96,7 +96,7 @@ def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -
         left = [*rows[:at], *rows[at + 1 :]]
         if not left:
             return take(text, path)
-        text = _without(text, _node(text, path), at, changed(_read(text), path, left))
+        text = _remove(text, _node(text, path), at, replace_value(_read(text), path, left))
     return text
 
 
@@ -121,21 +121,21 @@ def take(text: str, path: Sequence[str]) -> str:
     member = _member(node, path[-1])
     if member is None:
         return text
-    return _without(text, node, node.members.index(member), changed(_read(text), path, None))
+    return _remove(text, node, node.members.index(member), replace_value(_read(text), path, None))
 
 
-def _without(text: str, node: _Value, at: int, wanted: Any) -> str:
+def _remove(text: str, node: _Value, at: int, wanted: Any) -> str:
     """Return the text without one member of a node; it must say what is `wanted`."""
     member = node.members[at]
     commas = [member.comma] if member.comma >= 0 else [one.comma for one in node.members[:at][-1:]]
     start = len(text[: member.start].rstrip(_SPACES))
     try:
-        return _checked(_cut(text, start, member.value.end, commas), wanted)
+        return _check(_cut(text, start, member.value.end, commas), wanted)
     except NotEditable:  # the line before ends in a comment, which would go on
-        return _checked(_cut(text, member.start, member.value.end, commas), wanted)
+        return _check(_cut(text, member.start, member.value.end, commas), wanted)
 
 
-def _checked(text: str, wanted: Any) -> str:
+def _check(text: str, wanted: Any) -> str:
     if _read(text) != wanted:
         raise NotEditable("its layout is too unusual")
     return text
@@ -209,7 +209,7 @@ def _indent(text: str, at: int) -> str:
 # Values along a path
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:
+def _nest(path: Sequence[str], value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value

@@ -19,11 +19,11 @@ def value_at(plain: object, path: Sequence[str]) -> Any:
     return plain
 
 
-def changed(plain: dict[str, Any], path: Sequence[str], value: object) -> dict[str, Any]:
+def replace_value(plain: dict[str, Any], path: Sequence[str], value: object) -> dict[str, Any]:
     """Return the values with another one under a path, without any if it is None."""
     key, *rest = path
     if not isinstance(cast("object", plain), dict):
         raise NotEditable(f"what holds {key!r} is not a table")
-    new = changed(plain.get(key, {}), rest, value) if rest else value
+    new = replace_value(plain.get(key, {}), rest, value) if rest else value
     others = {name: one for name, one in plain.items() if name != key}
     return others if new is None else {**others, key: new}

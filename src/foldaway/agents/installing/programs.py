@@ -79,7 +79,7 @@ def list_server_additions(
     given = {"{command}": command, "{args}": args, "{argv}": [command, *args]}
     return [Addition(
         what="MCP server", file=install.path(environment), form=install.form,
-        path=(*install.section, NAME), value=_filled(install.entry, given),
+        path=(*install.section, NAME), value=_fill(install.entry, given),
     )]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def list_additions(
     for one in agent.install.settings:
         found.append(Addition(
             what=one.what, file=one.path(environment), form=one.form, path=one.keys,
-            value=_filled(one.value, {"{hook}": line, "{statusline}": status}),
+            value=_fill(one.value, {"{hook}": line, "{statusline}": status}),
             instead=one.instead, is_item=one.is_item, is_optional=True, is_program=one.is_program,
         ))  # fmt: skip
     plugin = agent.install.plugin
@@ -119,7 +119,7 @@ def _hook_additions(
             continue
         if hook.says == "file" and not hooks.message_file(environment):
             continue
-        value = _filled(hooks.entry, {"{hook}": line, "{event}": event})
+        value = _fill(hooks.entry, {"{hook}": line, "{event}": event})
         matcher = "" if redacts and hook.does == "shorten" else hook.matcher
         group = {"matcher": matcher} if matcher else {}
         values[event] = {**group, "hooks": [value]} if hooks.grouped else value
@@ -157,13 +157,13 @@ def package_file(name: str) -> Path:
     return (installed if installed.is_dir() else checkout) / name
 
 
-def _filled(value: Any, given: Mapping[str, Any]) -> Any:
+def _fill(value: Any, given: Mapping[str, Any]) -> Any:
     """Return a value of the table with what it names in braces replaced."""
     if isinstance(value, dict):
         table = cast("Mapping[str, Any]", value)
-        return {key: _filled(one, given) for key, one in table.items()}
+        return {key: _fill(one, given) for key, one in table.items()}
     if isinstance(value, list):
-        return [_filled(one, given) for one in cast("list[Any]", value)]
+        return [_fill(one, given) for one in cast("list[Any]", value)]
     if not isinstance(value, str):
         return value
     if value in given:

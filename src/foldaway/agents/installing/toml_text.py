@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from foldaway.agents.installing.plain import NotEditable, changed, value_at
+from foldaway.agents.installing.plain import NotEditable, replace_value, value_at
 
 _HEADER = re.compile(r"[ \t]*\[([^\[\]]*)\]")
 _IDLE = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
@@ -31,13 +31,13 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
         start = len(text) - len(text.removeprefix("\ufeff"))
         line = f"{path[0]} = {_literal(value)}{newline}"
         new = text[:start] + line + text[start:]
-        return _checked(new, changed(_read(text), path, value))
+        return _check(new, replace_value(_read(text), path, value))
     value = cast("dict[str, Any]", value)
     start = "" if not text or text.endswith("\n") else newline
     space = newline if text.strip() else ""
     lines = [_header(path), *(f"{key} = {_literal(one)}" for key, one in value.items()), ""]
     new = text + start + space + newline.join(lines)
-    return _checked(new, changed(_read(text), path, value))
+    return _check(new, replace_value(_read(text), path, value))
 
 
 def take(text: str, path: Sequence[str]) -> str:
@@ -45,14 +45,14 @@ def take(text: str, path: Sequence[str]) -> str:
     if entry(text, path) is None:
         return text
     lines, header = text.splitlines(keepends=True), _header(path)
-    wanted = changed(_read(text), path, None)
+    wanted = replace_value(_read(text), path, None)
     if len(path) == 1:
         return _without_key(lines, path[0], wanted)
     for start, line in enumerate(lines):
         if _name(line) == header:
             first = start - 1 if start and not lines[start - 1].strip() else start
             with suppress(NotEditable):  # a line of a text may look like a table
-                return _checked("".join(lines[:first] + lines[_end(lines, start) :]), wanted)
+                return _check("".join(lines[:first] + lines[_end(lines, start) :]), wanted)
     raise NotEditable(f"{header} is not a table of its own")
 
 
@@ -62,7 +62,7 @@ def _without_key(lines: Sequence[str], key: str, wanted: dict[str, Any]) -> str:
         if line.lstrip("\ufeff \t").startswith(key):
             mark = "\ufeff" if line.startswith("\ufeff") else ""
             with suppress(NotEditable):  # a line of a text may look like it
-                return _checked("".join([*lines[:at], mark, *lines[at + 1 :]]), wanted)
+                return _check("".join([*lines[:at], mark, *lines[at + 1 :]]), wanted)
     raise NotEditable(f"{key} is not on a line of its own")
 
 
@@ -84,7 +84,7 @@ def _read(text: str) -> dict[str, Any]:
         raise NotEditable(f"it is not TOML{f' at {place[0]}' if place else ''}") from None
 
 
-def _checked(text: str, wanted: dict[str, Any]) -> str:
+def _check(text: str, wanted: dict[str, Any]) -> str:
     """Return the text if it says what is wanted; a section without entries may be left out."""
     found = _read(text)
     if found != {key: one for key, one in wanted.items() if one != {} or key in found}:

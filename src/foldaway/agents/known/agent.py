@@ -41,7 +41,7 @@ class AgentPlace(_Section, frozen=True, kw_only=True):
         """Return where it is; it need not exist."""
         named = environment.get(self.variable, "") if self.variable else ""
         if not named:
-            return _expanded(self.file, environment)
+            return _expand(self.file, environment)
         return Path(named, *Path(self.file.removeprefix("~/")).parts[self.depth :])
 
 
@@ -163,7 +163,7 @@ class HooksSection(AgentPlace, frozen=True, kw_only=True):
     events: dict[str, AgentHook] = {}
 
     def transcript_file(self, session: str, environment: Mapping[str, str]) -> str:
-        """Return the file of a session, "" if it is not known where that is."""
+        """Return the path of the file of a session, "" if it is not known."""
         if not self.transcript or session != os.path.basename(session):
             return ""
         file = self.transcript.replace("{session}", session)
@@ -257,7 +257,7 @@ def read_agent(file: Path) -> KnownAgent:
         raise NotReadable(str(error), where=str(file)) from None
 
 
-def _expanded(text: str, environment: Mapping[str, str]) -> Path:
+def _expand(text: str, environment: Mapping[str, str]) -> Path:
     """Return a path with what it names in braces, and the home folder, replaced."""
     home = environment.get("HOME") or os.path.expanduser("~")
     config = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         Built,
         GivenList,
         ListForm,
-        given_list,
+        convert_list,
         host_edits,
     )
 
@@ -20,6 +20,6 @@ __getattr__ = import_later(
     __name__,
     {
         "answering": "AgentSessions EndOptions FORMS serve_end",
-        "list_edits": "Built GivenList ListForm given_list host_edits",
+        "list_edits": "Built GivenList ListForm convert_list host_edits",
     },
 )

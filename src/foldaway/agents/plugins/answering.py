@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from foldaway._core import Policy
 from foldaway.agents.hooks import facts_of, framed_facts
-from foldaway.agents.plugins.list_edits import Built, GivenList, HostForm, given_list, host_edits
+from foldaway.agents.plugins.list_edits import Built, GivenList, HostForm, convert_list, host_edits
 from foldaway.agents.plugins.opencode import OpenCodeForm
 from foldaway.agents.plugins.pi import PiForm
 from foldaway.compaction import message_tokens
@@ -118,7 +118,7 @@ class AgentSessions:
                 framed = framed_facts(facts, is_after=asked.do == "dropped")
                 return EndAnswer(id=asked.id, text=framed)
             case "call":
-                return EndAnswer(id=asked.id, text=self._called(held.session, asked))
+                return EndAnswer(id=asked.id, text=self._call_tool(held.session, asked))
 
     def forget(self, name: str) -> None:
         """Let go of a conversation after a fault; the store has it."""
@@ -144,7 +144,7 @@ class AgentSessions:
         return _Held(session, model, window)
 
     def _view(self, held: _Held, asked: EndRequest) -> EndAnswer:
-        given = given_list(asked.messages, self._form)
+        given = convert_list(asked.messages, self._form)
         followed = held.session.follow(given.messages, usage=self._new_usage(held, given))
         tokens = held.session.engine.estimate()
         if not followed.is_changed:
@@ -160,7 +160,7 @@ class AgentSessions:
 
         What was folded in views is still in the agent's own list, which a model is to summarize.
         """
-        given = given_list(asked.messages, self._form)
+        given = convert_list(asked.messages, self._form)
         budget = held.session.engine.settings.budget
         if not given.messages:
             return EndAnswer(id=asked.id)
@@ -189,7 +189,7 @@ class AgentSessions:
         is_new, held.answers = 0 <= held.answers < len(used), len(used)
         return used[-1] if is_new else None
 
-    def _called(self, session: Session, asked: EndRequest) -> str:
+    def _call_tool(self, session: Session, asked: EndRequest) -> str:
         """Return what a tool says; a search looks also behind compactions of the agent's own."""
         wanted = asked.arguments.get("text")
         if asked.tool != "foldaway_search" or not isinstance(wanted, str) or not wanted.strip():
@@ -200,7 +200,7 @@ class AgentSessions:
         return "\n".join(found) or "nothing that was folded has that text or its words"
 
     def _summary(self, held: _Held, asked: EndRequest) -> str:
-        given: list[Any] = list(given_list(asked.messages, self._form).messages)
+        given: list[Any] = list(convert_list(asked.messages, self._form).messages)
         if not given:
             return ""
         held.session.follow(given, when="never")

@@ -55,7 +55,7 @@ class Built(Struct, frozen=True):
     messages: list[Any]
 
 
-def given_list(own: Sequence[Any], form: ListForm) -> GivenList:
+def convert_list(own: Sequence[Any], form: ListForm) -> GivenList:
     """Return an agent's list in the wire format of a form."""
     pairs = [(one, at) for at, message in enumerate(own) for one in form.messages_of(message)]
     return GivenList(own, [one for one, _ in pairs], [at for _, at in pairs])

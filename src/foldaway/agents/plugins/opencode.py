@@ -65,7 +65,7 @@ class OpenCodeForm:
             }  # fmt: skip
             words = [block for block in content if block.get("type") != "tool_result"]
             if results and found:
-                found[-1] = {**found[-1], "parts": _answered(found[-1]["parts"], results)}
+                found[-1] = {**found[-1], "parts": _set_results(found[-1]["parts"], results)}
             if words:
                 found.append(_message(role, words, own, held, listed))
         return found
@@ -109,7 +109,7 @@ def _parts(block: Payload, held: Sequence[Payload]) -> list[Payload]:
     return []  # thinking and media are never written by us
 
 
-def _answered(parts: list[Any], results: dict[str, Payload]) -> list[Any]:
+def _set_results(parts: list[Any], results: dict[str, Payload]) -> list[Any]:
     """Return parts whose calls have other results."""
     return [
         {**part, "state": _state(fields(part.get("state")), results[part["callID"]])}

@@ -29,14 +29,14 @@ class PiForm:
         self, messages: Sequence[Payload], own: Payload | None, listed: Sequence[Payload]
     ) -> list[Payload]:
         """Return messages as Pi writes them."""
-        return [made for one in messages for made in _built(one, own or {}, listed)]
+        return [made for one in messages for made in _build(one, own or {}, listed)]
 
     def usage_of(self, own: Payload) -> Payload | None:
         """Return what the provider counted for an answer."""
         return usage_figures(own.get("usage")) if own.get("role") == "assistant" else None
 
 
-def _built(message: Payload, own: Payload, listed: Sequence[Payload]) -> list[Payload]:
+def _build(message: Payload, own: Payload, listed: Sequence[Payload]) -> list[Payload]:
     blocks = blocks_in(message)
     time = own.get("timestamp", 0)
     if message.get("role") == "assistant":

@@ -181,7 +181,7 @@ class Front:
                 way = await open_way(reader, asked)
                 if way is None:
                     continue
-                if await _joined((reader, writer), way, asked, self.totals):
+                if await _pass_bytes((reader, writer), way, asked, self.totals):
                     break
                 await asyncio.sleep(_NOTICE_SECONDS)
         except (OSError, asyncio.IncompleteReadError, ValueError, asyncio.CancelledError):
@@ -213,14 +213,14 @@ class Front:
                 return None
             asked += piece
         upstreams = await asyncio.to_thread(self._upstreams)
-        target, head = redirected(bytes(asked), upstreams)
+        target, head = redirect(bytes(asked), upstreams)
         self.totals.direct += 1
-        up_reader, up_writer = await _connected(target)
+        up_reader, up_writer = await _connect(target)
         up_writer.write(head)
         return up_reader, up_writer
 
 
-async def _joined(client: Streams, way: Streams, asked: bytearray, totals: RunTotals) -> bool:
+async def _pass_bytes(client: Streams, way: Streams, asked: bytearray, totals: RunTotals) -> bool:
     """Pass bytes in both directions until one side ends; return whether that is all.
 
     `asked` has what the client sent since the last byte of an answer. If something is left in it,
@@ -260,7 +260,7 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _connected(target: ProviderHost) -> Streams:
+async def _connect(target: ProviderHost) -> Streams:
     context = ssl.create_default_context() if target.is_secure else None
     return await asyncio.open_connection(target.host, target.port, ssl=context)
 
@@ -290,7 +290,7 @@ class ProviderHost(Struct, frozen=True):
     is_secure: bool
 
 
-def redirected(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost, bytes]:
+def redirect(asked: bytes, upstreams: Mapping[str, str]) -> tuple[ProviderHost, bytes]:
     """Return where a request goes, and its bytes for there; raises `ValueError` if it is none.
 
     The connection has no other request: the provider is told to close it after its answer.
