@@ -280,7 +280,6 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         # where the user wrote again since, what is newest stands after the summary
         is_must = number == 0 or (number == 1 and not around.newer_asks)
         text = _quoted(ask, room, least if is_must else 0)
-        text += f" -> {ask.answer}" if text and ask.answer else ""
         room -= len(text)
         if text:
             weight = 2 * MUST if is_must else ASK - number / 100
@@ -294,7 +293,9 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         else:
             section: Section = "resolved" if ask.answered_by else "pending"
             section = "task" if ask is asks[-1] else section
-            made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
+            words = f"{phrases.user_wrote}{state}: {text}"
+            words = f"{text} -> {ask.answer}" if section == "resolved" and ask.answer else words
+            made.put(section, words, ask.fact.source, weight)
 
 
 def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
