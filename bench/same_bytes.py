@@ -7,7 +7,8 @@
 `compress`, `follow`, `redact`, `reduce`, a gateway in a process of its own, and the hook of Claude
 Code, on the shared sessions: the longest of each file and some of the others. `compress` is asked
 with a threshold and with a size; `follow` and the gateway get every request of a growing
-conversation, without the rule of money: whether a cache has gone cold depends on the clock.
+conversation, without the rule of money: whether a cache has gone cold depends on the clock. They and
+the hook get sessions without secrets only: every store hides with a key of its own.
 """
 
 from __future__ import annotations
@@ -165,15 +166,18 @@ def main() -> int:
     policy = Policy(save="off")
     named = list(sessions(given.limit))
     found = {name: Hash() for name in ("compress", "follow", "redact", "reduce")}
-    for _, messages in named:
+    clean: list[tuple[str, list[Any]]] = []
+    for name, messages in named:
         tokens = sum(len(json.dumps(one)) for one in messages) // 4
         sizes = (max(4_000, tokens // 2), None), (200_000, max(700, tokens // 5))
         for window, target in sizes:
             made = compress(messages, context_length=window, target_tokens=target)
             found["compress"].add(made.messages)
-        session = Session(context_length=max(6_000, tokens // 3), policy=policy)
-        for part in growing(messages):
-            found["follow"].add(session.follow(part).messages)
+        if "[redacted" not in redact(json.dumps(messages)):
+            clean.append((name, messages))
+            session = Session(context_length=max(6_000, tokens // 3), policy=policy)
+            for part in growing(messages):
+                found["follow"].add(session.follow(part).messages)
         for one in messages:
             if isinstance(text := one.get("content"), str):
                 found["redact"].add(redact(text).encode("utf-8", "surrogatepass"))
@@ -182,8 +186,8 @@ def main() -> int:
     for name in found:
         print(f"{name:9}{found[name].state.hexdigest()[:16]}", flush=True)
     for name, run, some in (
-        ("gateway", through_gateway, named),
-        ("hooks", through_hook, named[::6]),
+        ("gateway", through_gateway, clean),
+        ("hooks", through_hook, clean[::6]),
     ):
         run(one := Hash(), some, given.source)
         print(f"{name:9}{one.state.hexdigest()[:16]}", flush=True)
