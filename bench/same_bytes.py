@@ -7,8 +7,8 @@
 `compress`, `follow`, `redact`, `reduce`, a gateway in a process of its own, and the hook of Claude
 Code, on the shared sessions: the longest of each file and some of the others. `compress` is asked
 with a threshold and with a size; `follow` and the gateway get every request of a growing
-conversation, without the rule of money: whether a cache has gone cold depends on the clock. They and
-the hook get sessions without secrets only: every store hides with a key of its own.
+conversation, without the rule of money: whether a cache has gone cold depends on the clock. They
+and the hook get sessions without secrets only: every store hides with a key of its own.
 """
 
 from __future__ import annotations
