@@ -1,4 +1,4 @@
-"""`foldaway hook`: what it takes, for people; `hooks/process.py` is what agents start."""
+"""`foldaway hook`: what it takes, for people; `agents/hooks/process.py` is what agents start."""
 
 from __future__ import annotations
 
