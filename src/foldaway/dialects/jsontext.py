@@ -264,7 +264,7 @@ def _byte(data: bytes, at: int) -> int:
 
 
 def scan(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at `at`, and where it ends; ValueError if none does.
+    """Return the JSON value that begins at `at`, and its end; ValueError if there is none.
 
     Raises `NotReadable` for NaN, infinities and numbers out of range, as `parse` does.
     """

@@ -168,7 +168,7 @@ def arguments_text(value: Any, at: str, flaws: Flaws) -> str:
 
 
 def arguments_value(text: str, had: Any = None) -> dict[str, Any]:
-    """Return the object that `text` stands for: `had` itself if it says the same.
+    """Return the object in `text`, or `had` itself if both are equal.
 
     Text that is not JSON object goes under `value`, as it does when it is read.
     """

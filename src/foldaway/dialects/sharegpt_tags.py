@@ -185,7 +185,7 @@ def _read_loose_call(text: str, source: str) -> ToolCall | None:
 
 
 def write_call(call: ToolCall) -> str:
-    """Return the JSON of a call; its id stands in it only if it was read from there."""
+    """Return the JSON of a call; it has an id only if the id was read from there."""
     own_id = f'"id":{dump_text(call.id)},' if call.wire and call.wire.get("has_id") else ""
     exact = is_object_text(call.arguments) and call.kind != "custom"
     arguments = call.arguments if exact else dump_text(call.arguments)

@@ -253,7 +253,7 @@ def _find_appended(now: Transcript, marks: Sequence[str]) -> tuple[Message, ...]
     """Return the messages after those that were written, to be encoded from their payloads."""
     was, found = tuple(marks), _marks(now)
     if found[: len(was)] != was:
-        raise _refuse_edited("what the compression wrote is no longer there as it was")
+        raise _refuse_edited("what the compression wrote was changed")
     return tuple(replace(message, position=-1) for message in now.messages[len(was) - 1 :])
 
 

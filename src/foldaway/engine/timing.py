@@ -138,7 +138,7 @@ class Timing:
         return verdict.sentence
 
     def forget(self, resumed: int = 0) -> None:
-        """Forget the conversation, or begin with one of which so many messages were seen."""
+        """Forget the conversation, or begin with one whose first `resumed` messages are known."""
         self.attempt, self._put_off = _Attempt(), PutOff()
         self._calls = _Calls(resumed=resumed)
         self.meter.reset()
@@ -254,7 +254,7 @@ class Timing:
 
 
 def _scale(todo: Plan | Skipped, now: int) -> float:
-    """Return how many tokens of the prompt stand for each of a plan."""
+    """Return the ratio of tokens in the prompt to tokens of a plan."""
     return max(now / todo.tokens_before, 1e-9) if todo.tokens_before else 1.0
 
 

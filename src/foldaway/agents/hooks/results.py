@@ -34,7 +34,7 @@ _MOST_DEPTH = 16
 
 
 class Original(Struct, frozen=True):
-    """A text that was shortened, and the reference that stands for it."""
+    """A shortened text, and the reference of its original."""
 
     ref: str
     text: str

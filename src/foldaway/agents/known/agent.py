@@ -38,7 +38,7 @@ class AgentPlace(_Section, frozen=True, kw_only=True):
     depth: int = 1
 
     def path(self, environment: Mapping[str, str]) -> Path:
-        """Return where it is; it need not exist."""
+        """Return the path, whether or not it exists."""
         named = environment.get(self.variable, "") if self.variable else ""
         if not named:
             return _expand(self.file, environment)

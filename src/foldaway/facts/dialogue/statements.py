@@ -109,7 +109,7 @@ _WISH = Regex(
 
 
 def _is_rule(said: str) -> bool:
-    """Return whether a sentence with a cue is no wish for a thing and no question."""
+    """Return whether a sentence with a cue is neither a wish for a thing nor a question."""
     return bool(_FORBIDS.search(said)) or not (_WISH.search(said) or is_question(said))
 
 

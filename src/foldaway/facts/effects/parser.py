@@ -113,7 +113,7 @@ _NAME = Regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = Regex(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DOUBLE = Regex(r'(?:[^"\\$`]++|\\.)*+', re.S)
 _UNREAD = Regex(r"'(?:[^'\\]++|\\.)*+'?|`(?:[^`\\]++|\\.)*+`?", re.S)
-"""`$'…'` and backticks: what they stand for is not known here."""
+"""`$'…'` and backticks: their values are not known here."""
 _OPEN, _CLOSE = Scope(opens=True), Scope(opens=False)
 _EDIT_END = "\nend_of_edit"
 

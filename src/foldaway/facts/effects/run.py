@@ -293,7 +293,7 @@ def _unwrapped(args: Args) -> Args:
 
 
 def _wrapped(args: Args, wrapper: Wrapper) -> Args:
-    """Return the command behind a wrapper's own words; empty where it runs none."""
+    """Return the command behind a wrapper's own words; empty if it runs none."""
     at = 0
     if wrapper.words:
         if not args or args[0] not in wrapper.words.split():
